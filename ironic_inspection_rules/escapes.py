@@ -18,9 +18,11 @@ from ironic_inspection_rules import exceptions
 _OURS = re.compile(r'\033\[(?:0|3[1236])m')
 """Colours as rich writes them; they pass to a terminal only."""
 
-_ESCAPES = {code: escape for code, escape
-            in exceptions.CONTROL_CHARACTERS.items()
-            if chr(code) not in '\t\n'}
+_ESCAPES = {
+    code: escape
+    for code, escape in exceptions.CONTROL_CHARACTERS.items()
+    if chr(code) not in '\t\n'
+}
 """Escapes by the code of the character."""
 
 
@@ -74,6 +76,8 @@ class Guard:
 @contextlib.contextmanager
 def guarded() -> collections.abc.Iterator[None]:
     """Guard standard output and standard error."""
-    with (contextlib.redirect_stdout(Guard(sys.stdout)),
-          contextlib.redirect_stderr(Guard(sys.stderr))):
+    with (
+        contextlib.redirect_stdout(Guard(sys.stdout)),
+        contextlib.redirect_stderr(Guard(sys.stderr)),
+    ):
         yield

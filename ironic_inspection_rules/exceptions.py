@@ -18,12 +18,20 @@ from ironic_inspection_rules.i18n import _
 
 _CONTROL_CODES = (
     # ASCII and Latin-1.
-    *range(0x20), *range(0x7f, 0xa0),
+    *range(0x20),
+    *range(0x7F, 0xA0),
     # Marks and embeddings that change the direction of a text, and the ends
     # of a line and a paragraph of Unicode.
-    0x61c, 0x200e, 0x200f, *range(0x2028, 0x202f), *range(0x2066, 0x206a),
+    0x61C,
+    0x200E,
+    0x200F,
+    *range(0x2028, 0x202F),
+    *range(0x2066, 0x206A),
     # Halves of a character, and two that are none.
-    *range(0xd800, 0xe000), 0xfffe, 0xffff)
+    *range(0xD800, 0xE000),
+    0xFFFE,
+    0xFFFF,
+)
 
 CONTROL_CHARACTERS = {code: repr(chr(code))[1:-1] for code in _CONTROL_CODES}
 """Escapes of characters that are not text, end a line or reorder it."""
@@ -43,8 +51,10 @@ _LONGEST = 2000
 """Maximum length of one problem in an answer."""
 
 
-def listed(problems: typing.Sequence[typing.Any],
-           describe: typing.Callable[[typing.Any], str] = str) -> str:
+def listed(
+    problems: typing.Sequence[typing.Any],
+    describe: typing.Callable[[typing.Any], str] = str,
+) -> str:
     """Join the first problems to one text, with the number of the others.
 
     :param describe: returns the text of a problem.
@@ -92,7 +102,7 @@ def storable(text: str) -> str:
     encoded = text.encode()
     if len(encoded) <= _MOST_BYTES:
         return text
-    beginning = encoded[:_MOST_BYTES - len(_CUT.encode())]
+    beginning = encoded[: _MOST_BYTES - len(_CUT.encode())]
     # The cut may be in the middle of a character, which is left out then.
     return beginning.decode(errors='ignore') + _CUT
 
@@ -139,7 +149,9 @@ def reason_of(exc: Exception) -> str:
     if isinstance(exc, InspectionRulesError):
         return str(exc)
     return _('unexpected error in its code: %(kind)s: %(text)s') % {
-        'kind': type(exc).__name__, 'text': exc}
+        'kind': type(exc).__name__,
+        'text': exc,
+    }
 
 
 class Invalid(InspectionRulesError):
@@ -165,8 +177,9 @@ class UnsupportedIronic(InspectionRulesError):
 
     def __init__(self, release: str, problems: typing.Sequence[str]) -> None:
         super().__init__(
-            _('Ironic %(release)s cannot be extended: %(problems)s') % {
-                'release': release, 'problems': '; '.join(problems)})
+            _('Ironic %(release)s cannot be extended: %(problems)s')
+            % {'release': release, 'problems': '; '.join(problems)}
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,15 +266,18 @@ class InvalidRule(InvalidInput):
     :param rule: its name for its author, None if there is only one rule.
     """
 
-    def __init__(self, problems: typing.Sequence[Problem],
-                 rule: str | None = None) -> None:
+    def __init__(
+        self, problems: typing.Sequence[Problem], rule: str | None = None
+    ) -> None:
         self.problems = tuple(problems)
         text = '; '.join(str(problem) for problem in self.problems)
         if rule is None:
             message = _('Invalid inspection rule: %s') % text
         else:
             message = _('Invalid inspection rule %(rule)s: %(problems)s') % {
-                'rule': rule, 'problems': text}
+                'rule': rule,
+                'problems': text,
+            }
         super().__init__(message)
 
     @classmethod
@@ -277,8 +293,9 @@ class InvalidRules(InvalidInput):
         pointers into the rule.
     """
 
-    def __init__(self, refused: typing.Mapping[
-            int, typing.Sequence[Problem]]) -> None:
+    def __init__(
+        self, refused: typing.Mapping[int, typing.Sequence[Problem]]
+    ) -> None:
         problems: list[Problem] = []
         clauses: list[str] = []
         for index, problems_of_rule in refused.items():
@@ -301,7 +318,8 @@ class InvalidTables(InvalidInput):
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__(
-            _('Invalid inspection table %s') % listed(self.problems))
+            _('Invalid inspection table %s') % listed(self.problems)
+        )
 
 
 class InvalidDocument(Invalid):
@@ -310,8 +328,9 @@ class InvalidDocument(Invalid):
     :param place: line and column, counted from one, if they are known.
     """
 
-    def __init__(self, path: str, reason: str,
-                 place: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, path: str, reason: str, place: tuple[int, int] | None = None
+    ) -> None:
         self.path = path
         self.reason = reason
         self.place = place
@@ -342,7 +361,8 @@ class PluginFailed(OperationError):
         self.op = op
         super().__init__(
             _('unexpected error in its code (%(code)s): %(kind)s: %(text)s')
-            % {'code': code, 'kind': type(cause).__name__, 'text': cause})
+            % {'code': code, 'kind': type(cause).__name__, 'text': cause}
+        )
 
 
 class UnknownOp(InspectionRulesError):
@@ -382,8 +402,9 @@ class RuleError(InspectionRulesError):
 
     code = http_client.BAD_REQUEST
 
-    def __init__(self, rule_uuid: str, rule: str, op: str,
-                 reason: str | None) -> None:
+    def __init__(
+        self, rule_uuid: str, rule: str, op: str, reason: str | None
+    ) -> None:
         self.rule_uuid = rule_uuid
         self.rule = rule
         self.op = op
@@ -392,14 +413,21 @@ class RuleError(InspectionRulesError):
             self.reason = one_line(reason)
         super().__init__(
             _('Inspection rule %(rule)s, %(op)s: %(reason)s')
-            % {'rule': rule, 'op': op, 'reason': self.reason or _('failed')})
+            % {'rule': rule, 'op': op, 'reason': self.reason or _('failed')}
+        )
 
 
 class RuleFailed(RuleError):
     """A rule said that inspection fails; what came before it is kept."""
 
-    def __init__(self, rule_uuid: str, rule: str, op: str,
-                 reason: str | None, maintenance: bool = False) -> None:
+    def __init__(
+        self,
+        rule_uuid: str,
+        rule: str,
+        op: str,
+        reason: str | None,
+        maintenance: bool = False,
+    ) -> None:
         super().__init__(rule_uuid, rule, op, reason)
         self.maintenance = maintenance
 
@@ -421,9 +449,12 @@ class RuleSetChanged(Conflict):
 
     def __init__(self, expected: int, present: int) -> None:
         super().__init__(
-            _('The rule set is at revision %(present)d now, not at '
-              '%(expected)d; nothing was changed.')
-            % {'present': present, 'expected': expected})
+            _(
+                'The rule set is at revision %(present)d now, not at '
+                '%(expected)d; nothing was changed.'
+            )
+            % {'present': present, 'expected': expected}
+        )
 
 
 class DatabaseNotReady(InspectionRulesError):

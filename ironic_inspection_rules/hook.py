@@ -22,8 +22,13 @@ from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
 
-NAMES = (*inspection_patch.NAMES, *database.NAMES, *deploy_patch.NAMES,
-         *redfish.NAMES, *conductor.NAMES)
+NAMES = (
+    *inspection_patch.NAMES,
+    *database.NAMES,
+    *deploy_patch.NAMES,
+    *redfish.NAMES,
+    *conductor.NAMES,
+)
 """Names of Ironic without which a conductor does not start."""
 
 
@@ -36,8 +41,9 @@ def prepare_conductor() -> None:
         name.check(NAMES)
     # An API without a database reaches these objects through this conductor,
     # which has them since it imported their module.
-    object_names = [object_class.obj_name()
-                    for object_class in storage.CLASSES]
+    object_names = [
+        object_class.obj_name() for object_class in storage.CLASSES
+    ]
     LOG.debug('Answers for %s', object_names)
     # A bad rule or option is to stop the service now, not fail inspections.
     start.rules()
@@ -50,6 +56,7 @@ def prepare_conductor() -> None:
     if CONF.inspection_queue.enabled:
         # Not loaded if it is switched off.
         from ironic_inspection_rules.queue import power_on
+
         with start.required():
             power_on.install()
 

@@ -18,22 +18,29 @@ REAPPLY = 'baremetal:node:inventory:reapply'
 REAPPLY_WITH_DATA = 'baremetal:node:inventory:reapply_with_data'
 UNPROCESSED_LOGS = 'baremetal:node:inventory:unprocessed_logs'
 
-_SYSTEM_READER = ('(role:reader and system_scope:all) or '
-                  '(role:service and system_scope:all) or rule:service_role')
-_ADMIN_OR_SERVICE = ('(role:admin and system_scope:all) or '
-                     '(role:service and system_scope:all) or '
-                     'rule:service_role')
+_SYSTEM_READER = (
+    '(role:reader and system_scope:all) or '
+    '(role:service and system_scope:all) or rule:service_role'
+)
+_ADMIN_OR_SERVICE = (
+    '(role:admin and system_scope:all) or '
+    '(role:service and system_scope:all) or '
+    'rule:service_role'
+)
 _INVENTORY = 'rule:baremetal:node:inventory:get'
 """Runs and history are shown to those who may see the inventory."""
 
 _RUNS = '/nodes/{node_ident}/inspection_runs'
 _HISTORY = '/nodes/{node_ident}/inventory/history'
-_REAPPLY_CALLS = ('POST /nodes/{node_ident}/inventory/reapply',
-                  'POST /introspection/{node_ident}/data/unprocessed')
+_REAPPLY_CALLS = (
+    'POST /nodes/{node_ident}/inventory/reapply',
+    'POST /introspection/{node_ident}/data/unprocessed',
+)
 
 
-def _rule(name: str, check: str, description: str,
-          *calls: str) -> policy.DocumentedRuleDefault:
+def _rule(
+    name: str, check: str, description: str, *calls: str
+) -> policy.DocumentedRuleDefault:
     """Build a policy.
 
     :param calls: what it guards, such as ``'GET /inspection_requests'``; only
@@ -41,52 +48,97 @@ def _rule(name: str, check: str, description: str,
     """
     operations: list[Any] = [
         dict(zip(('method', 'path'), call.split(), strict=True))
-        for call in calls]
+        for call in calls
+    ]
     return policy.DocumentedRuleDefault(
-        name=name, check_str=check, description=description,
-        scope_types=['system', 'project'], operations=operations)
+        name=name,
+        check_str=check,
+        description=description,
+        scope_types=['system', 'project'],
+        operations=operations,
+    )
 
 
 _RULES = (
-    _rule(REQUEST_GET, _SYSTEM_READER, 'Show inspection requests',
-          'GET /inspection_requests',
-          'GET /inspection_requests/{request_uuid}'),
-    _rule(REQUEST_DELETE,
-          '(role:member and system_scope:all) or rule:service_role',
-          'Abort inspection requests that are not yet processed',
-          'DELETE /inspection_requests/{request_uuid}'),
-    _rule(REAPPLY, 'rule:baremetal:node:set_provision_state',
-          'Run inspection hooks and rules again for a node', *_REAPPLY_CALLS),
-    _rule(REAPPLY_WITH_DATA, _ADMIN_OR_SERVICE,
-          'Run inspection hooks and rules again for a node on inspection '
-          'data in the request, besides the policy of a request without '
-          'data. Rules write what they find in these data to the node, where '
-          'most projects must not write themselves', *_REAPPLY_CALLS),
-    _rule(UNPROCESSED_LOGS, _ADMIN_OR_SERVICE,
-          'See the logs of the ramdisk among unprocessed inspection data',
-          'GET /nodes/{node_ident}/inventory/unprocessed'),
-    _rule(EVALUATE, 'role:admin and system_scope:all',
-          'Try inspection rules without changing anything',
-          'POST /inspection_rules/evaluate', 'POST /inspection_rules/replay'),
-    _rule(TABLE_GET, 'rule:baremetal:inspection_rule:get',
-          'Show the tables of the rule set without their secret columns',
-          'GET /inspection_tables', 'GET /inspection_tables/{table_name}',
-          'GET /inspection_tables/{table_name}/machines'),
-    _rule(RUN_GET, _INVENTORY,
-          'Show what inspection rules did to a node, and why',
-          f'GET {_RUNS}', f'GET {_RUNS}/{{run_uuid}}',
-          f'GET {_RUNS}/explain'),
-    _rule(STATISTICS, _SYSTEM_READER,
-          'Show how often inspection rules ran and matched',
-          'GET /inspection_rules/statistics'),
-    _rule(HISTORY_GET, _INVENTORY,
-          'Show what inspections of a node found over time',
-          f'GET {_HISTORY}', f'GET {_HISTORY}/{{uuid}}',
-          f'GET {_HISTORY}/diff'),
+    _rule(
+        REQUEST_GET,
+        _SYSTEM_READER,
+        'Show inspection requests',
+        'GET /inspection_requests',
+        'GET /inspection_requests/{request_uuid}',
+    ),
+    _rule(
+        REQUEST_DELETE,
+        '(role:member and system_scope:all) or rule:service_role',
+        'Abort inspection requests that are not yet processed',
+        'DELETE /inspection_requests/{request_uuid}',
+    ),
+    _rule(
+        REAPPLY,
+        'rule:baremetal:node:set_provision_state',
+        'Run inspection hooks and rules again for a node',
+        *_REAPPLY_CALLS,
+    ),
+    _rule(
+        REAPPLY_WITH_DATA,
+        _ADMIN_OR_SERVICE,
+        'Run inspection hooks and rules again for a node on inspection '
+        'data in the request, besides the policy of a request without '
+        'data. Rules write what they find in these data to the node, where '
+        'most projects must not write themselves',
+        *_REAPPLY_CALLS,
+    ),
+    _rule(
+        UNPROCESSED_LOGS,
+        _ADMIN_OR_SERVICE,
+        'See the logs of the ramdisk among unprocessed inspection data',
+        'GET /nodes/{node_ident}/inventory/unprocessed',
+    ),
+    _rule(
+        EVALUATE,
+        'role:admin and system_scope:all',
+        'Try inspection rules without changing anything',
+        'POST /inspection_rules/evaluate',
+        'POST /inspection_rules/replay',
+    ),
+    _rule(
+        TABLE_GET,
+        'rule:baremetal:inspection_rule:get',
+        'Show the tables of the rule set without their secret columns',
+        'GET /inspection_tables',
+        'GET /inspection_tables/{table_name}',
+        'GET /inspection_tables/{table_name}/machines',
+    ),
+    _rule(
+        RUN_GET,
+        _INVENTORY,
+        'Show what inspection rules did to a node, and why',
+        f'GET {_RUNS}',
+        f'GET {_RUNS}/{{run_uuid}}',
+        f'GET {_RUNS}/explain',
+    ),
+    _rule(
+        STATISTICS,
+        _SYSTEM_READER,
+        'Show how often inspection rules ran and matched',
+        'GET /inspection_rules/statistics',
+    ),
+    _rule(
+        HISTORY_GET,
+        _INVENTORY,
+        'Show what inspections of a node found over time',
+        f'GET {_HISTORY}',
+        f'GET {_HISTORY}/{{uuid}}',
+        f'GET {_HISTORY}/diff',
+    ),
     # HISTORY_GET decides which nodes are in the answer.
-    _rule(PART_GET, 'rule:baremetal:node:list',
-          'Find the nodes that a part has been in, among those whose history '
-          'may be seen', 'GET /inspection_parts'),
+    _rule(
+        PART_GET,
+        'rule:baremetal:node:list',
+        'Find the nodes that a part has been in, among those whose history '
+        'may be seen',
+        'GET /inspection_parts',
+    ),
 )
 
 

@@ -52,8 +52,12 @@ def main(argv: Sequence[str]) -> int:
     if not parts:
         return 1
     from benchmark import common
-    print(f'{common.machine()}\n'
-          f'To repeat: ``tox -e bench -- {shlex.join(argv)}``', flush=True)
+
+    print(
+        f'{common.machine()}\n'
+        f'To repeat: ``tox -e bench -- {shlex.join(argv)}``',
+        flush=True,
+    )
     for part in parts:
         part.run(arguments)
     return 0
@@ -62,25 +66,41 @@ def main(argv: Sequence[str]) -> int:
 def _choose(argv: Sequence[str]) -> str:
     """Return the benchmark that is named first."""
     parser = argparse.ArgumentParser(
-        prog='tox -e bench --', description=__doc__,
+        prog='tox -e bench --',
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog='Benchmarks:\n' + '\n'.join(
-            f'  {name:11} {summary}' for name, summary in BENCHMARKS.items())
-        + '\n\nNAME --help explains the options of a benchmark.')
-    parser.add_argument('name', metavar='NAME', choices=BENCHMARKS,
-                        help=f'one of {", ".join(BENCHMARKS)}')
+        epilog='Benchmarks:\n'
+        + '\n'.join(
+            f'  {name:11} {summary}' for name, summary in BENCHMARKS.items()
+        )
+        + '\n\nNAME --help explains the options of a benchmark.',
+    )
+    parser.add_argument(
+        'name',
+        metavar='NAME',
+        choices=BENCHMARKS,
+        help=f'one of {", ".join(BENCHMARKS)}',
+    )
     return parser.parse_args(argv[:1]).name
 
 
-def _parse(module: types.ModuleType, name: str, argv: Sequence[str]
-           ) -> argparse.Namespace:
+def _parse(
+    module: types.ModuleType, name: str, argv: Sequence[str]
+) -> argparse.Namespace:
     """Read what follows the name of a benchmark."""
     parser = argparse.ArgumentParser(
-        prog=f'tox -e bench -- {name}', description=module.__doc__,
-        formatter_class=Formatter)
+        prog=f'tox -e bench -- {name}',
+        description=module.__doc__,
+        formatter_class=Formatter,
+    )
     names = [part.name for part in module.PARTS]
-    parser.add_argument('--only', nargs='+', metavar='PART', choices=names,
-                        help=f'what to measure, of {", ".join(names)} (all)')
+    parser.add_argument(
+        '--only',
+        nargs='+',
+        metavar='PART',
+        choices=names,
+        help=f'what to measure, of {", ".join(names)} (all)',
+    )
     if hasattr(module, 'add_arguments'):
         module.add_arguments(parser)
     for part in module.PARTS:
@@ -88,8 +108,10 @@ def _parse(module: types.ModuleType, name: str, argv: Sequence[str]
     return parser.parse_args(argv)
 
 
-class Formatter(argparse.RawDescriptionHelpFormatter,
-                argparse.ArgumentDefaultsHelpFormatter):
+class Formatter(
+    argparse.RawDescriptionHelpFormatter,
+    argparse.ArgumentDefaultsHelpFormatter,
+):
     """Shows a docstring as it is, and what an option is if it is not given."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:

@@ -30,20 +30,35 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--nodes', type=int, default=300)
-    parser.add_argument('--workers', type=int, default=3,
-                        help='worker processes')
-    parser.add_argument('--threads', type=int, default=2,
-                        help='threads of each')
+    parser.add_argument(
+        '--workers', type=int, default=3, help='worker processes'
+    )
+    parser.add_argument(
+        '--threads', type=int, default=2, help='threads of each'
+    )
     parser.add_argument('--lease', type=int, default=5)
-    parser.add_argument('--every', type=float, default=4.0,
-                        help='mean seconds between two faults')
-    parser.add_argument('--signal', choices=('KILL', 'TERM', 'both'),
-                        default='KILL', help='what a worker gets')
-    parser.add_argument('--database',
-                        help='SQLAlchemy URL of an empty database')
+    parser.add_argument(
+        '--every',
+        type=float,
+        default=4.0,
+        help='mean seconds between two faults',
+    )
+    parser.add_argument(
+        '--signal',
+        choices=('KILL', 'TERM', 'both'),
+        default='KILL',
+        help='what a worker gets',
+    )
+    parser.add_argument(
+        '--database', help='SQLAlchemy URL of an empty database'
+    )
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--patience', type=float, default=900,
-                        help='seconds until it counts as failed')
+    parser.add_argument(
+        '--patience',
+        type=float,
+        default=900,
+        help='seconds until it counts as failed',
+    )
     return parser.parse_args()
 
 
@@ -55,8 +70,13 @@ def configuration(settings: argparse.Namespace) -> options.Options:
     return {
         'database': database,
         'inspection_queue': {
-            'enabled': True, 'embedded': False, 'workers': settings.threads,
-            'lease': settings.lease, 'get_timeout': 0.5, 'clean_up_period': 2},
+            'enabled': True,
+            'embedded': False,
+            'workers': settings.threads,
+            'lease': settings.lease,
+            'get_timeout': 0.5,
+            'clean_up_period': 2,
+        },
     }
 
 
@@ -67,8 +87,9 @@ class Chaos:
     :param settings: the command line.
     """
 
-    def __init__(self, ironic: launcher.Ironic,
-                 settings: argparse.Namespace) -> None:
+    def __init__(
+        self, ironic: launcher.Ironic, settings: argparse.Namespace
+    ) -> None:
         self._ironic = ironic
         self._settings = settings
         self._dice = random.Random(settings.seed)
@@ -116,7 +137,8 @@ def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
         chaos = Chaos(ironic, settings)
         began = time.monotonic()
         statuses = collections.Counter(
-            answer.status_code for answer in nodes.post(machines))
+            answer.status_code for answer in nodes.post(machines)
+        )
         left = settings.nodes
         while left:
             chaos.tick()
@@ -126,11 +148,14 @@ def run(ironic: launcher.Ironic, settings: argparse.Namespace) -> list[str]:
                 return [f'{left} requests are not done']
             time.sleep(0.5)
         seconds = time.monotonic() - began
-        attempts = collections.Counter(request['attempts']
-                                       for request in nodes.requests())
-        print(f'answers {dict(statuses)}, {seconds:.0f} s, faults '
-              f'{dict(chaos.faults)}, requests by number of attempts '
-              f'{dict(sorted(attempts.items()))}')
+        attempts = collections.Counter(
+            request['attempts'] for request in nodes.requests()
+        )
+        print(
+            f'answers {dict(statuses)}, {seconds:.0f} s, faults '
+            f'{dict(chaos.faults)}, requests by number of attempts '
+            f'{dict(sorted(attempts.items()))}'
+        )
         return nodes.problems(machines)
 
 
@@ -142,8 +167,9 @@ def main() -> int:
         problems = run(ironic, settings)
     for problem in problems:
         print(problem)
-    print(f'{len(problems)} problems; the logs are in '
-          f'{pathlib.Path(directory)}')
+    print(
+        f'{len(problems)} problems; the logs are in {pathlib.Path(directory)}'
+    )
     return bool(problems)
 
 

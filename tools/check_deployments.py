@@ -67,17 +67,23 @@ class Name:
             return None
         if re.search(self.pattern, path.read_text(), re.MULTILINE):
             return None
-        return (f'{self.file} has no line with {self.pattern}'
-                f'{self._elsewhere(checkout)}')
+        return (
+            f'{self.file} has no line with {self.pattern}'
+            f'{self._elsewhere(checkout)}'
+        )
 
     def _elsewhere(self, checkout: pathlib.Path) -> str:
         """Return where the file is now, or in which files the name is."""
-        paths = {str(path.relative_to(checkout)): path
-                 for path in _files(checkout)}
+        paths = {
+            str(path.relative_to(checkout)): path for path in _files(checkout)
+        }
         names = [name for name in paths if name.endswith(f'/{self.file}')]
         if not names:
-            names = [name for name, path in paths.items()
-                     if self.text in _text(path)]
+            names = [
+                name
+                for name, path in paths.items()
+                if self.text in _text(path)
+            ]
         if not names:
             return '; it is nowhere else'
         more = ''
@@ -86,16 +92,19 @@ class Name:
         return f'; see {", ".join(names[:3])}{more}'
 
 
-def load(path: pathlib.Path = DATA
-         ) -> tuple[dict[str, Project], list[Name], list[str]]:
+def load(
+    path: pathlib.Path = DATA,
+) -> tuple[dict[str, Project], list[Name], list[str]]:
     """Read the file with the names.
 
     :returns: projects by name, the places of all names, and how names of
         this project begin.
     """
     data = yaml.safe_load(path.read_text())
-    projects = {name: Project(name, **fields)
-                for name, fields in data['projects'].items()}
+    projects = {
+        name: Project(name, **fields)
+        for name, fields in data['projects'].items()
+    }
     names = []
     for page, by_project in data['pages'].items():
         for project, by_text in by_project.items():
@@ -103,8 +112,7 @@ def load(path: pathlib.Path = DATA
                 for place in places:
                     # A file, and perhaps a pattern of a line in it.
                     file, pattern = [*place, None][:2]
-                    names.append(Name(page, project, str(text), file,
-                                      pattern))
+                    names.append(Name(page, project, str(text), file, pattern))
     return projects, names, data['ours']
 
 
@@ -121,8 +129,9 @@ def _text(path: pathlib.Path) -> str:
     return path.read_text(errors='replace')
 
 
-def sources(project: Project, place: str, release: str,
-            directory: pathlib.Path) -> pathlib.Path:
+def sources(
+    project: Project, place: str, release: str, directory: pathlib.Path
+) -> pathlib.Path:
     """Return a directory with the sources of a project.
 
     :param place: a checkout, which is returned as it is; else a URL or a bare
@@ -135,9 +144,21 @@ def sources(project: Project, place: str, release: str,
     if path.is_dir() and not is_bare:
         return path
     target = directory / project.name
-    subprocess.run(['git', 'clone', '--quiet', '--depth', '1', '--branch',
-                    release, '--single-branch', place, str(target)],
-                   check=True)
+    subprocess.run(
+        [
+            'git',
+            'clone',
+            '--quiet',
+            '--depth',
+            '1',
+            '--branch',
+            release,
+            '--single-branch',
+            place,
+            str(target),
+        ],
+        check=True,
+    )
     return target
 
 
@@ -147,18 +168,27 @@ def revision(checkout: pathlib.Path) -> str:
         return ''
     done = subprocess.run(
         ['git', '-C', str(checkout), 'log', '-1', '--format=%h of %cs'],
-        text=True, capture_output=True, check=False)
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     return done.stdout.strip()
 
 
 def kolla_lines() -> str:
     """Return what the template override runs in the image of the API."""
     override = ROOT.joinpath('deploy', 'kolla', 'template-override.j2')
-    environment = jinja2.Environment(loader=jinja2.DictLoader({
-        'parent': '{% block ironic_api_footer %}{% endblock %}',
-        'override': override.read_text()}))
+    environment = jinja2.Environment(
+        loader=jinja2.DictLoader(
+            {
+                'parent': '{% block ironic_api_footer %}{% endblock %}',
+                'override': override.read_text(),
+            }
+        )
+    )
     rendered = environment.get_template('override').render(
-        parent_template='parent')
+        parent_template='parent'
+    )
     return rendered.strip().removeprefix('RUN ')
 
 
@@ -171,19 +201,29 @@ def metal3_lines() -> str:
 
 
 CHANGED = {
-    'kolla': (kolla_lines, {
-        'docker/ironic/ironic-api/extend_start.sh':
-            'usr/local/bin/kolla_ironic_extend_start'}),
-    'ironic-image': (metal3_lines, {
-        'scripts/runironic': 'bin/runironic',
-        'ironic-config/ironic.conf.j2': 'etc/ironic/ironic.conf.j2'}),
+    'kolla': (
+        kolla_lines,
+        {
+            'docker/ironic/ironic-api/extend_start.sh': (
+                'usr/local/bin/kolla_ironic_extend_start'
+            )
+        },
+    ),
+    'ironic-image': (
+        metal3_lines,
+        {
+            'scripts/runironic': 'bin/runironic',
+            'ironic-config/ironic.conf.j2': 'etc/ironic/ironic.conf.j2',
+        },
+    ),
 }
 """By project, what returns the instructions that change files of an image, and
 these files: their place in the sources, and in the image."""
 
 
-def change(project: str, checkout: pathlib.Path,
-           root: pathlib.Path) -> str | None:
+def change(
+    project: str, checkout: pathlib.Path, root: pathlib.Path
+) -> str | None:
     """Make the changes of our layer in the files of a project.
 
     :param root: an empty directory, in place of the root of the image.
@@ -199,8 +239,9 @@ def change(project: str, checkout: pathlib.Path,
     script = lines()
     for target in files.values():
         script = script.replace(f' /{target}', f' {root}/{target}')
-    done = subprocess.run(['bash', '-ec', script], text=True,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        ['bash', '-ec', script], text=True, capture_output=True, check=False
+    )
     if done.returncode:
         return f'the instructions of the image fail: {done.stderr.strip()}'
     for source, target in files.items():
@@ -209,14 +250,16 @@ def change(project: str, checkout: pathlib.Path,
         # Files of the image are scripts, but for templates.
         if not target.endswith('.j2'):
             syntax = subprocess.run(
-                ['bash', '-n', str(root / target)], check=False)
+                ['bash', '-n', str(root / target)], check=False
+            )
             if syntax.returncode:
                 return f'{source} is no script any more'
     return None
 
 
-def check(project: Project, names: list[Name],
-          checkout: pathlib.Path) -> list[str]:
+def check(
+    project: Project, names: list[Name], checkout: pathlib.Path
+) -> list[str]:
     """Return a line for each thing of a project that is not as it was."""
     problems = []
     for name in names:
@@ -235,9 +278,14 @@ def main(argv: list[str] | None = None) -> int:
     """Check all projects, or those that are named."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('project', nargs='*', metavar='PROJECT[=PLACE]',
-                        help='a project, and its checkout or Git repository')
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        'project',
+        nargs='*',
+        metavar='PROJECT[=PLACE]',
+        help='a project, and its checkout or Git repository',
+    )
     parser.add_argument('--release', help='another branch or tag of these')
     arguments = parser.parse_args(argv)
     projects, names, _ours = load()
@@ -253,14 +301,20 @@ def main(argv: list[str] | None = None) -> int:
         for name, place in wanted.items():
             project = projects[name]
             release = arguments.release or project.release
-            checkout = sources(project, place or project.git, release,
-                               pathlib.Path(temporary))
-            of_project = [place_of_name for place_of_name in names
-                          if place_of_name.project == name]
+            checkout = sources(
+                project, place or project.git, release, pathlib.Path(temporary)
+            )
+            of_project = [
+                place_of_name
+                for place_of_name in names
+                if place_of_name.project == name
+            ]
             problems = check(project, of_project, checkout)
             count += len(problems)
-            print(f'{name}, {release} {revision(checkout)}: '
-                  f'{len(of_project)} places, {len(problems)} moved')
+            print(
+                f'{name}, {release} {revision(checkout)}: '
+                f'{len(of_project)} places, {len(problems)} moved'
+            )
             for problem in problems:
                 print(f'  {problem}')
     return 1 if count else 0

@@ -70,8 +70,10 @@ REDFISH = {
     'controller': ('inventory.storage_controllers[]',),
     'sc_info': ('inventory.storage_controllers[].storage_controllers[]',),
     'drive_info': ('inventory.storage_controllers[].drives[]',),
-    'result': tuple(f'inventory.storage_controllers[]{part}.status'
-                    for part in ('', '.storage_controllers[]', '.drives[]')),
+    'result': tuple(
+        f'inventory.storage_controllers[]{part}.status'
+        for part in ('', '.storage_controllers[]', '.drives[]')
+    ),
     'lldp_dict': ('plugin_data.parsed_lldp.*',),
 }
 """Where redfish/inspect.py puts what it builds in variables of these names."""
@@ -95,9 +97,21 @@ def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
     if version:
         wanted = f'{name}=={version}'
     target = pathlib.Path(directory, wanted)
-    subprocess.run([sys.executable, '-m', 'pip', 'download', '--quiet',
-                    '--no-deps', '--dest', target, wanted],
-                   check=True, stdout=sys.stderr)
+    subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'pip',
+            'download',
+            '--quiet',
+            '--no-deps',
+            '--dest',
+            target,
+            wanted,
+        ],
+        check=True,
+        stdout=sys.stderr,
+    )
     return next(target.glob('*.whl'))
 
 
@@ -169,7 +183,8 @@ def _named_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
             continue
         target = node.targets[0]
         if isinstance(target, ast.Name) and isinstance(
-                node.value, ast.Constant):
+            node.value, ast.Constant
+        ):
             yield target.id, node.value.value
 
 
@@ -203,8 +218,9 @@ def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
             for name in _serialized(node):
                 yield f'{place}.{name}', collector
         if node.name == 'HardwareManager':
-            for path in stores(_function(node, 'list_hardware_info'),
-                               'hardware_info'):
+            for path in stores(
+                _function(node, 'list_hardware_info'), 'hardware_info'
+            ):
                 yield f'inventory{path}', 'default'
 
 
@@ -215,7 +231,8 @@ def _serialized(node: ast.ClassDef) -> list[str]:
             continue
         target = statement.targets[0]
         if isinstance(target, ast.Name) and (
-                target.id == 'serializable_fields'):
+            target.id == 'serializable_fields'
+        ):
             names: list[str] = ast.literal_eval(statement.value)
             return names
     raise LookupError(node.name)
@@ -261,8 +278,11 @@ def flags(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
     """Yield the fields of an interface as validate-interfaces keeps it."""
     prefix = 'inventory.interfaces[].'
-    names = [field.removeprefix(prefix) for field in fields
-             if field.startswith(prefix)]
+    names = [
+        field.removeprefix(prefix)
+        for field in fields
+        if field.startswith(prefix)
+    ]
     names.append('pxe_enabled')
     for mapping in ('all_interfaces', 'valid_interfaces'):
         for name in names:
@@ -294,8 +314,12 @@ def collect(directory: str) -> dict[str, Any]:
                 note(path, 'collector', collector, release)
                 if path == 'inventory.bmc_address':
                     # Ours, see machine.machine_file.
-                    note('plugin_data.bmc_address', 'collector', collector,
-                         release)
+                    note(
+                        'plugin_data.bmc_address',
+                        'collector',
+                        collector,
+                        release,
+                    )
             for path in redfish(wheel):
                 note(path, 'interface', 'redfish', release)
             for path, hook in hooks(wheel):
@@ -307,19 +331,29 @@ def collect(directory: str) -> dict[str, Any]:
                 note(path, 'hook', 'validate-interfaces', release)
     fields = {}
     for path, by_source in sorted(releases_of.items()):
-        fields[path] = [_source(kind, name, releases)
-                        for (kind, name), releases in by_source.items()]
+        fields[path] = [
+            _source(kind, name, releases)
+            for (kind, name), releases in by_source.items()
+        ]
     agent_release = agent.name.split('-py')[0].replace('_', '-')
     return {
-        'made_from': [agent_release,
-                      *(f'ironic-{release}' for release in RELEASES)],
+        'made_from': [
+            agent_release,
+            *(f'ironic-{release}' for release in RELEASES),
+        ],
         'fields': fields,
         'types': types(sys.argv[1:], fields),
     }
 
 
-_TYPES = {bool: 'boolean', int: 'number', float: 'number', str: 'text',
-          list: 'list', dict: 'mapping'}
+_TYPES = {
+    bool: 'boolean',
+    int: 'number',
+    float: 'number',
+    str: 'text',
+    list: 'list',
+    dict: 'mapping',
+}
 
 
 def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
@@ -335,8 +369,10 @@ def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
             if isinstance(value, list):
                 ahead += ((f'{place}[]', item) for item in value)
             elif isinstance(value, dict):
-                ahead += ((_below(place, name, known), item)
-                          for name, item in value.items())
+                ahead += (
+                    (_below(place, name, known), item)
+                    for name, item in value.items()
+                )
     single = {}
     for place, names in sorted(types_of.items()):
         if len(names) == 1:
@@ -354,8 +390,9 @@ def _below(place: str, name: str, known: Iterable[str]) -> str:
     if place:
         path = f'{place}.{name}'
     any_member = f'{place}.*'
-    if path not in known and any(field.startswith(any_member)
-                                 for field in known):
+    if path not in known and any(
+        field.startswith(any_member) for field in known
+    ):
         return any_member
     return path
 
@@ -378,8 +415,13 @@ def write(collect: Callable[[str], dict[str, Any]], tool: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
         collected = collect(directory)
     sys.stdout.write(f'# Made by tools/{tool}.\n')
-    yaml.safe_dump(collected, sys.stdout, sort_keys=False,
-                   default_flow_style=None, width=79)
+    yaml.safe_dump(
+        collected,
+        sys.stdout,
+        sort_keys=False,
+        default_flow_style=None,
+        width=79,
+    )
 
 
 if __name__ == '__main__':

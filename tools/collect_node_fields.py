@@ -99,8 +99,9 @@ def collect(directory: str) -> dict[str, object]:
         'made_from': [f'ironic-{release}' for release in releases],
     }
     for field, by_name in files_of.items():
-        collected[field] = {name: sorted(files)
-                            for name, files in sorted(by_name.items())}
+        collected[field] = {
+            name: sorted(files) for name, files in sorted(by_name.items())
+        }
     return collected
 
 

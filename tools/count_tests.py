@@ -34,8 +34,7 @@ def group_tests() -> dict[str, list[str]]:
     for number in range(runs.count()):
         outcomes: dict[str, str] = {}
 
-        def add(test: typing.Any,
-                outcomes: dict[str, str] = outcomes) -> None:
+        def add(test: typing.Any, outcomes: dict[str, str] = outcomes) -> None:
             if test['status'] in OUTCOMES:
                 outcomes[test['id']] = OUTCOMES[test['status']]
 
@@ -52,8 +51,12 @@ def main() -> int:
     groups = group_tests()
     for name in groups['failed']:
         print(f'FAILED: {name}')
-    print(', '.join(f'{len(groups[outcome])} {outcome}'
-                    for outcome in ('passed', 'failed', 'skipped')))
+    print(
+        ', '.join(
+            f'{len(groups[outcome])} {outcome}'
+            for outcome in ('passed', 'failed', 'skipped')
+        )
+    )
     return 1 if groups['failed'] or not groups['passed'] else 0
 
 

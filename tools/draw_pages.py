@@ -31,7 +31,7 @@ SAMPLES = ROOT / 'tools' / 'samples'
 GIB = 1024
 MEMORY = (24, 64, 96, 192, 512, 1024, 6144, 8192)
 SIZE = (1120, 800)
-SCALE = .75
+SCALE = 0.75
 
 
 def machines(directory: pathlib.Path) -> list[str]:
@@ -39,7 +39,8 @@ def machines(directory: pathlib.Path) -> list[str]:
     paths = []
     for number, size in enumerate(MEMORY * 2):
         sample = json.loads(
-            (SAMPLES / 'inventory-virtual-machine.json').read_text())
+            (SAMPLES / 'inventory-virtual-machine.json').read_text()
+        )
         inventory = sample['inventory']
         inventory['memory']['physical_mb'] = size * GIB
         if number % 3 == 0:
@@ -58,16 +59,25 @@ def matrix(directory: pathlib.Path) -> str:
     plans = machine_test.compile_rules(rules)
     page = test.Matrix(rules, ['rules.yaml'])
     for path in machines(directory):
-        page.add(page.extract(machine_test.attempt(
-            path, plans, machine_test.Nodes())))
+        page.add(
+            page.extract(
+                machine_test.attempt(path, plans, machine_test.Nodes())
+            )
+        )
     return page.render()
 
 
 PLAN_COMMAND = '$ openstack baremetal inspection rule plan rules/'
 PLAN_WIDTH = 92
 DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(model.WRITABLE), 'priority': 0, 'sensitive': False,
-    'phase': 'main', 'mode': 'enforce', 'conditions': [], 'vars': {}}
+    **dict.fromkeys(model.WRITABLE),
+    'priority': 0,
+    'sensitive': False,
+    'phase': 'main',
+    'mode': 'enforce',
+    'conditions': [],
+    'vars': {},
+}
 """What a rule is by default, in the order in which a plan shows it."""
 
 
@@ -80,33 +90,53 @@ def planned() -> list[str]:
     after['uuid'] = '8d3c1f0a-5a63-4c0b-9d6e-0b0d4e1f2a77'
     before = {**after, 'priority': 0}
     steps = [
-        {'outcome': replacement.CREATED, 'uuid': '(known after apply)',
-         'description': created['description'], 'matched_by': None,
-         'before': None, 'after': created, 'fields': list(created)},
-        {'outcome': replacement.UPDATED, 'uuid': after['uuid'],
-         'description': after['description'], 'matched_by': None,
-         'before': before, 'after': after, 'fields': ['priority']}]
+        {
+            'outcome': replacement.CREATED,
+            'uuid': '(known after apply)',
+            'description': created['description'],
+            'matched_by': None,
+            'before': None,
+            'after': created,
+            'fields': list(created),
+        },
+        {
+            'outcome': replacement.UPDATED,
+            'uuid': after['uuid'],
+            'description': after['description'],
+            'matched_by': None,
+            'before': before,
+            'after': after,
+            'fields': ['priority'],
+        },
+    ]
     return list(replacement.plan_lines(steps))
 
 
 def plan() -> str:
     """Return the picture of what ``plan`` prints on a terminal."""
-    paper = console.Console(record=True, width=PLAN_WIDTH, file=io.StringIO(),
-                            highlight=False, force_terminal=True)
+    paper = console.Console(
+        record=True,
+        width=PLAN_WIDTH,
+        file=io.StringIO(),
+        highlight=False,
+        force_terminal=True,
+    )
     paper.print(PLAN_COMMAND)
     table.draw_diff(planned(), paper)
     # Without an identifier it would be another picture each time, and fonts
     # would be fetched from the network.
-    form = re.sub(r',\s*url\([^)]*\) format\([^)]*\)', '',
-                  CONSOLE_SVG_FORMAT)
+    form = re.sub(r',\s*url\([^)]*\) format\([^)]*\)', '', CONSOLE_SVG_FORMAT)
     return paper.export_svg(title='plan', code_format=form, unique_id='plan')
 
 
 def main() -> None:
     """Draw all, or the plan alone, which needs no browser."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--plan', action='store_true',
-                        help='draw the plan alone, without a browser')
+    parser.add_argument(
+        '--plan',
+        action='store_true',
+        help='draw the plan alone, without a browser',
+    )
     arguments = parser.parse_args()
     (STATIC / 'plan.svg').write_text(plan())
     if not arguments.plan:
@@ -121,11 +151,18 @@ def draw() -> None:
             directory = pathlib.Path(temporary) / 'inventories'
             directory.mkdir()
             for name, text, height in (
-                    ('page-of-a-test', matrix(directory), 1110),
-                    ('odd-machines',
-                     outliers.render(page_samples.odd_machines()), 1165),
-                    ('report-of-a-fleet',
-                     fleet.render(page_samples.fleet(10000)), 2010)):
+                ('page-of-a-test', matrix(directory), 1110),
+                (
+                    'odd-machines',
+                    outliers.render(page_samples.odd_machines()),
+                    1165,
+                ),
+                (
+                    'report-of-a-fleet',
+                    fleet.render(page_samples.fleet(10000)),
+                    2010,
+                ),
+            ):
                 path = directory / f'{name}.html'
                 path.write_text(text)
                 chromium.open(str(path), SIZE)

@@ -60,9 +60,17 @@ def read_upper_constraints(repository: pathlib.Path, release: str) -> str:
     :returns: lines as pip reads them.
     """
     text = subprocess.run(
-        ['git', '-C', str(repository), 'show',
-         f'{_COMMITS[release]}:upper-constraints.txt'],
-        check=True, capture_output=True, text=True).stdout
+        [
+            'git',
+            '-C',
+            str(repository),
+            'show',
+            f'{_COMMITS[release]}:upper-constraints.txt',
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     left_out = (*_TOO_OLD_FOR_TESTS, *_TOO_OLD.get(release, ()))
     lines = []
     for line in text.splitlines():
@@ -73,8 +81,12 @@ def read_upper_constraints(repository: pathlib.Path, release: str) -> str:
     return '\n'.join(lines)
 
 
-def resolve(path: pathlib.Path, requirements: list[str], constraints: str,
-            *options: str) -> None:
+def resolve(
+    path: pathlib.Path,
+    requirements: list[str],
+    constraints: str,
+    *options: str,
+) -> None:
     """Write a constraints file.
 
     :param path: of that file; versions that it has already are preferred.
@@ -88,27 +100,51 @@ def resolve(path: pathlib.Path, requirements: list[str], constraints: str,
         upper = pathlib.Path(directory, 'upper.txt')
         upper.write_text(constraints)
         lines = pathlib.Path(directory, 'lines.in')
-        lines.write_text('\n'.join(
-            line for line in requirements if not line.endswith(_FILES)))
+        lines.write_text(
+            '\n'.join(
+                line for line in requirements if not line.endswith(_FILES)
+            )
+        )
         files = [line for line in requirements if line.endswith(_FILES)]
         subprocess.run(
-            ['uv', 'pip', 'compile', '--quiet', '--universal',
-             '--python-version', _OLDEST_PYTHON, '--no-header',
-             '--no-annotate', '--constraints', str(upper), '--output-file',
-             str(path), *options, *files, str(lines)],
-            check=True, cwd=_ROOT)
+            [
+                'uv',
+                'pip',
+                'compile',
+                '--quiet',
+                '--universal',
+                '--python-version',
+                _OLDEST_PYTHON,
+                '--no-header',
+                '--no-annotate',
+                '--constraints',
+                str(upper),
+                '--output-file',
+                str(path),
+                *options,
+                *files,
+                str(lines),
+            ],
+            check=True,
+            cwd=_ROOT,
+        )
     path.write_text(_HEADER + path.read_text())
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        '--upgrade', action='store_true',
-        help='take the newest of all that OpenStack does not constrain')
+        '--upgrade',
+        action='store_true',
+        help='take the newest of all that OpenStack does not constrain',
+    )
     parser.add_argument(
-        '--requirements', default=_UPPER_CONSTRAINTS, metavar='REPOSITORY',
+        '--requirements',
+        default=_UPPER_CONSTRAINTS,
+        metavar='REPOSITORY',
         help="a URL or a directory of OpenStack's requirements (default: "
-        '%(default)s)')
+        '%(default)s)',
+    )
     return parser.parse_args()
 
 
@@ -119,16 +155,32 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         repository = pathlib.Path(directory, 'requirements')
         subprocess.run(
-            ['git', 'clone', '--quiet', '--bare', '--filter=blob:none',
-             arguments.requirements, str(repository)], check=True)
+            [
+                'git',
+                'clone',
+                '--quiet',
+                '--bare',
+                '--filter=blob:none',
+                arguments.requirements,
+                str(repository),
+            ],
+            check=True,
+        )
         for release in releases.TRIED:
             requirements = [
-                'requirements.txt', 'test-requirements.txt',
-                'doc/requirements.txt', f'ironic=={release}']
+                'requirements.txt',
+                'test-requirements.txt',
+                'doc/requirements.txt',
+                f'ironic=={release}',
+            ]
             if release == releases.TRIED[-1]:
                 requirements.append('constraints/newest.in')
-            resolve(_DIRECTORY / f'ironic-{release}.txt', requirements,
-                    read_upper_constraints(repository, release), *options)
+            resolve(
+                _DIRECTORY / f'ironic-{release}.txt',
+                requirements,
+                read_upper_constraints(repository, release),
+                *options,
+            )
             print(f'Constraints for Ironic {release} are written')
     return 0
 

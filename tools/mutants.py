@@ -39,8 +39,14 @@ import coverage
 from coverage import parser as coverage_parser
 
 PACKAGE = 'ironic_inspection_rules'
-ROOMS = ('engine', 'plugins/conditions', 'plugins/filters', 'runs',
-         'kit/authoring', 'kit/trial')
+ROOMS = (
+    'engine',
+    'plugins/conditions',
+    'plugins/filters',
+    'runs',
+    'kit/authoring',
+    'kit/trial',
+)
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
 """Mutants of comparisons that are the same for None, booleans and words."""
 
@@ -48,8 +54,13 @@ _LEFT_ALONE = ('@functools.cache', '@text_cache.', '@abc.abstractmethod')
 """Decorators whose removal no test sees: a call then only takes longer, or a
 class need not have a method."""
 
-_SLOW = ('hypothesis', 'ironic.api.app', 'ironic.conductor.manager',
-         'oslotest.base', 'z3')
+_SLOW = (
+    'hypothesis',
+    'ironic.api.app',
+    'ironic.conductor.manager',
+    'oslotest.base',
+    'z3',
+)
 """Modules that take long to import: all processes of tests are forked from one
 that has them."""
 
@@ -75,10 +86,17 @@ def copy(target: pathlib.Path) -> None:
     """Copy the files that git knows of this repository, and compile them."""
     target.mkdir()
     repository = pathlib.Path(__file__).parents[1]
-    subprocess.run(f'git ls-files -z | xargs -0 cp --parents -Pt {target}',
-                   shell=True, cwd=repository, check=True)
-    subprocess.run([sys.executable, '-m', 'compileall', '-q', PACKAGE],
-                   cwd=target, check=True)
+    subprocess.run(
+        f'git ls-files -z | xargs -0 cp --parents -Pt {target}',
+        shell=True,
+        cwd=repository,
+        check=True,
+    )
+    subprocess.run(
+        [sys.executable, '-m', 'compileall', '-q', PACKAGE],
+        cwd=target,
+        check=True,
+    )
 
 
 def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
@@ -119,7 +137,8 @@ class Mistake(typing.NamedTuple):
     def in_text(self, source: str) -> str:
         """Return the text of the file with the mistake."""
         return mutating.mutate_code(
-            source, plugins.get_operator(self.operator)(), self.number)
+            source, plugins.get_operator(self.operator)(), self.number
+        )
 
 
 class Tests:
@@ -148,8 +167,10 @@ class Tests:
         def measure() -> bool:
             begin = time.monotonic()
             measured = coverage.Coverage(
-                data_file=None, config_file=False,
-                include=[f'{directory}/{PACKAGE}/{room}/*' for room in ROOMS])
+                data_file=None,
+                config_file=False,
+                include=[f'{directory}/{PACKAGE}/{room}/*' for room in ROOMS],
+            )
             with measured.collect():
                 is_good = self.succeed([name], failfast=False)
             if not is_good:
@@ -221,8 +242,11 @@ class Tests:
             signal.setitimer(signal.ITIMER_PROF, most)
             signal.alarm(most * _WAITING)
             tests = unittest.defaultTestLoader.loadTestsFromName(name)
-            if not unittest.TextTestRunner(failfast=failfast).run(
-                    tests).wasSuccessful():
+            if (
+                not unittest.TextTestRunner(failfast=failfast)
+                .run(tests)
+                .wasSuccessful()
+            ):
                 return False
         return True
 
@@ -236,8 +260,11 @@ def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
     paths = sorted(pathlib.Path(PACKAGE, room).rglob('*.py'))
     trees = {path: ast.get_ast_from_path(path) for path in paths}
     sizes = [path.stat().st_size for path in paths]
-    operators = [name for name in sorted(plugins.operator_names())
-                 if not plugins.get_operator(name).arguments()]
+    operators = [
+        name
+        for name in sorted(plugins.operator_names())
+        if not plugins.get_operator(name).arguments()
+    ]
     chosen: dict[tuple[pathlib.Path, int], Mistake] = {}
     for _attempt in range(count * len(operators)):
         if len(chosen) == count:
@@ -274,8 +301,7 @@ def may_be_noticed(mistake: Mistake, source: str) -> bool:
     return True
 
 
-def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests
-               ) -> str:
+def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
     """Make a mistake, and run the tests that may notice it.
 
     :returns: the mistake as a diff if no test noticed it, else ''.
@@ -290,9 +316,16 @@ def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests
             return ''
     finally:
         path.write_text(source)
-    return '\n'.join(difflib.unified_diff(
-        source.splitlines(), mistaken.splitlines(), f'a/{mistake.path}',
-        f'b/{mistake.path}', f'{len(names)} modules tried', lineterm=''))
+    return '\n'.join(
+        difflib.unified_diff(
+            source.splitlines(),
+            mistaken.splitlines(),
+            f'a/{mistake.path}',
+            f'b/{mistake.path}',
+            f'{len(names)} modules tried',
+            lineterm='',
+        )
+    )
 
 
 def main(argv: list[str]) -> int:
@@ -302,16 +335,22 @@ def main(argv: list[str]) -> int:
     """
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument('rooms', nargs='*', default=ROOMS, metavar='ROOM')
-    arguments.add_argument('--count', type=int, default=20,
-                           help='mutants of each room')
-    arguments.add_argument('--seed', type=int,
-                           default=random.randrange(10 ** 6))
-    arguments.add_argument('--seconds', type=float, default=math.inf,
-                           help='of tests to try on each mutant, the nearest '
-                           'and quickest first')
-    arguments.add_argument('--learned', type=pathlib.Path,
-                           help='a directory to keep what tests run, for the '
-                           'next time with the same code')
+    arguments.add_argument(
+        '--count', type=int, default=20, help='mutants of each room'
+    )
+    arguments.add_argument('--seed', type=int, default=random.randrange(10**6))
+    arguments.add_argument(
+        '--seconds',
+        type=float,
+        default=math.inf,
+        help='of tests to try on each mutant, the nearest and quickest first',
+    )
+    arguments.add_argument(
+        '--learned',
+        type=pathlib.Path,
+        help='a directory to keep what tests run, for the '
+        'next time with the same code',
+    )
     parsed = arguments.parse_args(argv)
     print(f'--seed {parsed.seed}', flush=True)
     for name in _SLOW:
@@ -328,23 +367,29 @@ def main(argv: list[str]) -> int:
         finally:
             free.put(directory)
 
-    with (tempfile.TemporaryDirectory() as scratch,
-          concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool):
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool,
+    ):
         for number in range(_AT_ONCE):
             copy(pathlib.Path(scratch, str(number)))
             free.put(pathlib.Path(scratch, str(number)))
-        tests = Tests((parsed.learned or pathlib.Path(scratch)).resolve(),
-                      parsed.seconds)
+        tests = Tests(
+            (parsed.learned or pathlib.Path(scratch)).resolve(), parsed.seconds
+        )
         os.chdir(pathlib.Path(scratch, '0'))
-        names = [str(path.with_suffix('')).replace('/', '.') for path
-                 in pathlib.Path(PACKAGE, 'tests/unit').rglob('test_*.py')]
+        names = [
+            str(path.with_suffix('')).replace('/', '.')
+            for path in pathlib.Path(PACKAGE, 'tests/unit').rglob('test_*.py')
+        ]
 
         def learn(name: str) -> None:
             in_copy(functools.partial(tests.learn, name=name))
 
         def survivor(mistake: Mistake) -> str | None:
-            return in_copy(functools.partial(difference, mistake=mistake,
-                                             tests=tests))
+            return in_copy(
+                functools.partial(difference, mistake=mistake, tests=tests)
+            )
 
         # list() reads the results, so that an error ends the command.
         list(pool.map(learn, sorted(names)))

@@ -28,20 +28,38 @@ def main() -> int:
         wrongly odd.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--seed', type=int, default=random.randrange(10 ** 6))
-    parser.add_argument('--sizes', type=int, nargs='+',
-                        default=[5, 6, 8, 10, 20, 40, 100, 500],
-                        help='Machines of a group')
-    parser.add_argument('--machines', type=int, default=2000,
-                        help='Machines of each size')
-    parser.add_argument('--share', type=float, default=.2,
-                        help='Of the machines that are broken')
-    parser.add_argument('--two-kinds', action='store_true',
-                        help='Two populations in each group')
-    parser.add_argument('--write', type=pathlib.Path,
-                        help='Directory for the inventories of one fleet')
-    parser.add_argument('--details', action='store_true',
-                        help='Print what was missed and what was wrong')
+    parser.add_argument('--seed', type=int, default=random.randrange(10**6))
+    parser.add_argument(
+        '--sizes',
+        type=int,
+        nargs='+',
+        default=[5, 6, 8, 10, 20, 40, 100, 500],
+        help='Machines of a group',
+    )
+    parser.add_argument(
+        '--machines', type=int, default=2000, help='Machines of each size'
+    )
+    parser.add_argument(
+        '--share',
+        type=float,
+        default=0.2,
+        help='Of the machines that are broken',
+    )
+    parser.add_argument(
+        '--two-kinds',
+        action='store_true',
+        help='Two populations in each group',
+    )
+    parser.add_argument(
+        '--write',
+        type=pathlib.Path,
+        help='Directory for the inventories of one fleet',
+    )
+    parser.add_argument(
+        '--details',
+        action='store_true',
+        help='Print what was missed and what was wrong',
+    )
     parsed = parser.parse_args()
     draw = random.Random(parsed.seed)
     print(f'seed {parsed.seed}')
@@ -65,7 +83,7 @@ def main() -> int:
         if parsed.details:
             print('\n'.join(score.remarks))
         if size >= 10:
-            missed += score.missed > score.planted.total() * .01
+            missed += score.missed > score.planted.total() * 0.01
         wrong += len(score.wrong) > score.machines / 1000
     return int(bool(missed or wrong))
 
@@ -80,7 +98,8 @@ def write(parsed: argparse.Namespace, draw: random.Random) -> None:
         group = odd_fleet.group(draw, made, size, parsed.share)
         for name, machine in group.machines.items():
             parsed.write.joinpath(f'{name}.json').write_text(
-                json.dumps(machine.inventory(), indent=2))
+                json.dumps(machine.inventory(), indent=2)
+            )
         for planted in group.planted:
             counts[planted.fault.name] += 1
             print(planted.machine, planted.fault.name, planted.slot or '')

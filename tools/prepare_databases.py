@@ -15,16 +15,19 @@ MYSQL_STATEMENTS = [
     for host in ('localhost', '%')
     for statement, rest in (
         ('CREATE USER IF NOT EXISTS', "IDENTIFIED BY 'openstack_citest'"),
-        ('GRANT ALL PRIVILEGES ON *.* TO', ''))
+        ('GRANT ALL PRIVILEGES ON *.* TO', ''),
+    )
 ] + ['CREATE DATABASE IF NOT EXISTS openstack_citest']
 
 POSTGRESQL = 'postgresql+psycopg2://postgres@127.0.0.1/postgres'
 POSTGRESQL_STATEMENTS = {
-    "SELECT 1 FROM pg_roles WHERE rolname = 'openstack_citest'":
-        "CREATE ROLE openstack_citest LOGIN CREATEDB"
-        " PASSWORD 'openstack_citest'",
-    "SELECT 1 FROM pg_database WHERE datname = 'openstack_citest'":
-        'CREATE DATABASE openstack_citest OWNER openstack_citest',
+    "SELECT 1 FROM pg_roles WHERE rolname = 'openstack_citest'": (
+        'CREATE ROLE openstack_citest LOGIN CREATEDB PASSWORD '
+        "'openstack_citest'"
+    ),
+    "SELECT 1 FROM pg_database WHERE datname = 'openstack_citest'": (
+        'CREATE DATABASE openstack_citest OWNER openstack_citest'
+    ),
 }
 
 
@@ -40,8 +43,10 @@ def prepare_postgresql(connection: sa.Connection) -> None:
 
 
 def main() -> None:
-    for url, prepare in ((MYSQL, prepare_mysql),
-                         (POSTGRESQL, prepare_postgresql)):
+    for url, prepare in (
+        (MYSQL, prepare_mysql),
+        (POSTGRESQL, prepare_postgresql),
+    ):
         engine = sa.create_engine(url, isolation_level='AUTOCOMMIT')
         try:
             with engine.connect() as connection:

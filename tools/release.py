@@ -51,8 +51,11 @@ class Environment:
         # pip reads constraints from a variable, and those of who calls this
         # are not those of a user.
         return subprocess.run(
-            [self._programs / program, *map(str, words)], check=True,
-            stdout=subprocess.PIPE, text=True).stdout
+            [self._programs / program, *map(str, words)],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
 
     def install(self, *words: object) -> None:
         """Have pip install something, and check that all fits together."""
@@ -67,8 +70,10 @@ def find_one(pattern: str) -> pathlib.Path:
     """
     paths = list(_ROOT.glob(f'dist/{pattern}'))
     if len(paths) != 1:
-        sys.exit(f'dist/{pattern}: {len(paths)} files where one is needed: '
-                 'make clean release')
+        sys.exit(
+            f'dist/{pattern}: {len(paths)} files where one is needed: '
+            'make clean release'
+        )
     return paths[0]
 
 
@@ -77,18 +82,23 @@ def pack(path: pathlib.Path, members: dict[str, pathlib.Path]) -> None:
 
     :param members: files and directories by the name that each gets.
     """
-    with (open(path, 'wb') as file,
-          gzip.GzipFile('', 'wb', fileobj=file, mtime=0) as compressed,
-          tarfile.open(fileobj=compressed, mode='w') as archive):
+    with (
+        open(path, 'wb') as file,
+        gzip.GzipFile('', 'wb', fileobj=file, mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode='w') as archive,
+    ):
         for name, member in members.items():
             for part in (member, *sorted(member.rglob('*'))):
                 # What Sphinx keeps for itself has a dot before its name.
-                if any(name.startswith('.')
-                       for name in part.relative_to(member).parts):
+                if any(
+                    name.startswith('.')
+                    for name in part.relative_to(member).parts
+                ):
                     continue
                 place = pathlib.PurePosixPath(name, part.relative_to(member))
-                archive.add(part, str(place), recursive=False,
-                            filter=_of_nobody)
+                archive.add(
+                    part, str(place), recursive=False, filter=_of_nobody
+                )
 
 
 def _of_nobody(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -108,37 +118,63 @@ def pack_documents(version: str) -> pathlib.Path:
     for name in _DOCUMENTS:
         built = _ROOT / name / 'build/html'
         if not built.joinpath('index.html').exists():
-            sys.exit(f'{built.relative_to(_ROOT)}: there is no index.html: '
-                     'make docs')
+            sys.exit(
+                f'{built.relative_to(_ROOT)}: there is no index.html: '
+                'make docs'
+            )
         members[f'{_NAME}-{version}/{name}'] = built
     path = _ROOT / 'dist' / f'{_NAME}-{version}-documents.tar.gz'
     pack(path, members)
     return path
 
 
-def pack_layer(environment: Environment, wheel: pathlib.Path, version: str,
-               ironic: str, directory: pathlib.Path) -> pathlib.Path:
+def pack_layer(
+    environment: Environment,
+    wheel: pathlib.Path,
+    version: str,
+    ironic: str,
+    directory: pathlib.Path,
+) -> pathlib.Path:
     """Pack the wheel with all that it needs and an Ironic has not.
 
     :param environment: has that Ironic, and decides what is missing.
     :param directory: empty, for the wheels.
     """
-    report = json.loads(environment.run(
-        'pip', 'install', '-q', '--dry-run', '--report', '-',
-        '-c', _constraints(ironic), wheel))
+    report = json.loads(
+        environment.run(
+            'pip',
+            'install',
+            '-q',
+            '--dry-run',
+            '--report',
+            '-',
+            '-c',
+            _constraints(ironic),
+            wheel,
+        )
+    )
     missing = []
     for package in report['install']:
         metadata = package['metadata']
         if metadata['name'] != _NAME:
-            missing.append(f"{metadata['name']}=={metadata['version']}")
-    environment.run('pip', 'wheel', '-q', '--no-deps', '-w', directory,
-                    wheel, *missing)
+            missing.append(f'{metadata["name"]}=={metadata["version"]}')
+    environment.run(
+        'pip', 'wheel', '-q', '--no-deps', '-w', directory, wheel, *missing
+    )
     # Some of the wheels have parts in C, for one Python on one processor.
-    tag = environment.run('python', '-c', (
-        'import sys, sysconfig; print("cp%d%d-%s" % (*sys.version_info[:2], '
-        'sysconfig.get_platform()))')).strip()
-    path = _ROOT / 'dist' / (
-        f'{_NAME}-{version}-layer-ironic-{ironic}-{tag}.tar.gz')
+    tag = environment.run(
+        'python',
+        '-c',
+        (
+            'import sys, sysconfig; print("cp%d%d-%s" % '
+            '(*sys.version_info[:2], sysconfig.get_platform()))'
+        ),
+    ).strip()
+    path = (
+        _ROOT
+        / 'dist'
+        / (f'{_NAME}-{version}-layer-ironic-{ironic}-{tag}.tar.gz')
+    )
     pack(path, {str(_WHEELS): directory})
     return path
 
@@ -156,13 +192,20 @@ def check_tools(environment: Environment, version: str) -> None:
     assert version in printed, f'{printed!r} is not version {version}'
     starter = _ROOT / 'deploy/ci/starter'
     environment.run(_NAME, 'lint', starter / 'rules')
-    environment.run(_NAME, 'test', starter / 'rules',
-                    '--inventory', starter / 'machines',
-                    '--expect', starter / 'expected.yaml')
+    environment.run(
+        _NAME,
+        'test',
+        starter / 'rules',
+        '--inventory',
+        starter / 'machines',
+        '--expect',
+        starter / 'expected.yaml',
+    )
 
 
-def check_layer(environment: Environment, layer: pathlib.Path,
-                root: pathlib.Path) -> None:
+def check_layer(
+    environment: Environment, layer: pathlib.Path, root: pathlib.Path
+) -> None:
     """Install a layer without an index, and make the tables with it.
 
     :param environment: has Ironic.
@@ -174,18 +217,24 @@ def check_layer(environment: Environment, layer: pathlib.Path,
     environment.install('--no-index', '--find-links', root / _WHEELS, _NAME)
     configuration = root / 'ironic.conf'
     configuration.write_text(
-        f'[database]\nconnection = sqlite:///{root}/ironic.sqlite\n')
-    environment.run('ironic-dbsync', '--config-file', configuration,
-                    'create_schema')
-    environment.run(f'{_NAME}-dbsync', '--config-file', configuration,
-                    'create_schema')
+        f'[database]\nconnection = sqlite:///{root}/ironic.sqlite\n'
+    )
+    environment.run(
+        'ironic-dbsync', '--config-file', configuration, 'create_schema'
+    )
+    environment.run(
+        f'{_NAME}-dbsync', '--config-file', configuration, 'create_schema'
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__.partition('\n')[0])
-    parser.add_argument('--ironic', default='39.0.0', metavar='VERSION',
-                        help='that the layer is for (default: %(default)s)')
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
+    parser.add_argument(
+        '--ironic',
+        default='39.0.0',
+        metavar='VERSION',
+        help='that the layer is for (default: %(default)s)',
+    )
     arguments = parser.parse_args()
     wheel = find_one('*.whl')
     source = find_one('ironic_inspection_rules-*[0-9].tar.gz')
@@ -199,13 +248,16 @@ def main() -> int:
             environment = Environment(place / path.suffix)
             environment.install(path)
             check_tools(environment, version)
-        print(f'Installing Ironic {arguments.ironic}, which takes minutes',
-              flush=True)
+        print(
+            f'Installing Ironic {arguments.ironic}, which takes minutes',
+            flush=True,
+        )
         environment = Environment(place / 'ironic')
         environment.install('-c', _constraints(arguments.ironic), 'ironic')
         print('Packing the layer', flush=True)
-        layer = pack_layer(environment, wheel, version, arguments.ironic,
-                           place / 'wheels')
+        layer = pack_layer(
+            environment, wheel, version, arguments.ironic, place / 'wheels'
+        )
         print(f'Installing {layer.name}', flush=True)
         root = place / 'root'
         root.mkdir()

@@ -59,8 +59,9 @@ def find(context: Any, node: Any) -> MachineData:
     return data
 
 
-def find_all(context: Any, nodes: Sequence[Any],
-             failing: Sequence[str] | None = None) -> dict[str, DataOrError]:
+def find_all(
+    context: Any, nodes: Sequence[Any], failing: Sequence[str] | None = None
+) -> dict[str, DataOrError]:
     """Find the newest data of machines with few queries.
 
     :param failing: UUIDs of the nodes whose last inspection failed; None if
@@ -80,17 +81,20 @@ def find_all(context: Any, nodes: Sequence[Any],
         # Of an object in Swift it is not known when it was stored: what is
         # kept of a failed inspection takes precedence in any case.
         stored = _read_from_swift(
-            context, [node for node in nodes if node.uuid not in failed])
-    return {node.uuid: _newest(node, stored.get(node.uuid),
-                               failed.get(node.uuid)) for node in nodes}
+            context, [node for node in nodes if node.uuid not in failed]
+        )
+    return {
+        node.uuid: _newest(node, stored.get(node.uuid), failed.get(node.uuid))
+        for node in nodes
+    }
 
 
-def _read_from_database(context: Any, nodes: Sequence[Any]
-                        ) -> dict[str, Any]:
+def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     """Read stored data from the database, by UUID of the node."""
     uuids = {node.id: node.uuid for node in nodes}
     rows = machine_object.InspectedMachine.list_inventories(
-        context, list(uuids))
+        context, list(uuids)
+    )
     return {uuids[row['node_id']]: row for row in rows}
 
 
@@ -100,6 +104,7 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     :returns: by UUID of the node the data, the error of reading them, or
         None where there are none.
     """
+
     def read(node: Any) -> Any:
         try:
             return inspect_utils.get_inspection_data(node, context)
@@ -109,8 +114,7 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
             return exc
         # The data of the other machines are read nevertheless.
         except Exception as exc:
-            LOG.exception('The inventory of node %s cannot be read',
-                          node.uuid)
+            LOG.exception('The inventory of node %s cannot be read', node.uuid)
             return exc
 
     with futures.ThreadPoolExecutor(_AT_A_TIME) as pool:
@@ -129,8 +133,9 @@ class Portion(NamedTuple):
     failing: list[str]
 
 
-def portions(context: Any, nodes: Sequence[Any], most: int
-             ) -> Iterator[Portion]:
+def portions(
+    context: Any, nodes: Sequence[Any], most: int
+) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
     :param most: characters of the data of a group, as JSON; only the data
@@ -154,8 +159,9 @@ def portions(context: Any, nodes: Sequence[Any], most: int
         yield portion
 
 
-def _measure(context: Any, nodes: Sequence[Any], most: int
-             ) -> tuple[dict[str, int], dict[str, int]]:
+def _measure(
+    context: Any, nodes: Sequence[Any], most: int
+) -> tuple[dict[str, int], dict[str, int]]:
     """Return the characters of the data of nodes, by their UUIDs.
 
     :returns: of the data of inspections that passed, and of those of the
@@ -171,7 +177,8 @@ def _measure(context: Any, nodes: Sequence[Any], most: int
         # As many are read together as are fetched together.
         stored = dict.fromkeys(uuids.values(), most // _AT_A_TIME)
     passed, failed = machine_object.InspectedMachine.measure(
-        context, in_database, list(uuids.values()))
+        context, in_database, list(uuids.values())
+    )
     for node_id, length in passed:
         stored[uuids[node_id]] = length
     return stored, dict(failed)
@@ -181,8 +188,9 @@ def _is_in_database() -> bool:
     return bool(CONF.inventory.data_backend == 'database')
 
 
-def _newest(node: Any, stored: Any, failed: dict[str, Any] | None
-            ) -> DataOrError:
+def _newest(
+    node: Any, stored: Any, failed: dict[str, Any] | None
+) -> DataOrError:
     """Return the newer one of what is stored and of what has failed.
 
     :param stored: the row or the data of an inspection that passed, an error
@@ -191,20 +199,32 @@ def _newest(node: Any, stored: Any, failed: dict[str, Any] | None
         one that was recorded.
     """
     if failed and _is_newest(failed, stored):
-        return MachineData(failed['inventory'], failed['plugin_data'],
-                           RUN, failed['uuid'], failed['created_at'])
+        return MachineData(
+            failed['inventory'],
+            failed['plugin_data'],
+            RUN,
+            failed['uuid'],
+            failed['created_at'],
+        )
     if isinstance(stored, Exception):
         return stored
     if stored is None:
         return exceptions.NotFound(
-            _('Node %s has no stored inventory, as no inspection of it has '
-              'passed, and none that failed is kept')
-            % (node.name or node.uuid))
+            _(
+                'Node %s has no stored inventory, as no inspection of it has '
+                'passed, and none that failed is kept'
+            )
+            % (node.name or node.uuid)
+        )
     # The trace of the last rules is no fact of the machine.
     plugin_data = dict(stored['plugin_data'] or {})
     plugin_data.pop(trace.KEY, None)
-    return MachineData(stored['inventory'] or {}, plugin_data, INVENTORY,
-                       stored_at=stored.get('stored_at'))
+    return MachineData(
+        stored['inventory'] or {},
+        plugin_data,
+        INVENTORY,
+        stored_at=stored.get('stored_at'),
+    )
 
 
 def _is_newest(failed: dict[str, Any], stored: Any) -> bool:

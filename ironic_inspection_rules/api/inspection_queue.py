@@ -30,6 +30,7 @@ def requests() -> Any:
     from ironic_inspection_rules.queue import service
     from ironic_inspection_rules.queue import wakeup
     from ironic_inspection_rules.queue import worker_absence
+
     # Without either, workers find requests when they next look for work.
     wake_workers = None
     if service.is_embedded_wanted():
@@ -54,8 +55,11 @@ def install() -> None:
     """
     if not storage.is_here():
         raise exceptions.Invalid(
-            _('[inspection_queue]enabled needs an API that reaches the '
-              'database itself, without [DEFAULT]use_rpc_for_database.'))
+            _(
+                '[inspection_queue]enabled needs an API that reaches the '
+                'database itself, without [DEFAULT]use_rpc_for_database.'
+            )
+        )
     # Made now, not with the first inventory: it may start a worker too. And
     # made anew where a process sets up the API for a second time.
     requests.cache_clear()
@@ -65,8 +69,9 @@ def install() -> None:
         body_limit.as_inspection_data(ending)
 
 
-def put_instead(posted: dict[str, Any], kept: Any, token: Any
-                ) -> Callable[..., None]:
+def put_instead(
+    posted: dict[str, Any], kept: Any, token: Any
+) -> Callable[..., None]:
     """Return a call that puts data into the queue instead of a conductor's.
 
     :param posted: plugin data as they came.
@@ -75,18 +80,29 @@ def put_instead(posted: dict[str, Any], kept: Any, token: Any
     """
     from ironic_inspection_rules.queue import request as queue_request
 
-    def continue_inspection(context: Any, node_id: str,
-                            inventory: dict[str, Any],
-                            plugin_data: dict[str, Any],
-                            topic: str | None = None) -> None:
+    def continue_inspection(
+        context: Any,
+        node_id: str,
+        inventory: dict[str, Any],
+        plugin_data: dict[str, Any],
+        topic: str | None = None,
+    ) -> None:
         is_machine = isinstance(token, str) and (
             conductor_utils.is_agent_token_valid(
-                objects.Node.get_by_uuid(context, node_id), token))
+                objects.Node.get_by_uuid(context, node_id), token
+            )
+        )
         # The data are stored as they came. What early rules made of them is
         # a checkpoint, so that each attempt begins with the same.
         checkpoints = checkpoint.of_early_phase(posted, plugin_data, kept)
         requests().put(
-            node_id, queue_request.CONTINUE, inventory, posted, checkpoints,
-            sender=api.request.client_addr, trusted=is_machine)
+            node_id,
+            queue_request.CONTINUE,
+            inventory,
+            posted,
+            checkpoints,
+            sender=api.request.client_addr,
+            trusted=is_machine,
+        )
 
     return continue_inspection

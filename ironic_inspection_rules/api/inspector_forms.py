@@ -36,12 +36,14 @@ def layer(request: webob.Request, app: Callable) -> Any:
     """Give some answers the form of ironic-inspector's."""
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     is_resource = f'{path}/'.startswith(
-        tuple(f'/v1/{name}/' for name in RESOURCES))
+        tuple(f'/v1/{name}/' for name in RESOURCES)
+    )
     if not is_resource and path not in ('', '/v1'):
         return app
     response = request.get_response(app)
-    response.headers.update({MIN_VERSION: _format(OLDEST),
-                             MAX_VERSION: _format(NEWEST)})
+    response.headers.update(
+        {MIN_VERSION: _format(OLDEST), MAX_VERSION: _format(NEWEST)}
+    )
     if is_resource and response.status_int >= 400:
         response.json = {'error': {'message': _message(response)}}
         # webob has only set the body. It may have been one of HTML.
@@ -61,15 +63,22 @@ def requested_version() -> tuple[int, int]:
     number = re.fullmatch(r'([0-9]{1,9})\.([0-9]{1,9})', text.strip())
     if number is None:
         raise exceptions.Invalid(
-            _('"%s" is not a version of the API such as 1.18 or latest')
-            % text)
+            _('"%s" is not a version of the API such as 1.18 or latest') % text
+        )
     version = int(number[1]), int(number[2])
     if not OLDEST <= version <= NEWEST:
         raise ironic_exception.ClientSideError(
-            _('Version %(version)s of the API does not exist, only '
-              '%(oldest)s to %(newest)s') % {
-                  'version': text, 'oldest': _format(OLDEST),
-                  'newest': _format(NEWEST)}, status_code=406)
+            _(
+                'Version %(version)s of the API does not exist, only '
+                '%(oldest)s to %(newest)s'
+            )
+            % {
+                'version': text,
+                'oldest': _format(OLDEST),
+                'newest': _format(NEWEST),
+            },
+            status_code=406,
+        )
     return version
 
 

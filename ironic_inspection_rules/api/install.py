@@ -54,6 +54,7 @@ def install(app: Callable) -> Callable:
         # Its conductor may have no interface that loads the hook. An API of
         # its own loads nothing of what conductors need.
         from ironic_inspection_rules import hook
+
         hook.prepare_conductor()
     policies.register(policy.get_enforcer())
     for path in request.LARGE:
@@ -81,13 +82,15 @@ def _serve_routes() -> None:
         if top == 'nodes':
             name_below = route.parts[2]
             controllers.serve_of_node(
-                name_below, functools.partial(_controller_of_node, name_below))
+                name_below, functools.partial(_controller_of_node, name_below)
+            )
         else:
             controllers.serve(top, routing.RoutesBelow(routes.TABLE, top))
 
 
-def _controller_of_node(name_below: str, node_ident: str
-                        ) -> routing.RoutesBelow:
+def _controller_of_node(
+    name_below: str, node_ident: str
+) -> routing.RoutesBelow:
     """Return the controller of ``/v1/nodes/<node_ident>/<name_below>``."""
     return routing.RoutesBelow(routes.TABLE, 'nodes', node_ident, name_below)
 

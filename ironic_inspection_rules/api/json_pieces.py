@@ -48,8 +48,9 @@ class Parser:
     :param decoder: reads values; it has an ``object_pairs_hook``.
     """
 
-    def __init__(self, pieces: Iterable[bytes], depth: int,
-                 decoder: json.JSONDecoder) -> None:
+    def __init__(
+        self, pieces: Iterable[bytes], depth: int, decoder: json.JSONDecoder
+    ) -> None:
         self._pieces = iter(pieces)
         self._depth = depth
         self._decoder = decoder
@@ -144,7 +145,8 @@ class Parser:
         while True:
             try:
                 value, end = self._decoder.raw_decode(
-                    self._text, self._position)
+                    self._text, self._position
+                )
             except ValueError:
                 # Its end may be in the next piece.
                 if not self._read_on():
@@ -163,7 +165,7 @@ class Parser:
         # table these values are rows, which are longer.
         if self._values > max(self._characters // _SHORT, _FEW):
             raise TooManyValues
-        left = self._text[self._position:]
+        left = self._text[self._position :]
         texts = [left]
         characters = 0
         # At least as much as is left: a value that is as large as the

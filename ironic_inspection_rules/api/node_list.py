@@ -23,8 +23,9 @@ DETAIL = controllers.undecorated(node.NodesController.detail)
 """Ironic's list of nodes with all fields."""
 
 
-def list_uuids(parameters: dict[str, typing.Any], limit: int,
-               marker: str | None) -> tuple[list[str], bool]:
+def list_uuids(
+    parameters: dict[str, typing.Any], limit: int, marker: str | None
+) -> tuple[list[str], bool]:
     """List the UUIDs of nodes, as far as the caller may see them.
 
     :param parameters: filters of the list of nodes, as a URL has them.
@@ -40,10 +41,12 @@ def list_uuids(parameters: dict[str, typing.Any], limit: int,
     return [item['uuid'] for item in nodes['nodes']], 'next' in nodes
 
 
-def listed(controller: node.NodesController,
-           stock: typing.Callable[..., dict[str, typing.Any]],
-           chassis_uuid: str | None,
-           parameters: dict[str, typing.Any]) -> dict[str, typing.Any]:
+def listed(
+    controller: node.NodesController,
+    stock: typing.Callable[..., dict[str, typing.Any]],
+    chassis_uuid: str | None,
+    parameters: dict[str, typing.Any],
+) -> dict[str, typing.Any]:
     """List, by Ironic, the nodes that the filters by trait keep.
 
     :param stock: :data:`GET_ALL` or :data:`DETAIL`.
@@ -58,10 +61,15 @@ def listed(controller: node.NodesController,
         return stock(controller, chassis_uuid, **parameters)
     if not api_utils.allow_traits():
         raise exception.NotAcceptable(
-            _('Request not acceptable. The minimal required API version '
-              'should be %(base)s.%(minor)s') % {
-                  'base': versions.BASE_VERSION,
-                  'minor': versions.MINOR_37_NODE_TRAITS})
+            _(
+                'Request not acceptable. The minimal required API version '
+                'should be %(base)s.%(minor)s'
+            )
+            % {
+                'base': versions.BASE_VERSION,
+                'minor': versions.MINOR_37_NODE_TRAITS,
+            }
+        )
     storage.require(_('Nodes cannot be listed by trait'))
     terms = trait_filter.parse(filters)
     with controllers.narrowed(trait_filter.on_nodes(terms)):

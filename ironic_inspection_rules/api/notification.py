@@ -21,8 +21,9 @@ def enabled() -> bool:
 
 
 @contextlib.contextmanager
-def emitted(context: Any, rule: rule_object.StoredRule,
-            action: str) -> Iterator[None]:
+def emitted(
+    context: Any, rule: rule_object.StoredRule, action: str
+) -> Iterator[None]:
     """Emit the notifications around a change of a stored rule.
 
     ``baremetal.inspectionrule.<action>.start``, then ``end`` or ``error``,
@@ -33,10 +34,12 @@ def emitted(context: Any, rule: rule_object.StoredRule,
     if not enabled():
         yield
         return
-    notification_utils.emit_start_notification(context, _as_ironic(rule),
-                                               action)
+    notification_utils.emit_start_notification(
+        context, _as_ironic(rule), action
+    )
     with notification_utils.handle_error_notification(
-            context, _as_ironic(rule), action):
+        context, _as_ironic(rule), action
+    ):
         yield
     notification_utils.emit_end_notification(context, _as_ironic(rule), action)
 

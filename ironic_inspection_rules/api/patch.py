@@ -17,14 +17,25 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
-_NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',
-          'move': 'from', 'copy': 'from', 'remove': None}
-_FAILURES = (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException,
-             LookupError, TypeError, ValueError)
+_NEEDS = {
+    'add': 'value',
+    'replace': 'value',
+    'test': 'value',
+    'move': 'from',
+    'copy': 'from',
+    'remove': None,
+}
+_FAILURES = (
+    jsonpatch.JsonPatchException,
+    jsonpointer.JsonPointerException,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 MOST_OPERATIONS = 100
 """How many operations one patch may have."""
 
-MOST_CHARACTERS = 2 ** 20
+MOST_CHARACTERS = 2**20
 """How large a patch may make a rule, where the caller has no other limit."""
 
 # Copies of copies grow without bound, and moves get deeper.
@@ -34,8 +45,9 @@ _LIMITS = budget.Limits(time=2.0, operations=math.inf)
 _SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 
 
-def apply(fields: dict[str, Any], patch: Any,
-          most_characters: int = MOST_CHARACTERS) -> dict[str, Any]:
+def apply(
+    fields: dict[str, Any], patch: Any, most_characters: int = MOST_CHARACTERS
+) -> dict[str, Any]:
     """Return the fields as the patch makes them.
 
     :param fields: those that a client may set.
@@ -51,8 +63,12 @@ def apply(fields: dict[str, Any], patch: Any,
         raise exceptions.Invalid(_('A JSON patch must be a list'))
     if len(patch) > MOST_OPERATIONS:
         raise exceptions.Invalid(
-            _('A JSON patch may have at most %(most)d operations, not '
-              '%(count)d') % {'most': MOST_OPERATIONS, 'count': len(patch)})
+            _(
+                'A JSON patch may have at most %(most)d operations, not '
+                '%(count)d'
+            )
+            % {'most': MOST_OPERATIONS, 'count': len(patch)}
+        )
     checked = []
     refusals = []
     # A copy: what an operation adds, a later one may change in place.
@@ -73,12 +89,22 @@ def apply(fields: dict[str, Any], patch: Any,
         except exceptions.Invalid as exc:
             raise exceptions.InvalidBody([_refused(position, exc)]) from exc
         except _FAILURES as exc:
-            raise exceptions.InvalidBody([exceptions.Problem(
-                f'/{position}',
-                _('Operation %(position)d of the JSON patch (%(op)s '
-                  '"%(path)s") cannot be applied: %(reason)s')
-                % {'position': position, **operation,
-                   'reason': _reason(operation, fields)})]) from exc
+            raise exceptions.InvalidBody(
+                [
+                    exceptions.Problem(
+                        f'/{position}',
+                        _(
+                            'Operation %(position)d of the JSON patch (%(op)s '
+                            '"%(path)s") cannot be applied: %(reason)s'
+                        )
+                        % {
+                            'position': position,
+                            **operation,
+                            'reason': _reason(operation, fields),
+                        },
+                    )
+                ]
+            ) from exc
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
     # An operation on the whole document may have left the UUID out.
@@ -110,17 +136,20 @@ class _Growing:
         except exceptions.BudgetExceeded as exc:
             raise exceptions.Invalid(
                 _('all operations together take longer than %g seconds')
-                % _LIMITS.time) from exc
+                % _LIMITS.time
+            ) from exc
         try:
             self._size += self._growth(operation, document)
         except exceptions.BudgetExceeded as exc:
             raise exceptions.Invalid(
                 _('it would make the rule deeper than %d levels')
-                % _LIMITS.depth) from exc
+                % _LIMITS.depth
+            ) from exc
         if self._size > self._most:
             raise exceptions.Invalid(
                 _('it would make the rule larger than %d characters')
-                % self._most)
+                % self._most
+            )
 
     def _growth(self, operation: dict[str, Any], document: Any) -> int:
         """Return how many characters an operation adds to a document.
@@ -135,8 +164,9 @@ class _Growing:
         if _NEEDS[op] == 'value':
             growth += self._added(operation['value'], target)
         elif _NEEDS[op] == 'from':
-            value = jsonpointer.resolve_pointer(document, operation['from'],
-                                                None)
+            value = jsonpointer.resolve_pointer(
+                document, operation['from'], None
+            )
             growth += self._added(value, target)
             if op == 'move':
                 growth -= self._budget.measure(value)
@@ -163,16 +193,17 @@ def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:
         return False
     *parents, _name = target.parts
     parent = jsonpointer.JsonPointer.from_parts(parents).resolve(
-        document, None)
+        document, None
+    )
     return isinstance(parent, list)
 
 
-def _refused(position: int, reason: exceptions.Invalid
-             ) -> exceptions.Problem:
+def _refused(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
     return exceptions.Problem(
         f'/{position}',
         _('Operation %(position)d of the JSON patch: %(reason)s')
-        % {'position': position, 'reason': reason})
+        % {'position': position, 'reason': reason},
+    )
 
 
 def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
@@ -185,7 +216,8 @@ def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     op = operation.get('op')
     if not isinstance(op, str) or op not in _NEEDS:
         raise exceptions.Invalid(
-            f'"op" {suggestion.not_one_of(op, sorted(_NEEDS))}')
+            f'"op" {suggestion.not_one_of(op, sorted(_NEEDS))}'
+        )
     needed = _NEEDS[op]
     if needed and needed not in operation:
         raise exceptions.Invalid(_('"%s" is missing') % needed)
@@ -229,7 +261,8 @@ def _parts(operation: dict[str, Any], name: str) -> list[str]:
         parts = jsonpointer.JsonPointer(operation[name]).parts
     except _FAILURES as exc:
         raise exceptions.Invalid(
-            _('"%s" must be a JSON pointer') % name) from exc
+            _('"%s" must be a JSON pointer') % name
+        ) from exc
     if len(parts) > 1 and parts[0] in _SHIPPED_CLIENT:
         parts[0] = _SHIPPED_CLIENT[parts[0]]
     return parts

@@ -25,9 +25,11 @@ from ironic_inspection_rules.rule_set import repository
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 
-MEMBERS: dict[str, Any] = {'rules': {'type': ['array', 'null']},
-                           'prune': {'type': ['boolean', 'null']},
-                           **table_set.MEMBER}
+MEMBERS: dict[str, Any] = {
+    'rules': {'type': ['array', 'null']},
+    'prune': {'type': ['boolean', 'null']},
+    **table_set.MEMBER,
+}
 """Members of a request that tries rules, as JSON Schema."""
 
 # Sets of posted rules that stay compiled: a fleet is evaluated page by page.
@@ -42,8 +44,9 @@ _POLICY = 'baremetal:inspection_rule:update'
 """Others could find out what sensitive rules do by trying them."""
 
 
-def plans(body: Mapping[str, Any], revision: int | None = None
-          ) -> Plans | None:
+def plans(
+    body: Mapping[str, Any], revision: int | None = None
+) -> Plans | None:
     """Compile the rules that would be in force with those of a request.
 
     They take the place of stored rules as when the rule set is replaced:
@@ -71,7 +74,8 @@ def plans(body: Mapping[str, Any], revision: int | None = None
     if posted is None:
         if prune:
             raise exceptions.Invalid(
-                _('"prune" needs "rules", which would be the whole rule set'))
+                _('"prune" needs "rules", which would be the whole rule set')
+            )
         if tables is None:
             return None
         posted = []
@@ -102,11 +106,16 @@ def _has_many_rows(tables: Any) -> bool:
     return count > _MOST_ROWS
 
 
-def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
-             prune: bool) -> Plans:
+def _compile(
+    rules: repository.Repository,
+    posted: Sequence[Any],
+    tables: Any,
+    prune: bool,
+) -> Plans:
     """Compile posted rules and tables among the stored ones."""
     _revision, stored = rule_object.StoredRule.read_rule_set(
-        api.request.context)
+        api.request.context
+    )
     steps = rule_set.decide(posted, stored, prune, new_uuid=_uuid_of)
     decided = rule_set.decide_tables(tables, prune)
     rule_set.check_tables(steps, len(posted), decided.tables)
@@ -115,8 +124,9 @@ def _compile(rules: repository.Repository, posted: Sequence[Any], tables: Any,
 
 
 @functools.lru_cache(_KEPT)
-def _compile_kept(rules: repository.Repository, _revision: int | None,
-                  text: str, prune: bool) -> Plans:
+def _compile_kept(
+    rules: repository.Repository, _revision: int | None, text: str, prune: bool
+) -> Plans:
     """Return what :func:`_compile` does, from a few sets that are kept.
 
     The text stands for the rules, as lists and mappings cannot be the key of

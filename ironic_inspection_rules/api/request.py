@@ -42,8 +42,11 @@ _FROM_RAMDISKS = 'continue_inspection'
 _AT_ONCE = 65536
 """Bytes of a body that are read or checked at once."""
 
-LARGE = ('inspection_rules', 'inspection_rules/evaluate',
-         'inspection_rules/replay')
+LARGE = (
+    'inspection_rules',
+    'inspection_rules/evaluate',
+    'inspection_rules/replay',
+)
 """The paths below ``/v1`` of calls whose bodies may have large tables."""
 
 _BODY = 'ironic_inspection_rules.body'
@@ -80,16 +83,20 @@ def guard(request: webob.Request, app: Callable) -> Any:
             # Ironic refuses it, and logs what operators of ramdisks need to
             # know.
             return app
-        raise _refusal(webob_exc.HTTPRequestEntityTooLarge,
-                       _too_large(limit, body_limit.option_of_size(place)))
+        raise _refusal(
+            webob_exc.HTTPRequestEntityTooLarge,
+            _too_large(limit, body_limit.option_of_size(place)),
+        )
     if not _is_utf_8(sent):
-        raise _refusal(webob_exc.HTTPBadRequest,
-                       _('The request must be encoded in UTF-8'))
+        raise _refusal(
+            webob_exc.HTTPBadRequest, _('The request must be encoded in UTF-8')
+        )
     if is_large:
         environ[_BODY] = sent
         sent = b''
-    elif not is_limited_by_ironic and budget.is_deeper(bytes(sent),
-                                                       body_limit.depth()):
+    elif not is_limited_by_ironic and budget.is_deeper(
+        bytes(sent), body_limit.depth()
+    ):
         raise _refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
     # A body that came in chunks had no length.
     environ['CONTENT_LENGTH'] = str(len(sent))
@@ -108,15 +115,19 @@ def _refuse_other_types(content_type: str) -> None:
     except LookupError:
         is_utf_8 = False
     if not is_utf_8:
-        raise _refusal(webob_exc.HTTPUnsupportedMediaType,
-                       _('The request must be encoded in UTF-8'))
+        raise _refusal(
+            webob_exc.HTTPUnsupportedMediaType,
+            _('The request must be encoded in UTF-8'),
+        )
     if content_type.strip().lower().startswith('multipart/'):
-        raise _refusal(webob_exc.HTTPUnsupportedMediaType,
-                       _('The request must be JSON'))
+        raise _refusal(
+            webob_exc.HTTPUnsupportedMediaType, _('The request must be JSON')
+        )
 
 
-def _read_within(request: webob.Request, limit: int, is_large: bool
-                 ) -> bytes | memoryview | None:
+def _read_within(
+    request: webob.Request, limit: int, is_large: bool
+) -> bytes | memoryview | None:
     """Read the body of a request.
 
     It is put back for the application, which reads it next. A body that may
@@ -155,14 +166,15 @@ def _read_apart(stream: Any, most: int) -> memoryview:
     :param most: the number of bytes after which it stops reading.
     """
     # The size of a mapping of memory must not be zero.
-    kept = mmap.mmap(-1, max(most, 1),
-                     flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    kept = mmap.mmap(
+        -1, max(most, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    )
     while kept.tell() < most:
         piece = stream.read(min(most - kept.tell(), _AT_ONCE))
         if not piece:
             break
         kept.write(piece)
-    return memoryview(kept)[:kept.tell()]
+    return memoryview(kept)[: kept.tell()]
 
 
 def _is_utf_8(sent: bytes | memoryview) -> bool:
@@ -174,7 +186,7 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
     decoder = codecs.getincrementaldecoder('utf-8')()
     try:
         for start in range(0, len(sent), _AT_ONCE):
-            decoder.decode(sent[start:start + _AT_ONCE])
+            decoder.decode(sent[start : start + _AT_ONCE])
         decoder.decode(b'', final=True)
     except UnicodeDecodeError:
         return False
@@ -184,25 +196,31 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
 def _too_large(limit: int, option: str | None) -> str:
     if option is None:
         return _('The request must not have more than %d bytes') % limit
-    return _('The request must not have more than %(limit)d bytes; the limit '
-             "is the option %(option)s of Ironic's API") % {
-                 'limit': limit, 'option': option}
+    return _(
+        'The request must not have more than %(limit)d bytes; the limit '
+        "is the option %(option)s of Ironic's API"
+    ) % {'limit': limit, 'option': option}
 
 
-def _refusal(kind: type[webob_exc.HTTPError], reason: str
-             ) -> webob_exc.HTTPError:
+def _refusal(
+    kind: type[webob_exc.HTTPError], reason: str
+) -> webob_exc.HTTPError:
     return kind(json_body=fault(reason))
 
 
-def fault(reason: str, problems: Iterable[exceptions.Problem] = ()
-          ) -> dict[str, Any]:
+def fault(
+    reason: str, problems: Iterable[exceptions.Problem] = ()
+) -> dict[str, Any]:
     """Return an error of the client in Ironic's form.
 
     :param problems: what is wrong where, for clients that show it in their
         own way; they are said in the reason, too.
     """
-    error: dict[str, Any] = {'faultcode': 'Client', 'faultstring': reason,
-                             'debuginfo': None}
+    error: dict[str, Any] = {
+        'faultcode': 'Client',
+        'faultstring': reason,
+        'debuginfo': None,
+    }
     if problems:
         error['problems'] = list(map(_represent_problem, problems))
     return error
@@ -232,7 +250,8 @@ def body(*, any_type: bool = False) -> Any:
     if not (any_type or api.request.content_type.endswith('json')):
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
-            status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
+            status_code=http_client.UNSUPPORTED_MEDIA_TYPE,
+        )
     large = api.request.environ.pop(_BODY, None)
     if large is None:
         return _parse(bytes(api.request.body), any_type)
@@ -250,13 +269,20 @@ def _parse(sent: bytes, any_type: bool = False) -> Any:
             document = reader.decoder.decode(text)
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
-            _('The request is not valid JSON: %s') % exc) from exc
+            _('The request is not valid JSON: %s') % exc
+        ) from exc
     if reader.unusual:
         place = _place_of_unusual_number(document)
         raise exceptions.Invalid(
-            _('The request is not valid JSON: %(place)s: %(text)s is no JSON '
-              'number') % {'place': exceptions.shortened(place) or '/',
-                           'text': exceptions.shortened(reader.unusual[0])})
+            _(
+                'The request is not valid JSON: %(place)s: %(text)s is no '
+                'JSON number'
+            )
+            % {
+                'place': exceptions.shortened(place) or '/',
+                'text': exceptions.shortened(reader.unusual[0]),
+            }
+        )
     if reader.doubled:
         raise exceptions.InvalidBody([_twice(document, *reader.doubled[0])])
     return document
@@ -284,8 +310,10 @@ def _parse_pieces(sent: memoryview) -> Any:
     :raises: Invalid if it is nested too deeply; ValueError or RecursionError
         for any other document that is refused.
     """
-    pieces = (bytes(sent[start:start + _AT_ONCE])
-              for start in range(0, len(sent), _AT_ONCE))
+    pieces = (
+        bytes(sent[start : start + _AT_ONCE])
+        for start in range(0, len(sent), _AT_ONCE)
+    )
     reader = _Reader()
     parser = json_pieces.Parser(pieces, body_limit.depth(), reader.decoder)
     try:
@@ -315,8 +343,11 @@ class _Reader:
         if not any_type:
             hook = self.read_object
         self.decoder = json.JSONDecoder(
-            object_pairs_hook=hook, parse_float=self.read_float,
-            parse_constant=self.read_float, parse_int=_read_integer)
+            object_pairs_hook=hook,
+            parse_float=self.read_float,
+            parse_constant=self.read_float,
+            parse_int=_read_integer,
+        )
 
     def read_float(self, text: str) -> float:
         number = float(text)
@@ -339,12 +370,14 @@ def _read_integer(text: str) -> int:
         return int(text)
     except ValueError as exc:
         # The digits that Python converts are limited.
-        raise ValueError(_('a number of %d characters has too many digits')
-                         % len(text)) from exc
+        raise ValueError(
+            _('a number of %d characters has too many digits') % len(text)
+        ) from exc
 
 
-def _twice(document: Any, doubled: dict[str, Any], name: str
-           ) -> exceptions.Problem:
+def _twice(
+    document: Any, doubled: dict[str, Any], name: str
+) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
     Its pointer is empty where the object is not in the document: it has been
@@ -356,10 +389,14 @@ def _twice(document: Any, doubled: dict[str, Any], name: str
         if value is doubled:
             pointer = path.pointer([*parts, name])
             break
-    return exceptions.Problem(pointer, _(
-        'key "%(name)s" is there twice (%(place)s)') % {
+    return exceptions.Problem(
+        pointer,
+        _('key "%(name)s" is there twice (%(place)s)')
+        % {
             'name': suggestion.shown(name),
-            'place': exceptions.shortened(pointer) or '/'})
+            'place': exceptions.shortened(pointer) or '/',
+        },
+    )
 
 
 def _place_of_unusual_number(document: Any) -> str:
@@ -383,7 +420,9 @@ def _is_integer(_checker: Any, value: Any) -> bool:
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft7Validator,
     type_checker=jsonschema.Draft7Validator.TYPE_CHECKER.redefine(
-        'integer', _is_integer))
+        'integer', _is_integer
+    ),
+)
 
 
 def validate(document: Any, schema: Mapping[str, Any]) -> Any:
@@ -406,8 +445,9 @@ def validate(document: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _problem(error: jsonschema.ValidationError) -> exceptions.Problem:
-    return exceptions.Problem(path.pointer(error.absolute_path),
-                              _detail(error))
+    return exceptions.Problem(
+        path.pointer(error.absolute_path), _detail(error)
+    )
 
 
 _NAMES_OF_TYPES = {'array': 'list'}
@@ -419,31 +459,45 @@ def _detail(error: jsonschema.ValidationError) -> str:
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
         return suggestion.all_unknown(
-            _('member of the request'), error.instance,
-            error.schema['properties'])
+            _('member of the request'),
+            error.instance,
+            error.schema['properties'],
+        )
     if error.validator == 'type' and not name:
         return _('The request must be a JSON object')
     if error.validator == 'type':
         # Null stands for a member that is not given, so it is not named.
-        types = [_NAMES_OF_TYPES.get(kind, kind)
-                 for kind in error.validator_value if kind != 'null']
+        types = [
+            _NAMES_OF_TYPES.get(kind, kind)
+            for kind in error.validator_value
+            if kind != 'null'
+        ]
         return _('"%(name)s" must be of the type %(type)s') % {
-            'name': name, 'type': ' or '.join(types)}
+            'name': name,
+            'type': ' or '.join(types),
+        }
     if error.validator == 'required':
-        missing = [member for member in error.validator_value
-                   if member not in error.instance]
+        missing = [
+            member
+            for member in error.validator_value
+            if member not in error.instance
+        ]
         return _('"%s" is needed') % '", "'.join(missing)
     if error.validator == 'enum':
         # None stands for a member that is not given.
-        values = [value for value in error.validator_value
-                  if value is not None]
+        values = [
+            value for value in error.validator_value if value is not None
+        ]
         return f'"{name}" {suggestion.not_one_of(error.instance, values)}'
     return _('"%(name)s" must be %(what)s') % {
-        'name': name, 'what': error.schema['description']}
+        'name': name,
+        'what': error.schema['description'],
+    }
 
 
-def query(parameters: Mapping[str, Callable[[str, str], Any]]
-          ) -> dict[str, Any]:
+def query(
+    parameters: Mapping[str, Callable[[str, str], Any]],
+) -> dict[str, Any]:
     """Read the parameters of the URL.
 
     :param parameters: the parameters there are; each converts a value, given
@@ -458,7 +512,8 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
     for name, value in sent.items():
         if not isinstance(value, str):
             raise exceptions.Invalid(
-                _('Query parameter %s was given several times') % name)
+                _('Query parameter %s was given several times') % name
+            )
     values: dict[str, Any] = {}
     for name, convert in parameters.items():
         values[name] = None
@@ -477,16 +532,20 @@ def integer(name: str, value: str) -> int:
     except ValueError as exc:
         raise exceptions.Invalid(
             _('Expected an integer for %(name)s: %(value)s')
-            % {'name': name, 'value': value}) from exc
+            % {'name': name, 'value': value}
+        ) from exc
 
 
 def one_of(known: Sequence[str]) -> Callable[[str, str], str]:
     """Return the converter of a parameter that is one of some words."""
+
     def convert(name: str, value: str) -> str:
         if value not in known:
             raise exceptions.Invalid(
-                f'"{name}" {suggestion.not_one_of(value, known)}')
+                f'"{name}" {suggestion.not_one_of(value, known)}'
+            )
         return value
+
     return convert
 
 
@@ -495,12 +554,14 @@ def fields(known: Sequence[str]) -> Callable[[str, str], list[str]]:
 
     ``links`` are in an answer that can have them, asked for or not.
     """
+
     def convert(name: str, value: str) -> list[str]:
         wanted = args.string_list(name, value)
         unknown = suggestion.all_unknown(_('field'), wanted, known)
         if unknown:
             raise exceptions.Invalid(unknown)
         return [field for field in wanted if field != 'links']
+
     return convert
 
 
@@ -513,13 +574,18 @@ def uuid_of(kind: str) -> Callable[[str, str], str]:
 
     :param kind: what has the UUID, with its article, for the message.
     """
+
     def convert(_name: str, value: str) -> str:
         if not uuidutils.is_uuid_like(value):
             raise exceptions.Invalid(
-                _('Expected the UUID of %(kind)s, got "%(value)s"; a list '
-                  'of them has it')
-                % {'kind': kind, 'value': suggestion.shown(value)})
+                _(
+                    'Expected the UUID of %(kind)s, got "%(value)s"; a list '
+                    'of them has it'
+                )
+                % {'kind': kind, 'value': suggestion.shown(value)}
+            )
         return str(uuid.UUID(value))
+
     return convert
 
 

@@ -99,9 +99,12 @@ class Route:
         """
         if self.is_queue and not CONF.inspection_queue.enabled:
             raise exceptions.NotFound(
-                _('Durable inspection is switched off here: it needs '
-                  '[inspection_queue]enabled = True in the configuration of '
-                  'the API'))
+                _(
+                    'Durable inspection is switched off here: it needs '
+                    '[inspection_queue]enabled = True in the configuration of '
+                    'the API'
+                )
+            )
         if self.is_inspector:
             inspector_forms.requested_version()
             # The client asks for a version of inspector's API and of no
@@ -111,7 +114,8 @@ class Route:
         arguments: list[Any] = list(path)
         if self.policy and NODE in self.parts:
             arguments[0] = api_utils.check_node_policy_and_retrieve(
-                self.policy, arguments[0])
+                self.policy, arguments[0]
+            )
         elif self.policy:
             api_utils.check_policy(self.policy)
         try:
@@ -150,10 +154,13 @@ class Route:
             refusal = webob_exc.HTTPNotFound
         check_version = validation.api_version(
             since,
-            message=_('This call needs API version 1.%d or newer; ask for it '
-                      'in the header X-OpenStack-Ironic-API-Version')
+            message=_(
+                'This call needs API version 1.%d or newer; ask for it '
+                'in the header X-OpenStack-Ironic-API-Version'
+            )
             % (since or 0),
-            exception_class=refusal)
+            exception_class=refusal,
+        )
         expose = ironic_method.expose()
         # pecan asks for a bound method.
         return types.MethodType(expose(check_version(Route.answer)), self)
@@ -168,7 +175,8 @@ def _check_tables() -> None:
         storage.check()
     except exceptions.DatabaseNotReady as exc:
         raise ironic_exception.ClientSideError(
-            str(exc), status_code=http_client.SERVICE_UNAVAILABLE) from exc
+            str(exc), status_code=http_client.SERVICE_UNAVAILABLE
+        ) from exc
 
 
 class RoutesBelow:
@@ -183,7 +191,7 @@ class RoutesBelow:
         for route in routes:
             # With its own rest, every route matches below this entry: only
             # the parts up to the entry decide.
-            rest = route.parts[len(parts):]
+            rest = route.parts[len(parts) :]
             if route.match([*parts, *rest]) is not None:
                 self._routes.append(route)
 
@@ -206,8 +214,9 @@ class RoutesBelow:
         if request.method == 'OPTIONS' and allowed:
             pecan.abort(http_client.OK, headers={'Allow': allowed})
         if allowed:
-            pecan.abort(http_client.METHOD_NOT_ALLOWED,
-                        headers={'Allow': allowed})
+            pecan.abort(
+                http_client.METHOD_NOT_ALLOWED, headers={'Allow': allowed}
+            )
         pecan.abort(http_client.NOT_FOUND)
 
     def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
@@ -224,5 +233,8 @@ class RoutesBelow:
         if not matches:
             return []
         fewest = min(len(values) for _route, values in matches)
-        return [(route, values) for route, values in matches
-                if len(values) == fewest]
+        return [
+            (route, values)
+            for route, values in matches
+            if len(values) == fewest
+        ]

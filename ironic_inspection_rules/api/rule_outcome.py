@@ -46,8 +46,9 @@ class _RuleSet:
     revision: int | None
 
 
-def find(node: Any, uuid: str, runs: list[Any],
-         rules: repository.Repository) -> Answer:
+def find(
+    node: Any, uuid: str, runs: list[Any], rules: repository.Repository
+) -> Answer:
     """Return what a rule did in the newest run, also that it did not match.
 
     Why it did not match is not kept: its conditions are checked once more, on
@@ -60,7 +61,8 @@ def find(node: Any, uuid: str, runs: list[Any],
     """
     if not runs:
         raise exceptions.NotFound(
-            _('No inspection of node %s is kept') % node.uuid)
+            _('No inspection of node %s is kept') % node.uuid
+        )
     run = runs[0]
     context = api.request.context
     past = _rules_of(context, run.revision, rules)
@@ -79,9 +81,13 @@ def find(node: Any, uuid: str, runs: list[Any],
         raise _not_there(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
     if past.revision != run.revision and not answer['reason']:
-        answer['reason'] = _(
-            'The rules of revision %d are not kept any more; these are '
-            'those in force.') % run.revision
+        answer['reason'] = (
+            _(
+                'The rules of revision %d are not kept any more; these are '
+                'those in force.'
+            )
+            % run.revision
+        )
     return disclosure.answer(rule, answer)
 
 
@@ -94,12 +100,22 @@ def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
     """
     answer: Answer = {
         'rule': {'uuid': uuid, 'description': None, 'revision': None},
-        'run': run, 'revision': run.revision, 'phase': None, 'mode': None,
-        'matched': False, 'conditions': None, 'actions': [], 'changes': [],
-        'error': None, 'decided_again': False, 'reason': None}
+        'run': run,
+        'revision': run.revision,
+        'phase': None,
+        'mode': None,
+        'matched': False,
+        'conditions': None,
+        'actions': [],
+        'changes': [],
+        'error': None,
+        'decided_again': False,
+        'reason': None,
+    }
     if rule is not None:
-        answer['rule'].update(description=rule.description,
-                              revision=rule.revision)
+        answer['rule'].update(
+            description=rule.description, revision=rule.revision
+        )
         answer.update(phase=rule.phase, mode=rule.mode)
     return answer
 
@@ -120,27 +136,38 @@ def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
     return bool(created_at > timeutils.normalize_time(began))
 
 
-def _not_there(node: Any, uuid: str, run: Any, is_later: bool
-               ) -> exceptions.NotFound:
+def _not_there(
+    node: Any, uuid: str, run: Any, is_later: bool
+) -> exceptions.NotFound:
     """Build the error for a rule that a run did not know.
 
     :param is_later: whether the rule was made after the run.
     """
-    text = _('Rule %(rule)s was not among the rules of run %(run)s '
-             '(revision %(revision)s)')
+    text = _(
+        'Rule %(rule)s was not among the rules of run %(run)s '
+        '(revision %(revision)s)'
+    )
     if is_later:
         text = _(
             'Rule %(rule)s was made after the inspection of run %(run)s. '
             '"openstack baremetal inspection rule evaluate --node %(node)s" '
             'shows what it would do, "openstack baremetal inspection reapply '
-            '%(node)s" runs the rules of today on the stored inventory')
-    return exceptions.NotFound(text % {
-        'rule': uuid, 'run': run.uuid, 'revision': run.revision,
-        'node': node.name or node.uuid})
+            '%(node)s" runs the rules of today on the stored inventory'
+        )
+    return exceptions.NotFound(
+        text
+        % {
+            'rule': uuid,
+            'run': run.uuid,
+            'revision': run.revision,
+            'node': node.name or node.uuid,
+        }
+    )
 
 
-def _recorded(phases: Mapping[str, phase_record.Record], uuid: str
-              ) -> Answer | None:
+def _recorded(
+    phases: Mapping[str, phase_record.Record], uuid: str
+) -> Answer | None:
     """Return what the run keeps of a rule, if anything."""
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
@@ -149,7 +176,8 @@ def _recorded(phases: Mapping[str, phase_record.Record], uuid: str
                     continue
                 answer: Answer = {
                     'phase': phase,
-                    'matched': phase_record.was_matched(kind, rule)}
+                    'matched': phase_record.was_matched(kind, rule),
+                }
                 answer.update(recorded_rule.read(rule).described(_described))
                 if not kept['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
@@ -159,23 +187,26 @@ def _recorded(phases: Mapping[str, phase_record.Record], uuid: str
 
 def _described(rule: phase_record.Record) -> Answer:
     """Return the members of the answer that the record of a run has."""
-    answer = {name: rule.get(name)
-              for name in ('conditions', 'actions', 'error')}
+    answer = {
+        name: rule.get(name) for name in ('conditions', 'actions', 'error')
+    }
     answer['changes'] = [*rule['changes'], *rule.get('confirmed', ())]
     if 'when' in rule:
         answer['when'] = rule['when']
     return answer
 
 
-def _rules_of(context: Any, revision: int | None, rules: repository.Repository
-              ) -> _RuleSet:
+def _rules_of(
+    context: Any, revision: int | None, rules: repository.Repository
+) -> _RuleSet:
     """Return what a revision had, or what is in force if it is gone."""
     current = rules.refresh(context)
     if revision is not None:
         # Also the present one: rules in force may change before they are read.
         try:
             stored = rule_object.StoredRule.get_rules_of_revision(
-                context, revision)
+                context, revision
+            )
             # As in the answer that shows the revision.
             marked = map(stored_rule.marked, stored['rules'])
             tables = rules.tables_of(context, revision)
@@ -185,8 +216,13 @@ def _rules_of(context: Any, revision: int | None, rules: repository.Repository
     return _RuleSet(rules.in_force(context), current.tables, current.revision)
 
 
-def _check_again(node: Any, run: Any, rule: model.Rule,
-                 rules: repository.Repository, past: _RuleSet) -> Answer:
+def _check_again(
+    node: Any,
+    run: Any,
+    rule: model.Rule,
+    rules: repository.Repository,
+    past: _RuleSet,
+) -> Answer:
     """Check the conditions of a rule on the data of a run, if it has any.
 
     :returns: the members of the answer that this is known of.
@@ -196,29 +232,37 @@ def _check_again(node: Any, run: Any, rule: model.Rule,
     plans = rules.compile(past.rules, past.tables)
     facts_of_phase = _facts_of_phase(node, run, rule.phase, plans)
     if facts_of_phase is not None:
-        outcome = evaluation.evaluate(plans, facts_of_phase, [rule.phase],
-                                      limits=rules.limits)
+        outcome = evaluation.evaluate(
+            plans, facts_of_phase, [rule.phase], limits=rules.limits
+        )
     else:
         context = api.request.context
         inventory, plugin_data = _data(context, node, run)
         if not inventory and not plugin_data:
-            return {'reason': _('It did not match. Why is not known: the data '
-                                'of that run are not kept.')}
+            return {
+                'reason': _(
+                    'It did not match. Why is not known: the data '
+                    'of that run are not kept.'
+                )
+            }
         facts_of_node = facts.read(context, node, inventory, plugin_data)
         # All phases: the earlier ones change what the rule finds.
-        outcome = evaluation.evaluate(plans, facts_of_node,
-                                      limits=rules.limits)
+        outcome = evaluation.evaluate(
+            plans, facts_of_node, limits=rules.limits
+        )
     for rule_trace in outcome.traces:
         if rule_trace.rule.uuid == rule.uuid:
-            conditions = [condition._asdict()
-                          for condition in rule_trace.conditions]
+            conditions = [
+                condition._asdict() for condition in rule_trace.conditions
+            ]
             answer = {'conditions': conditions, 'decided_again': True}
             if rule_trace.matched:
                 answer['reason'] = _would_match(rule, run)
             return answer
     if outcome.error:
-        reason = _('It was not its turn: an earlier rule ended the '
-                   'inspection.')
+        reason = _(
+            'It was not its turn: an earlier rule ended the inspection.'
+        )
     else:
         reason = _('Its scope "%s" is not that of the node.') % rule.scope
     return {'decided_again': True, 'reason': reason}
@@ -228,14 +272,22 @@ def _would_match(rule: model.Rule, run: Any) -> str:
     """Return why a rule matches now that did not match in a run."""
     is_compared = rule.revision and run.revision is not None
     if is_compared and rule.revision > run.revision:
-        return _('It did not match then, and would match now: the rule was '
-                 'changed since, in revision %d.') % rule.revision
-    return _('It did not match then, and would match now: the node was '
-             'changed since.')
+        return (
+            _(
+                'It did not match then, and would match now: the rule was '
+                'changed since, in revision %d.'
+            )
+            % rule.revision
+        )
+    return _(
+        'It did not match then, and would match now: the node was '
+        'changed since.'
+    )
 
 
-def _facts_of_phase(node: Any, run: Any, phase: str, plans: replay.Plans
-                    ) -> working_copy.Facts | None:
+def _facts_of_phase(
+    node: Any, run: Any, phase: str, plans: replay.Plans
+) -> working_copy.Facts | None:
     """Return the facts that a phase of a run had, None if they are not kept.
 
     :param plans: the rules of the run, which say whether the data of the
@@ -243,8 +295,9 @@ def _facts_of_phase(node: Any, run: Any, phase: str, plans: replay.Plans
     """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
-        stored_before = functools.partial(history.stored_before, node.uuid,
-                                          row.id)
+        stored_before = functools.partial(
+            history.stored_before, node.uuid, row.id
+        )
         past = replay.Past(history.read(row), stored_before)
         if phase not in past.phases:
             return None
@@ -253,12 +306,12 @@ def _facts_of_phase(node: Any, run: Any, phase: str, plans: replay.Plans
         return None
 
 
-def _data(context: Any, node: Any, run: Any
-          ) -> tuple[dict[str, Any], dict[str, Any]]:
+def _data(
+    context: Any, node: Any, run: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return inventory and plugin data of a run, empty where they are gone."""
     try:
-        document = history.read(
-            db_history.get_inventory(node.uuid, run.uuid))
+        document = history.read(db_history.get_inventory(node.uuid, run.uuid))
     except exceptions.KeptInventoryNotFound:
         document = {}
     if document:
@@ -268,8 +321,7 @@ def _data(context: Any, node: Any, run: Any
         return failed['inventory'] or {}, failed['plugin_data'] or {}
     try:
         stored = inspection_data.find(context, node)
-    except (exceptions.InspectionRulesError,
-            ironic_exception.IronicException):
+    except (exceptions.InspectionRulesError, ironic_exception.IronicException):
         return {}, {}
     if not _are_of_run(stored, run):
         return {}, {}
@@ -281,5 +333,6 @@ def _are_of_run(stored: inspection_data.MachineData, run: Any) -> bool:
     if stored.stored_at is None or run.created_at is None:
         return False
     stored_at = timeutils.normalize_time(
-        timeutils.parse_isotime(stored.stored_at))
+        timeutils.parse_isotime(stored.stored_at)
+    )
     return bool(stored_at <= run.created_at.replace(tzinfo=None) + _SETTLING)

@@ -27,10 +27,15 @@ from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.rule_set import replacement
 
 # The policy that each outcome asks for, besides that of an update.
-_POLICIES = {replacement.CREATED: 'baremetal:inspection_rule:create',
-             replacement.DELETED: 'baremetal:inspection_rule:delete'}
-_ACTIONS = {replacement.CREATED: 'create', replacement.UPDATED: 'update',
-            replacement.DELETED: 'delete'}
+_POLICIES = {
+    replacement.CREATED: 'baremetal:inspection_rule:create',
+    replacement.DELETED: 'baremetal:inspection_rule:delete',
+}
+_ACTIONS = {
+    replacement.CREATED: 'create',
+    replacement.UPDATED: 'update',
+    replacement.DELETED: 'delete',
+}
 # A change is decided again where another one came first.
 _MOST_ATTEMPTS = 100
 
@@ -50,14 +55,21 @@ def retry_on_conflict(change: Callable[[], Any]) -> Any:
     # At once: the change that came first is committed already.
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
-        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS), reraise=True)
+        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS),
+        reraise=True,
+    )
     return retrying(change)
 
 
-def replace(rules: Sequence[Any], revision: int | None = None,
-            message: str | None = None, dry_run: bool = False,
-            prune: bool = True, restored: bool = False,
-            tables: Any = None) -> dict[str, Any]:
+def replace(
+    rules: Sequence[Any],
+    revision: int | None = None,
+    message: str | None = None,
+    dry_run: bool = False,
+    prune: bool = True,
+    restored: bool = False,
+    tables: Any = None,
+) -> dict[str, Any]:
     """Make the stored rules exactly these, and the tables.
 
     :param rules: as they were posted, or as GET shows them.
@@ -71,9 +83,11 @@ def replace(rules: Sequence[Any], revision: int | None = None,
         where ``restored``, those of the revision.
     :raises: Conflict if the rule set is at another revision.
     """
+
     def change() -> dict[str, Any]:
         before, present = rule_object.StoredRule.read_rule_set(
-            api.request.context)
+            api.request.context
+        )
         # A client may have the number from the list of revisions, which has
         # the same rules under a lower one after one was put back.
         if revision not in (None, before) and revision != _listed(before):
@@ -93,8 +107,9 @@ def replace(rules: Sequence[Any], revision: int | None = None,
                 api_utils.check_policy(_POLICIES[outcome])
         after = before
         if not dry_run:
-            after = _carry_out(steps, before, message, created_at,
-                               decided.changes_to_store())
+            after = _carry_out(
+                steps, before, message, created_at, decided.changes_to_store()
+            )
         return {
             'revision': after,
             'rules': [_represent(step) for step in steps],
@@ -106,8 +121,9 @@ def replace(rules: Sequence[Any], revision: int | None = None,
     return change()
 
 
-def decide_tables(tables: Any, prune: bool,
-                  restored: bool = False) -> table_set.Decided:
+def decide_tables(
+    tables: Any, prune: bool, restored: bool = False
+) -> table_set.Decided:
     """Decide what becomes of the stored tables; see :func:`replace`."""
     rules = start.rules()
     in_force = rules.refresh(api.request.context)
@@ -116,12 +132,14 @@ def decide_tables(tables: Any, prune: bool,
     if restored:
         posted = None
         of_revision = tables
-    return table_set.decide(posted, prune, in_force, rules.built_in_tables,
-                            of_revision)
+    return table_set.decide(
+        posted, prune, in_force, rules.built_in_tables, of_revision
+    )
 
 
-def check_tables(steps: Sequence[replacement.RuleStep], count: int,
-                 tables: table.Tables) -> None:
+def check_tables(
+    steps: Sequence[replacement.RuleStep], count: int, tables: table.Tables
+) -> None:
     """Check that all rules find their tables afterwards.
 
     A posted rule is at fault itself. For a stored rule that stays, it is the
@@ -146,7 +164,9 @@ def check_tables(steps: Sequence[replacement.RuleStep], count: int,
             refused[index] = problems
         else:
             text = _('rule %(uuid)s stays: %(problem)s') % {
-                'uuid': step.after['uuid'], 'problem': problems[0]}
+                'uuid': step.after['uuid'],
+                'problem': problems[0],
+            }
             stay.append(exceptions.Problem('/tables', text))
     if refused:
         raise exceptions.InvalidRules(refused)
@@ -160,7 +180,8 @@ def _listed(revision: int) -> int:
     A number is left out where a rule was removed and put back.
     """
     rule_set = rule_object.StoredRule.get_rules_of_revision(
-        api.request.context, revision)
+        api.request.context, revision
+    )
     listed: int = rule_set['revision']
     return listed
 
@@ -169,9 +190,13 @@ def _random_uuid(_index: int, _rule: Fields) -> str:
     return str(uuidutils.generate_uuid())
 
 
-def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
-           restored: bool = False, new_uuid: NewUUID = _random_uuid
-           ) -> list[replacement.RuleStep]:
+def decide(
+    rules: Sequence[Any],
+    present: Sequence[Fields],
+    prune: bool,
+    restored: bool = False,
+    new_uuid: NewUUID = _random_uuid,
+) -> list[replacement.RuleStep]:
     """Decide what becomes of the stored rules where some are given.
 
     :param rules: as they were posted, or as GET shows them.
@@ -202,8 +227,7 @@ def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
     return replacement.decide(wanted, matched, present, prune)
 
 
-def _parse(rule: Any, before: Fields | None, restored: bool
-           ) -> dict[str, Any]:
+def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     """Read a rule.
 
     :param before: the rule that it takes the place of, if any.
@@ -214,16 +238,21 @@ def _parse(rule: Any, before: Fields | None, restored: bool
     if isinstance(rule, dict):
         if rule.get('built_in'):
             raise exceptions.InvalidRule.of(
-                _('a built-in rule is no part of the rule set'))
-        rule = {name: value for name, value in rule.items()
-                if name == 'uuid' or name not in view.READ_ONLY}
+                _('a built-in rule is no part of the rule set')
+            )
+        rule = {
+            name: value
+            for name, value in rule.items()
+            if name == 'uuid' or name not in view.READ_ONLY
+        }
         if before:
             rule['uuid'] = before['uuid']
         rule, is_content_hidden = stored_rule.completed(rule, before, restored)
         built_in = start.rules().built_in_uuids
         if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
             raise exceptions.InvalidRule.of(
-                _('rule %s is built-in') % rule['uuid'])
+                _('rule %s is built-in') % rule['uuid']
+            )
         if before and _is_unchanged(rule, before):
             # What is stored stays as it is, whatever is valid today.
             return {name: before[name] for name in model.WRITABLE}
@@ -239,7 +268,8 @@ def _parse(rule: Any, before: Fields | None, restored: bool
     fields = parsed.to_mapping()
     if stored_rule.would_open(before, fields):
         raise exceptions.InvalidRule.of(
-            _('a sensitive inspection rule stays sensitive'))
+            _('a sensitive inspection rule stays sensitive')
+        )
     return fields
 
 
@@ -267,9 +297,13 @@ def _with_canonical_uuid(rule: Any) -> Any:
     return {**rule, 'uuid': request.rule_uuid(uuid)}
 
 
-def _carry_out(steps: Sequence[replacement.RuleStep], revision: int,
-               message: str | None, created_at: Mapping[str, Any],
-               tables: Sequence[Mapping[str, Any]]) -> int:
+def _carry_out(
+    steps: Sequence[replacement.RuleStep],
+    revision: int,
+    message: str | None,
+    created_at: Mapping[str, Any],
+    tables: Sequence[Mapping[str, Any]],
+) -> int:
     """Store the rules and tables of a plan, and notify of each rule.
 
     :param created_at: when rules of a revision were created, by UUID.
@@ -300,14 +334,17 @@ def _carry_out(steps: Sequence[replacement.RuleStep], revision: int,
             for emitted in _notifications(context, steps):
                 stack.enter_context(emitted)
         return rule_object.StoredRule.change(
-            context, revision, created, updated, deleted, message, tables)
+            context, revision, created, updated, deleted, message, tables
+        )
 
 
-def _notifications(context: Any, steps: Sequence[replacement.RuleStep]
-                   ) -> Iterator[contextlib.AbstractContextManager[None]]:
+def _notifications(
+    context: Any, steps: Sequence[replacement.RuleStep]
+) -> Iterator[contextlib.AbstractContextManager[None]]:
     """Yield what notifies before and after the change of each rule."""
-    present = {rule.uuid: rule
-               for rule in rule_object.StoredRule.list(context)}
+    present = {
+        rule.uuid: rule for rule in rule_object.StoredRule.list(context)
+    }
     for step in steps:
         fields = step.after or step.before
         if not fields or step.outcome not in _ACTIONS:

@@ -32,8 +32,9 @@ class AnswerParts:
 
 
 @dec.wsgify.middleware
-def layer(request: webob.Request, app: Callable,
-          endings: tuple[str, ...]) -> Any:
+def layer(
+    request: webob.Request, app: Callable, endings: tuple[str, ...]
+) -> Any:
     """Send the bodies that controllers hand over.
 
     :param endings: how the paths of calls that may stream end.
@@ -59,8 +60,9 @@ def send(parts: Iterable[bytes]) -> None:
     api.request.environ[_KEY].append(AnswerParts(parts))
 
 
-def page(entries: Iterable[Any], name: str, following: str | None
-         ) -> Iterator[bytes]:
+def page(
+    entries: Iterable[Any], name: str, following: str | None
+) -> Iterator[bytes]:
     """Make the JSON of a page, part by part.
 
     The first part is made at once, so that a database that is away is
@@ -73,8 +75,9 @@ def page(entries: Iterable[Any], name: str, following: str | None
     return itertools.chain([first], parts)
 
 
-def _parts_of_page(entries: Iterable[Any], name: str, following: str | None
-                   ) -> Iterator[bytes]:
+def _parts_of_page(
+    entries: Iterable[Any], name: str, following: str | None
+) -> Iterator[bytes]:
     """Yield the JSON of a page.
 
     Entries are gathered until they are long enough to be sent; the last part

@@ -34,7 +34,8 @@ class Decided:
     steps: Sequence[table_change.Step]
     tables: table.Tables
     stored: Mapping[str, table_store.StoredTable] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
     def changes_to_store(self) -> list[dict[str, Any]]:
         """Return the tables that change, for :meth:`.StoredRule.change`."""
@@ -43,12 +44,15 @@ class Decided:
             if step.outcome == table_change.UNCHANGED:
                 continue
             change: dict[str, Any] = {
-                'name': step.name, 'rows': step.difference.counts,
-                'definition': None}
+                'name': step.name,
+                'rows': step.difference.counts,
+                'definition': None,
+            }
             if step.after is not None:
                 wanted_table = self.tables[step.name]
                 change['definition'] = table_store.definition_to_store(
-                    wanted_table)
+                    wanted_table
+                )
                 change['size'] = len(wanted_table)
                 stored_table = self.stored.get(step.name)
                 change['chunks'] = _chunks(wanted_table, stored_table)
@@ -56,8 +60,9 @@ class Decided:
         return changes
 
 
-def _chunks(wanted: table.Table, before: table_store.StoredTable | None
-            ) -> list[db_table.Stored]:
+def _chunks(
+    wanted: table.Table, before: table_store.StoredTable | None
+) -> list[db_table.Stored]:
     """Return the chunks of a table, with the texts of those not stored.
 
     The texts of a large table take as much memory as its rows: they are only
@@ -75,9 +80,13 @@ def _chunks(wanted: table.Table, before: table_store.StoredTable | None
     return chunks
 
 
-def decide(posted: Any, prune: bool, in_force: repository.Snapshot,
-           built_in: table.Tables, restored: table.Tables | None = None
-           ) -> Decided:
+def decide(
+    posted: Any,
+    prune: bool,
+    in_force: repository.Snapshot,
+    built_in: table.Tables,
+    restored: table.Tables | None = None,
+) -> Decided:
     """Decide what becomes of the stored tables where some are given.
 
     :param posted: the JSON form of tables by name; None leaves all of them.
@@ -120,14 +129,18 @@ def _refuse_built_in(posted: Any, built_in: table.Tables) -> None:
     problems = []
     for name in built_in:
         if name in posted:
-            problems.append(exceptions.Problem(
-                f'/tables/{name}', _('table "%s" is built-in') % name))
+            problems.append(
+                exceptions.Problem(
+                    f'/tables/{name}', _('table "%s" is built-in') % name
+                )
+            )
     if problems:
         raise exceptions.InvalidTables(problems)
 
 
-def _read(posted: Any, stored: Mapping[str, table_store.StoredTable]
-          ) -> dict[str, table.Table]:
+def _read(
+    posted: Any, stored: Mapping[str, table_store.StoredTable]
+) -> dict[str, table.Table]:
     """Read the given tables; secrets that they lack are those stored."""
     wanted = table_form.read_all(posted)
     for name, wanted_table in wanted.items():
@@ -137,12 +150,16 @@ def _read(posted: Any, stored: Mapping[str, table_store.StoredTable]
         if rows is not None:
             # Checked again: a type may be new for a value that was kept.
             wanted[name] = table_form.read(
-                name, {**wanted_table.definition.as_dict(), 'rows': rows})
+                name, {**wanted_table.definition.as_dict(), 'rows': rows}
+            )
     return wanted
 
 
-def _compare(name: str, before: table_store.StoredTable | None,
-             after: table.Table | None) -> table_change.Step:
+def _compare(
+    name: str,
+    before: table_store.StoredTable | None,
+    after: table.Table | None,
+) -> table_change.Step:
     """Compare a table with the stored one; equal chunks are not looked at."""
     stored: Collection[str] = ()
     definition_before = None
@@ -169,12 +186,18 @@ def _compare(name: str, before: table_store.StoredTable | None,
                 gone += before.pairs(digest)
         if after is not None:
             moved = moved or before.table.columns != after.columns
-    return table_change.Step(name, definition_before, definition_after,
-                             table_change.compare(gone, new), moved)
+    return table_change.Step(
+        name,
+        definition_before,
+        definition_after,
+        table_change.compare(gone, new),
+        moved,
+    )
 
 
-def problems(fields: Mapping[str, Any] | model.Rule, tables: table.Tables
-             ) -> list[exceptions.Problem]:
+def problems(
+    fields: Mapping[str, Any] | model.Rule, tables: table.Tables
+) -> list[exceptions.Problem]:
     """Return what a rule reads that no table has.
 
     :param fields: a valid rule.

@@ -28,14 +28,22 @@ def links(resource: str, ident: str) -> list[dict[str, Any]]:
     :param resource: path of the collection.
     :param ident: what follows it in the path.
     """
-    return [link.make_link('self', api.request.public_url, resource, ident),
-            link.make_link('bookmark', api.request.public_url, resource,
-                           ident, bookmark=True)]
+    return [
+        link.make_link('self', api.request.public_url, resource, ident),
+        link.make_link(
+            'bookmark', api.request.public_url, resource, ident, bookmark=True
+        ),
+    ]
 
 
-def page(resource: str, items: Sequence[Any], limit: int,
-         represent: Callable[[Any], dict[str, Any]], marker: str = 'uuid',
-         name: str | None = None) -> dict[str, Any]:
+def page(
+    resource: str,
+    items: Sequence[Any],
+    limit: int,
+    represent: Callable[[Any], dict[str, Any]],
+    marker: str = 'uuid',
+    name: str | None = None,
+) -> dict[str, Any]:
     """Return the answer for one page of a list.
 
     :param resource: path of the list.
@@ -47,7 +55,8 @@ def page(resource: str, items: Sequence[Any], limit: int,
     """
     name = name or resource.rpartition('/')[2]
     answer: dict[str, Any] = {
-        name: [represent(item) for item in items[:limit]]}
+        name: [represent(item) for item in items[:limit]]
+    }
     if len(items) > limit:
         last = items[limit - 1]
         if isinstance(last, dict):
@@ -70,8 +79,9 @@ def _next_link(resource: str, limit: int, marker: Any) -> str:
     return str(link.build_url(resource, f'?{query}'))
 
 
-def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],
-                  all_of_them: Sequence[str]) -> Sequence[str]:
+def chosen_fields(
+    query: Mapping[str, Any], brief: Sequence[str], all_of_them: Sequence[str]
+) -> Sequence[str]:
     """Return the fields of a list that a request asks for.
 
     :param brief: those where it asks for neither ``fields`` nor ``detail``.
@@ -115,7 +125,13 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         elif name.endswith('_at') and value:
             value = value.isoformat()
         represented[name] = value
-    content = {name: represented[name] for name in model.CONTENT
-               if name in represented}
-    return {**represented, **stored_rule.content(rule, content),
-            'links': links(RESOURCE, rule.uuid)}
+    content = {
+        name: represented[name]
+        for name in model.CONTENT
+        if name in represented
+    }
+    return {
+        **represented,
+        **stored_rule.content(rule, content),
+        'links': links(RESOURCE, rule.uuid),
+    }

@@ -79,8 +79,11 @@ class Candidate:
     is_lossless: bool = True
 
 
-def from_ironic(dry_run: bool, inventories: str | None = None,
-                accept_differences: bool = False) -> int:
+def from_ironic(
+    dry_run: bool,
+    inventories: str | None = None,
+    accept_differences: bool = False,
+) -> int:
     """Adopt the rules that stock Ironic would run, all or none.
 
     Those of its own table are set aside there, so that stock Ironic runs none
@@ -107,8 +110,13 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
     conf.register_opts(CONF)
     scope = CONF.inspection_rules.default_scope
     if scope:
-        print(_('[inspection_rules]default_scope is "%s": the rules will run '
-                'on the nodes of that scope only, and ran on all') % scope)
+        print(
+            _(
+                '[inspection_rules]default_scope is "%s": the rules will run '
+                'on the nodes of that scope only, and ran on all'
+            )
+            % scope
+        )
     differences = _try(candidates, inventories)
     is_lossless = all(candidate.is_lossless for candidate in candidates)
     status = _SAME
@@ -117,12 +125,19 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
     if dry_run:
         return status
     if status == _DIFFERENT and not accept_differences:
-        print(_('Nothing was adopted; --accept-differences adopts them all '
-                'the same.'))
+        print(
+            _(
+                'Nothing was adopted; --accept-differences adopts them all '
+                'the same.'
+            )
+        )
         return status
     adoption.store(
-        _values(candidates), moved=rows, present=rows,
-        origin=_origin(_("Adopted from Ironic's own inspection rules")))
+        _values(candidates),
+        moved=rows,
+        present=rows,
+        origin=_origin(_("Adopted from Ironic's own inspection rules")),
+    )
     _report_adopted(candidates)
     return status
 
@@ -130,18 +145,33 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
 def _report_adopted(candidates: list[Candidate]) -> None:
     """Print what has become of the rules of stock Ironic."""
     adopted = sum(candidate.rule is not None for candidate in candidates)
-    print(_P('%d rule was adopted; stock Ironic does not run it any more.',
-             '%d rules were adopted; stock Ironic does not run them any more.',
-             adopted) % adopted)
+    print(
+        _P(
+            '%d rule was adopted; stock Ironic does not run it any more.',
+            '%d rules were adopted; stock Ironic does not run them any more.',
+            adopted,
+        )
+        % adopted
+    )
     for candidate in candidates:
         if candidate.rule is not None:
             continue
         if candidate.stock is not None and candidate.stock.row is not None:
-            print(_("%s is not adopted; it is set aside in Ironic's table, "
-                    'and nobody runs it.') % candidate.name)
+            print(
+                _(
+                    "%s is not adopted; it is set aside in Ironic's table, "
+                    'and nobody runs it.'
+                )
+                % candidate.name
+            )
         else:
-            print(_('%s is not adopted; it stays in the file, and nobody runs '
-                    'it.') % candidate.name)
+            print(
+                _(
+                    '%s is not adopted; it stays in the file, and nobody runs '
+                    'it.'
+                )
+                % candidate.name
+            )
     print(_('ironic-inspection-rules-dbsync adopt --undo puts all back.'))
 
 
@@ -167,23 +197,32 @@ def undo(dry_run: bool) -> int:
         if stock_form.uuid_of(row['uuid']) in names:
             text = _("%s goes back to Ironic's own table")
         else:
-            text = _("%s goes back to Ironic's own table; it was removed "
-                     'here, or never could be a rule here')
+            text = _(
+                "%s goes back to Ironic's own table; it was removed "
+                'here, or never could be a rule here'
+            )
         print(text % (row['description'] or row['uuid']))
     for adopted_uuid in adopted:
         changed_at = changed_at_by_uuid[adopted_uuid]
         if changed_at:
-            text = _('%(rule)s is removed here, with what was changed in it '
-                     'since, last at %(time)s UTC')
+            text = _(
+                '%(rule)s is removed here, with what was changed in it '
+                'since, last at %(time)s UTC'
+            )
         else:
             text = _('%(rule)s is removed here')
-        print(text % {'rule': names[adopted_uuid] or adopted_uuid,
-                      'time': changed_at})
+        print(
+            text
+            % {'rule': names[adopted_uuid] or adopted_uuid, 'time': changed_at}
+        )
     if not rows and not adopted:
         print(_('There is nothing to put back.'))
     elif not dry_run:
-        adoption.restore(rows, adopted, _origin(
-            _("Given back to Ironic's own inspection rules")))
+        adoption.restore(
+            rows,
+            adopted,
+            _origin(_("Given back to Ironic's own inspection rules")),
+        )
     return 0
 
 
@@ -220,9 +259,12 @@ def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
         rule_uuid = stock_form.uuid_of(rule.fields['uuid'])
         if rule_uuid in names:
             raise exceptions.Invalid(
-                _('"%(one)s" and "%(other)s" have the same UUID, or the same '
-                  'content and none: give one of them another') % {
-                      'one': names[rule_uuid], 'other': rule.name})
+                _(
+                    '"%(one)s" and "%(other)s" have the same UUID, or the '
+                    'same content and none: give one of them another'
+                )
+                % {'one': names[rule_uuid], 'other': rule.name}
+            )
         names[rule_uuid] = rule.name
 
 
@@ -235,8 +277,9 @@ def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
     return rules
 
 
-def _new_rules_of_file(rows: list[adoption.Row], here: set[str]
-                       ) -> list[StockRule]:
+def _new_rules_of_file(
+    rows: list[adoption.Row], here: set[str]
+) -> list[StockRule]:
     """Return the rules of the file that are not adopted yet.
 
     Those in Ironic's table as well are adopted from there.
@@ -271,24 +314,34 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
     :param priority: the one that it gets here.
     """
     ops = registry.installed()
-    converted = stock_rule.convert({**stock.fields, 'priority': priority},
-                                   ops, stock_engine.fills_values())
-    remarks = [str(problem)
-               for problem in (*converted.lost, *converted.hints)]
+    converted = stock_rule.convert(
+        {**stock.fields, 'priority': priority},
+        ops,
+        stock_engine.fills_values(),
+    )
+    remarks = [str(problem) for problem in (*converted.lost, *converted.hints)]
     rule = None
     if converted.rule is None:
         remarks.append(_('it cannot be a rule here, and is not adopted'))
     else:
         rule = validation.parse(converted.rule, ops)
     if priority != stock.priority:
-        remarks.append(_('priority %(old)d becomes %(new)d')
-                       % {'old': stock.priority, 'new': priority})
-    return Candidate(stock.name, rule, '\n'.join(remarks), stock,
-                     is_lossless=not converted.lost)
+        remarks.append(
+            _('priority %(old)d becomes %(new)d')
+            % {'old': stock.priority, 'new': priority}
+        )
+    return Candidate(
+        stock.name,
+        rule,
+        '\n'.join(remarks),
+        stock,
+        is_lossless=not converted.lost,
+    )
 
 
-def _try(candidates: list[Candidate], inventories: str | None
-         ) -> list[stock_trial.TrialDifference]:
+def _try(
+    candidates: list[Candidate], inventories: str | None
+) -> list[stock_trial.TrialDifference]:
     """Run all rules in both engines on all available machines."""
     pairs = _pairs(candidates)
     differences: list[stock_trial.TrialDifference] = []
@@ -310,11 +363,16 @@ def _try(candidates: list[Candidate], inventories: str | None
     differences.sort(key=place_of)
     for difference in differences:
         print(f'{difference.rule}: {difference.machine}: {difference.what}')
-    print(_P("Tried with Ironic's own engine and this one on %(all)d "
-             'machine; differences: %(found)d',
-             "Tried with Ironic's own engine and this one on %(all)d "
-             'machines; differences: %(found)d', count)
-          % {'all': count, 'found': len(differences)})
+    print(
+        _P(
+            "Tried with Ironic's own engine and this one on %(all)d "
+            'machine; differences: %(found)d',
+            "Tried with Ironic's own engine and this one on %(all)d "
+            'machines; differences: %(found)d',
+            count,
+        )
+        % {'all': count, 'found': len(differences)}
+    )
     ops: set[str] = set()
     for candidate in candidates:
         if candidate.rule is not None:
@@ -334,8 +392,14 @@ def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
         # Only rules of ironic-inspector have none, and those are not tried.
         if candidate.stock is not None:
             fields.update(candidate.stock.fields)
-        pairs.append(stock_trial.Pair(candidate.name, fields, candidate.rule,
-                                      CONF.inspection_rules.mask_secrets))
+        pairs.append(
+            stock_trial.Pair(
+                candidate.name,
+                fields,
+                candidate.rule,
+                CONF.inspection_rules.mask_secrets,
+            )
+        )
     pairs.sort(key=_priority, reverse=True)
     return pairs
 
@@ -381,20 +445,27 @@ def from_inspector(url: str, dry_run: bool) -> None:
     bad = sum(candidate.rule is None for candidate in candidates)
     if bad:
         raise exceptions.Invalid(
-            _P('%(bad)d of %(all)d rule cannot be taken over; nothing was '
-               'changed',
-               '%(bad)d of %(all)d rules cannot be taken over; nothing was '
-               'changed', len(candidates))
-            % {'bad': bad, 'all': len(candidates)})
+            _P(
+                '%(bad)d of %(all)d rule cannot be taken over; nothing was '
+                'changed',
+                '%(bad)d of %(all)d rules cannot be taken over; nothing was '
+                'changed',
+                len(candidates),
+            )
+            % {'bad': bad, 'all': len(candidates)}
+        )
     if not dry_run:
-        adoption.store(_values(candidates), origin=_origin(
-            _('Adopted from ironic-inspector')))
+        adoption.store(
+            _values(candidates),
+            origin=_origin(_('Adopted from ironic-inspector')),
+        )
 
 
 def _origin(message: str) -> rule_set.ChangeOrigin:
     conf.register_opts(CONF)
     return rule_set.ChangeOrigin(
-        keep_revisions=CONF.inspection_rules.keep_revisions, message=message)
+        keep_revisions=CONF.inspection_rules.keep_revisions, message=message
+    )
 
 
 def _report(candidates: list[Candidate]) -> None:
@@ -403,8 +474,7 @@ def _report(candidates: list[Candidate]) -> None:
         rule_uuid = ''
         if candidate.rule is not None:
             rule_uuid = candidate.rule.uuid
-        rows.append([rule_uuid, candidate.name,
-                     candidate.remark or _('good')])
+        rows.append([rule_uuid, candidate.name, candidate.remark or _('good')])
     print(table.render([_('UUID'), _('Rule'), _('Remark')], rows))
 
 
@@ -417,11 +487,13 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
         # A rule may be written with capitals or without dashes in its UUID;
         # queries compare UUIDs as text.
         rule_uuid = str(uuid.UUID(candidate.rule.uuid))
-        values.append({
-            **candidate.rule.to_mapping(),
-            'uuid': rule_uuid,
-            'version': rule_object.StoredRule.VERSION,
-        })
+        values.append(
+            {
+                **candidate.rule.to_mapping(),
+                'uuid': rule_uuid,
+                'version': rule_object.StoredRule.VERSION,
+            }
+        )
     return values
 
 
@@ -442,13 +514,17 @@ def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
             return
         by_id = {node.id: node for node in nodes}
         for row in machine_object.InspectedMachine.list_inventories(
-                context, list(by_id)):
+            context, list(by_id)
+        ):
             node = by_id[row['node_id']]
             yield stock_trial.TrialMachine(
-                node.name or node.uuid, node,
+                node.name or node.uuid,
+                node,
                 objects.Port.list_by_node_id(context, node.id),
                 objects.Portgroup.list_by_node_id(context, node.id),
-                row['inventory'] or {}, row['plugin_data'] or {})
+                row['inventory'] or {},
+                row['plugin_data'] or {},
+            )
         marker = nodes[-1]
 
 
@@ -466,8 +542,9 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
         ports = []
         for number, port in enumerate(facts.ports, 1):
             ports.append(_object(objects.Port, number, port))
-        yield stock_trial.TrialMachine(path, node, ports, [], facts.inventory,
-                                       facts.plugin_data)
+        yield stock_trial.TrialMachine(
+            path, node, ports, [], facts.inventory, facts.plugin_data
+        )
 
 
 def _object(kind: Any, number: int, known: Mapping[str, Any]) -> Any:

@@ -44,10 +44,13 @@ def upgrade() -> None:
 
 
 def _print_revision() -> None:
-    print(_('The tables of the inspection rules are at revision '
-            '%(revision)s in %(database)s') % {
-                'revision': migration.version(),
-                'database': migration.database()})
+    print(
+        _(
+            'The tables of the inspection rules are at revision '
+            '%(revision)s in %(database)s'
+        )
+        % {'revision': migration.version(), 'database': migration.database()}
+    )
 
 
 def stamp() -> None:
@@ -60,10 +63,12 @@ def version() -> None:
     revision = migration.version()
     if revision is None:
         raise exceptions.NotFound(
-            _('there are no tables of the inspection rules in %(database)s; '
-              '"%(command)s create_schema" makes them') % {
-                  'database': migration.database(),
-                  'command': migration.COMMAND})
+            _(
+                'there are no tables of the inspection rules in %(database)s; '
+                '"%(command)s create_schema" makes them'
+            )
+            % {'database': migration.database(), 'command': migration.COMMAND}
+        )
     print(revision)
 
 
@@ -75,8 +80,11 @@ def adopt() -> int:
     if options.inspector_database:
         rules.from_inspector(options.inspector_database, options.dry_run)
         return 0
-    return rules.from_ironic(options.dry_run, options.inventory_directory,
-                             options.accept_differences)
+    return rules.from_ironic(
+        options.dry_run,
+        options.inventory_directory,
+        options.accept_differences,
+    )
 
 
 def drop() -> int:
@@ -89,27 +97,41 @@ def drop() -> int:
     # Where the tables are those of a preview, "adopt --undo" cannot read them.
     # It gives the rules back when these tables are gone and new ones there.
     if not migration.is_of_preview(migration.version()) and (
-            adoption.read_ironic(set_aside=True)):
+        adoption.read_ironic(set_aside=True)
+    ):
         raise exceptions.Conflict(
-            _('rules of Ironic are set aside for those here; "%s adopt '
-              '--undo" puts them back first') % migration.COMMAND)
+            _(
+                'rules of Ironic are set aside for those here; "%s adopt '
+                '--undo" puts them back first'
+            )
+            % migration.COMMAND
+        )
     tables = migration.count_rows()
     if not tables:
         print(_('There are no tables to remove.'))
         return 0
     for name, count in tables.items():
-        print(_P('%(table)s, %(count)d row', '%(table)s, %(count)d rows',
-                 count) % {'table': name, 'count': count})
+        print(
+            _P('%(table)s, %(count)d row', '%(table)s, %(count)d rows', count)
+            % {'table': name, 'count': count}
+        )
     if not CONF.command.yes:
-        print(_('Nothing was removed; --yes removes these tables with all '
-                'that is in them.'))
+        print(
+            _(
+                'Nothing was removed; --yes removes these tables with all '
+                'that is in them.'
+            )
+        )
         return 1
     running = _running()
     if running:
         raise exceptions.Conflict(
-            _('services use the tables: %s; stop them first, or restart them '
-              "without the plugin's names in their configuration")
-            % ', '.join(running))
+            _(
+                'services use the tables: %s; stop them first, or restart '
+                "them without the plugin's names in their configuration"
+            )
+            % ', '.join(running)
+        )
     migration.drop()
     return 0
 
@@ -124,10 +146,14 @@ def check() -> int:
     from ironic_inspection_rules.inspection import announcement
     from ironic_inspection_rules.inspection import start
     from ironic_inspection_rules.inspection import switches
+
     try:
         rules = start.load()
-        problems = [*switches.problems(), *switches.empty_file(rules),
-                    *switches.unused_scope()]
+        problems = [
+            *switches.problems(),
+            *switches.empty_file(rules),
+            *switches.unused_scope(),
+        ]
         remarks = list(announcement.remarks())
     except exceptions.InspectionRulesError as exc:
         problems = [str(exc), *switches.problems()]
@@ -148,6 +174,7 @@ def _running() -> list[str]:
     """
     # It loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches
+
     names = set()
     if switches.is_configured():
         names.update(db_api.get_instance().get_online_conductors())
@@ -157,55 +184,95 @@ def _running() -> list[str]:
 
 
 def _add_parsers(subparsers) -> None:
-    _add_parser(subparsers, create_schema,
-                _("Create the tables in Ironic's database."))
-    parser = _add_parser(subparsers, upgrade,
-                         _('Upgrade the tables to the newest revision.'))
+    _add_parser(
+        subparsers, create_schema, _("Create the tables in Ironic's database.")
+    )
+    parser = _add_parser(
+        subparsers, upgrade, _('Upgrade the tables to the newest revision.')
+    )
     _add_revision(parser)
-    _add_parser(subparsers, version,
-                _('Print the present revision of the tables.'))
-    parser = _add_parser(subparsers, stamp, _(
-        'Note a revision as the present one, change nothing else.'))
+    _add_parser(
+        subparsers, version, _('Print the present revision of the tables.')
+    )
+    parser = _add_parser(
+        subparsers,
+        stamp,
+        _('Note a revision as the present one, change nothing else.'),
+    )
     _add_revision(parser)
-    parser = _add_parser(subparsers, adopt, _(
-        "Take over the rules of Ironic's own table and of its built-in ones, "
-        'all or none.'))
-    parser.add_argument('--dry-run', action='store_true',
-                        help=_('Only tell what would become of them.'))
+    parser = _add_parser(
+        subparsers,
+        adopt,
+        _(
+            "Take over the rules of Ironic's own table and of its built-in "
+            'ones, all or none.'
+        ),
+    )
     parser.add_argument(
-        '--inventory', dest='inventory_directory', metavar='DIR',
-        help=_('Try them on these inventories too, beside the stored ones.'))
+        '--dry-run',
+        action='store_true',
+        help=_('Only tell what would become of them.'),
+    )
     parser.add_argument(
-        '--accept-differences', action='store_true',
-        help=_('Take them over even where some do something else here.'))
+        '--inventory',
+        dest='inventory_directory',
+        metavar='DIR',
+        help=_('Try them on these inventories too, beside the stored ones.'),
+    )
+    parser.add_argument(
+        '--accept-differences',
+        action='store_true',
+        help=_('Take them over even where some do something else here.'),
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
-        '--undo', action='store_true',
-        help=_("Put the rules of Ironic's own table back as they were."))
+        '--undo',
+        action='store_true',
+        help=_("Put the rules of Ironic's own table back as they were."),
+    )
     source.add_argument(
-        '--inspector-database', metavar='URL', help=_(
-            'Copy the rules of ironic-inspector from its database instead.'))
-    _add_parser(subparsers, check, _(
-        'Print what would keep services from starting or from running '
-        'inspection rules, without changing anything.'))
-    parser = _add_parser(subparsers, drop, _(
-        'Remove the tables with all that is in them.'))
-    parser.add_argument('--yes', action='store_true',
-                        help=_('Do it; without, only tell what would go.'))
+        '--inspector-database',
+        metavar='URL',
+        help=_(
+            'Copy the rules of ironic-inspector from its database instead.'
+        ),
+    )
+    _add_parser(
+        subparsers,
+        check,
+        _(
+            'Print what would keep services from starting or from running '
+            'inspection rules, without changing anything.'
+        ),
+    )
+    parser = _add_parser(
+        subparsers, drop, _('Remove the tables with all that is in them.')
+    )
+    parser.add_argument(
+        '--yes',
+        action='store_true',
+        help=_('Do it; without, only tell what would go.'),
+    )
 
 
-def _add_parser(subparsers, function: Callable[[], int | None],
-                text: str) -> argparse.ArgumentParser:
+def _add_parser(
+    subparsers, function: Callable[[], int | None], text: str
+) -> argparse.ArgumentParser:
     """Add the subcommand that calls a function and has its name."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        function.__name__, help=text)
+        function.__name__, help=text
+    )
     parser.set_defaults(func=function)
     return parser
 
 
 def _add_revision(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--revision', nargs='?', metavar='REVISION',
-                        help=_('The newest one if not given.'))
+    parser.add_argument(
+        '--revision',
+        nargs='?',
+        metavar='REVISION',
+        help=_('The newest one if not given.'),
+    )
 
 
 @escapes.guarded()
@@ -215,9 +282,14 @@ def main() -> int:
     :returns: 0 when done, 1 with one line on stderr on an error, 2 if
         adopted rules behave differently.
     """
-    CONF.register_cli_opt(cfg.SubCommandOpt(
-        'command', title=_('Command'), help=_('Available commands'),
-        handler=_add_parsers))
+    CONF.register_cli_opt(
+        cfg.SubCommandOpt(
+            'command',
+            title=_('Command'),
+            help=_('Available commands'),
+            handler=_add_parsers,
+        )
+    )
     try:
         service.prepare_command(sys.argv)
         if not CONF.debug:
@@ -226,8 +298,12 @@ def main() -> int:
         # The caller waits, and can try again.
         CONF.set_default('max_retries', 0, group='database')
         return CONF.command.func() or 0
-    except (exceptions.InspectionRulesError, cfg.Error, db_exc.DBError,
-            sa_exc.SQLAlchemyError) as exc:
+    except (
+        exceptions.InspectionRulesError,
+        cfg.Error,
+        db_exc.DBError,
+        sa_exc.SQLAlchemyError,
+    ) as exc:
         reason = str(exc).splitlines()[0]
         print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
         return 1

@@ -46,10 +46,16 @@ def main() -> int:
         and the ports are known.
     """
     conf.register_opts(CONF)
-    CONF.register_cli_opt(cfg.BoolOpt(
-        'dry-run', default=False,
-        help=_('Print the nftables script of a leader at this moment, and '
-               'change nothing.')))
+    CONF.register_cli_opt(
+        cfg.BoolOpt(
+            'dry-run',
+            default=False,
+            help=_(
+                'Print the nftables script of a leader at this moment, and '
+                'change nothing.'
+            ),
+        )
+    )
     try:
         service.prepare_command(sys.argv)
         # The filter itself tries again, and blocks meanwhile.
@@ -59,7 +65,8 @@ def main() -> int:
             for name in ('interface', 'ports'):
                 if not options[name]:
                     raise exceptions.Invalid(
-                        _('[inspection_pxe_filter]%s is required') % name)
+                        _('[inspection_pxe_filter]%s is required') % name
+                    )
             table = nftables.FilterTable(options.interface, options.ports)
             guard = firewall.Firewall(table)
             if not CONF.dry_run:
@@ -79,22 +86,30 @@ def main() -> int:
                 '[inspection_pxe_filter]whitelist_period is %(period)g, and '
                 'this configuration shows no messages by the notification '
                 'driver "%(driver)s". Use a period above 0 of at most '
-                '%(in_time)g seconds, or that driver and a message broker.', {
+                '%(in_time)g seconds, or that driver and a message broker.',
+                {
                     'period': options.whitelist_period,
                     'driver': notification.DRIVER,
-                    'in_time': notification.SHORT_PERIOD})
+                    'in_time': notification.SHORT_PERIOD,
+                },
+            )
         settings = filter_service.Settings(
             auto_discovery=CONF.auto_discovery.enabled,
             sync_period=options.sync_period,
             allowlist_period=options.whitelist_period,
             retries=CONF.inspection_queue.connection_retries,
-            retry_interval=CONF.inspection_queue.connection_retry_interval)
+            retry_interval=CONF.inspection_queue.connection_retry_interval,
+        )
         if CONF.dry_run:
             print(_dry_run(table, settings), end='')
         else:
             _run(guard, settings)
-    except (exceptions.InspectionRulesError, cfg.Error, db_exc.DBError,
-            sa_exc.SQLAlchemyError) as exc:
+    except (
+        exceptions.InspectionRulesError,
+        cfg.Error,
+        db_exc.DBError,
+        sa_exc.SQLAlchemyError,
+    ) as exc:
         reason = str(exc).splitlines()[0]
         print(f'{COMMAND}: {reason}', file=sys.stderr)
         return 1
@@ -110,27 +125,38 @@ def _source() -> watcher.PortSource:
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     if not names:
         raise exceptions.Invalid(
-            _('[inspection_pxe_filter]supported_inspect_interfaces is empty: '
-              'no node in inspection would pass'))
+            _(
+                '[inspection_pxe_filter]supported_inspect_interfaces is '
+                'empty: no node in inspection would pass'
+            )
+        )
     interfaces = importlib.metadata.entry_points(
-        group='ironic.hardware.interfaces.inspect')
+        group='ironic.hardware.interfaces.inspect'
+    )
     known = {interface.name for interface in interfaces}
     unknown = sorted(set(names) - known)
     if unknown:
         raise exceptions.Invalid(
-            _('[inspection_pxe_filter]supported_inspect_interfaces: '
-              '%(unknown)s: no such interface; there are %(known)s') % {
+            _(
+                '[inspection_pxe_filter]supported_inspect_interfaces: '
+                '%(unknown)s: no such interface; there are %(known)s'
+            )
+            % {
                 'unknown': ', '.join(unknown),
-                'known': ', '.join(sorted(known))})
+                'known': ', '.join(sorted(known)),
+            }
+        )
     return watcher.PortSource(names)
 
 
-def _dry_run(table: nftables.FilterTable,
-             settings: filter_service.Settings) -> str:
+def _dry_run(
+    table: nftables.FilterTable, settings: filter_service.Settings
+) -> str:
     """Return the script that a leader would apply to an empty table."""
     ports = watcher.read(_source())
-    admitted = admission.decide(ports, leads=True,
-                                auto_discovery=settings.auto_discovery)
+    admitted = admission.decide(
+        ports, leads=True, auto_discovery=settings.auto_discovery
+    )
     # As if the coordinator had confirmed the leadership at this moment: it
     # then lasts a whole lease, and machines pass for the longest time.
     leader_for = election.LEASE
@@ -152,16 +178,24 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
         signal.signal(number, lambda *args: stop.set())
     coordinator.check(CONF)
 
-    def elect(on_gained: election.Callback, on_lost: election.Callback
-              ) -> election.Election:
+    def elect(
+        on_gained: election.Callback, on_lost: election.Callback
+    ) -> election.Election:
         return election.make(
-            CONF, filter_service.ELECTION_NAME, f'{CONF.host}:{os.getpid()}',
-            on_gained=on_gained, on_lost=on_lost)
+            CONF,
+            filter_service.ELECTION_NAME,
+            f'{CONF.host}:{os.getpid()}',
+            on_gained=on_gained,
+            on_lost=on_lost,
+        )
 
     pxe_filter = filter_service.PxeFilter(guard, _source(), elect, settings)
     systemd.notify_once()
     if notification.is_received(CONF):
         # Connecting to the bus may take for ever and must block nothing.
-        threading.Thread(target=notification.listen, daemon=True,
-                         args=(CONF, CONF.host, pxe_filter.handle)).start()
+        threading.Thread(
+            target=notification.listen,
+            daemon=True,
+            args=(CONF, CONF.host, pxe_filter.handle),
+        ).start()
     pxe_filter.run(stop)

@@ -13,10 +13,15 @@ import warnings
 from ironic_inspection_rules.i18n import _
 
 if importlib.util.find_spec('ironic') is None:
-    sys.exit(_('%s: there is no Ironic in this Python, and without one only '
-               'ironic-inspection-rules and the commands of the openstack '
-               'client work; pip install "ironic-inspection-rules[ironic]" '
-               'brings one') % os.path.basename(sys.argv[0]))
+    sys.exit(
+        _(
+            '%s: there is no Ironic in this Python, and without one only '
+            'ironic-inspection-rules and the commands of the openstack '
+            'client work; pip install "ironic-inspection-rules[ironic]" '
+            'brings one'
+        )
+        % os.path.basename(sys.argv[0])
+    )
 
 # Libraries still import Eventlet.
 warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')

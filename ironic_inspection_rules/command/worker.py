@@ -45,7 +45,8 @@ class WorkerProcess(service.ServiceBase):
     def start(self) -> None:
         """Start the worker, under a name unique to this process."""
         self._service = worker_service.WorkerService(
-            worker.make_name(CONF.host))
+            worker.make_name(CONF.host)
+        )
         self._service.start()
 
     def wait(self) -> None:
@@ -69,14 +70,18 @@ def main() -> None:
     try:
         if not CONF.inspection_queue.enabled:
             raise exceptions.Invalid(
-                _('There is no work for inspection workers: '
-                  '[inspection_queue]enabled is not set.'))
+                _(
+                    'There is no work for inspection workers: '
+                    '[inspection_queue]enabled is not set.'
+                )
+            )
         coordinator.check(CONF)
         announcement.announce('inspection worker', start.rules())
     except exceptions.InspectionRulesError as exc:
         sys.exit(str(exc))
-    launcher = service.launch(CONF, WorkerProcess(sys.argv),
-                              restart_method='mutate')
+    launcher = service.launch(
+        CONF, WorkerProcess(sys.argv), restart_method='mutate'
+    )
     sys.exit(launcher.wait())
 
 

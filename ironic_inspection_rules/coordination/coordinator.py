@@ -63,7 +63,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             _check_library(url)
     except (exceptions.Invalid, OSError) as exc:
         raise exceptions.Invalid(
-            _('[coordination]backend_url cannot be used: %s') % exc) from exc
+            _('[coordination]backend_url cannot be used: %s') % exc
+        ) from exc
 
 
 def _split(backend_url: str) -> urllib.parse.SplitResult:
@@ -77,15 +78,17 @@ def _split(backend_url: str) -> urllib.parse.SplitResult:
 def _check_scheme(url: urllib.parse.SplitResult) -> None:
     if url.scheme not in _EXTRAS:
         raise exceptions.Invalid(
-            _('"%(scheme)s" is none of %(schemes)s') % {
-                'scheme': url.scheme, 'schemes': ', '.join(_EXTRAS)})
+            _('"%(scheme)s" is none of %(schemes)s')
+            % {'scheme': url.scheme, 'schemes': ', '.join(_EXTRAS)}
+        )
 
 
 def _check_directory(url: urllib.parse.SplitResult) -> None:
     # With two slashes the first part of the path is read as a host.
     if url.netloc or not url.path.startswith('/'):
         raise exceptions.Invalid(
-            _('a directory is given as file:///directory'))
+            _('a directory is given as file:///directory')
+        )
     _prepare_directory(url.path)
 
 
@@ -103,15 +106,22 @@ def _check_host(url: urllib.parse.SplitResult) -> None:
 
 def _check_library(url: urllib.parse.SplitResult) -> None:
     [driver] = importlib.metadata.entry_points(
-        group='tooz.backends', name=url.scheme)
+        group='tooz.backends', name=url.scheme
+    )
     try:
         driver.load()
     except ImportError as exc:
         raise exceptions.Invalid(
-            _('%(scheme)s needs a library (%(reason)s), install '
-              'tooz[%(extra)s]') % {
-                  'scheme': url.scheme, 'reason': exc,
-                  'extra': _EXTRAS[url.scheme]}) from exc
+            _(
+                '%(scheme)s needs a library (%(reason)s), install '
+                'tooz[%(extra)s]'
+            )
+            % {
+                'scheme': url.scheme,
+                'reason': exc,
+                'extra': _EXTRAS[url.scheme],
+            }
+        ) from exc
 
 
 class LockLost(Exception):
@@ -136,8 +146,12 @@ class LeasedLock:
         # An argument replaces only the option of the same name in the URL,
         # which may set any of these three to another time.
         self._coordinator: typing.Any = coordination.get_coordinator(
-            url, member.encode(), timeout=lease, lock_timeout=lease,
-            membership_timeout=lease)
+            url,
+            member.encode(),
+            timeout=lease,
+            lock_timeout=lease,
+            membership_timeout=lease,
+        )
         self._name = name
         self._lock: locking.Lock | None = None
         self._file: pathlib.Path | None = None
@@ -155,9 +169,12 @@ class LeasedLock:
         self._coordinator.start()
         return self
 
-    def __exit__(self, exc_type: type[BaseException] | None,
-                 exc: BaseException | None,
-                 traceback: types.TracebackType | None) -> None:
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: types.TracebackType | None,
+    ) -> None:
         steps: list[Callable[[], object]] = []
         if self._lock is not None:
             steps.append(self._lock.release)
@@ -168,8 +185,10 @@ class LeasedLock:
             # A lock that is not renewed any more expires by itself. The error
             # that ended the block, if there is one, is not to be hidden.
             except Exception as failure:
-                LOG.debug('Leaving %(name)s: %(reason)s',
-                          {'name': self._name, 'reason': failure})
+                LOG.debug(
+                    'Leaving %(name)s: %(reason)s',
+                    {'name': self._name, 'reason': failure},
+                )
 
     def hold(self) -> bool:
         """Acquire the lock, or renew it.

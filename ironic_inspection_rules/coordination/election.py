@@ -106,9 +106,14 @@ class Candidacy:
     :ivar leadership: None while this member does not hold the lock.
     """
 
-    def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
-                 lease: float, heartbeat: float, retry_interval: float,
-                 outage: watchdog.Outage) -> None:
+    def __init__(
+        self,
+        make_lock: Callable[[], coordinator.LeasedLock],
+        lease: float,
+        heartbeat: float,
+        retry_interval: float,
+        outage: watchdog.Outage,
+    ) -> None:
         self._make_lock = make_lock
         self._lease = lease
         self._heartbeat = heartbeat
@@ -133,7 +138,8 @@ class Candidacy:
             stop=tenacity.stop_when_event_set(self._leave),
             wait=tenacity.wait_fixed(self._retry_interval),
             sleep=tenacity.sleep_using_event(self._leave),
-            retry_error_callback=_end_without_error)
+            retry_error_callback=_end_without_error,
+        )
         retrying(self._hold_lock)
 
     def _hold_lock(self) -> None:
@@ -172,8 +178,11 @@ class Candidacy:
             self._publish(self._first_leadership(asked_at, answered_at))
         else:
             self._refuse_late_answer(self.leadership, answered_at)
-            self._publish(dataclasses.replace(
-                self.leadership, until=self._lease_end(asked_at)))
+            self._publish(
+                dataclasses.replace(
+                    self.leadership, until=self._lease_end(asked_at)
+                )
+            )
 
     def _lease_end(self, asked_at: float) -> float:
         """Return the time at which the lease of a confirmation ends.
@@ -183,19 +192,22 @@ class Candidacy:
         """
         return asked_at + self._lease
 
-    def _first_leadership(self, asked_at: float,
-                          answered_at: float) -> Leadership:
+    def _first_leadership(
+        self, asked_at: float, answered_at: float
+    ) -> Leadership:
         """Return the leadership of a member that has acquired the lock now.
 
         An earlier leader may not know that the coordinator has lost its lock.
         But the last confirmation that it got came before this answer, so its
         leadership ends within a lease. This one begins only then.
         """
-        return Leadership(since=answered_at + self._lease,
-                          until=self._lease_end(asked_at))
+        return Leadership(
+            since=answered_at + self._lease, until=self._lease_end(asked_at)
+        )
 
-    def _refuse_late_answer(self, leadership: Leadership,
-                            answered_at: float) -> None:
+    def _refuse_late_answer(
+        self, leadership: Leadership, answered_at: float
+    ) -> None:
         """Check that a renewal was confirmed while leadership lasted.
 
         Otherwise another member may have led in the meantime, although this
@@ -238,12 +250,19 @@ class Election:
     :param heartbeat: seconds between two requests to the coordinator.
     """
 
-    def __init__(self, name: str, backend_url: str, member: str, *,
-                 on_gained: Callback = _notify_nobody,
-                 on_lost: Callback = _notify_nobody,
-                 connection_retries: int = 10,
-                 connection_retry_interval: float = 1.0,
-                 lease: float = LEASE, heartbeat: float = HEARTBEAT) -> None:
+    def __init__(
+        self,
+        name: str,
+        backend_url: str,
+        member: str,
+        *,
+        on_gained: Callback = _notify_nobody,
+        on_lost: Callback = _notify_nobody,
+        connection_retries: int = 10,
+        connection_retry_interval: float = 1.0,
+        lease: float = LEASE,
+        heartbeat: float = HEARTBEAT,
+    ) -> None:
         self.name = name
         self._backend_url = backend_url
         self._member = member
@@ -254,7 +273,9 @@ class Election:
         self._heartbeat = heartbeat
         self._outage = watchdog.Outage(
             f'The coordination service of the election {name} '
-            '([coordination]backend_url)', connection_retries)
+            '([coordination]backend_url)',
+            connection_retries,
+        )
         self._candidacy: Candidacy | None = None
 
     def remaining(self) -> float:
@@ -286,12 +307,17 @@ class Election:
         returned.
         """
         candidacy = Candidacy(
-            self._make_lock, self._lease, self._heartbeat,
-            self._retry_interval, self._outage)
+            self._make_lock,
+            self._lease,
+            self._heartbeat,
+            self._retry_interval,
+            self._outage,
+        )
         self._candidacy = candidacy
         # A daemon, as it may hang in the library of the coordinator.
         heartbeats = threading.Thread(
-            target=candidacy.run, name=f'election-{self.name}', daemon=True)
+            target=candidacy.run, name=f'election-{self.name}', daemon=True
+        )
         heartbeats.start()
         try:
             self._follow(candidacy, stop)
@@ -302,7 +328,8 @@ class Election:
 
     def _make_lock(self) -> coordinator.LeasedLock:
         return coordinator.LeasedLock(
-            self._backend_url, self._member, self.name, self._lease)
+            self._backend_url, self._member, self.name, self._lease
+        )
 
     def _follow(self, candidacy: Candidacy, stop: threading.Event) -> None:
         """Call the callbacks when leadership begins or ends."""
@@ -318,7 +345,8 @@ class Election:
                     leading = not leading
                     self._call_back(leading)
                 candidacy.changed.wait(
-                    self._seconds_to_wait(candidacy.leadership))
+                    self._seconds_to_wait(candidacy.leadership)
+                )
         finally:
             # First, so that on_lost finds leadership ended.
             self._candidacy = None
@@ -345,20 +373,35 @@ class Election:
     def _call_back(self, leading: bool) -> None:
         if leading:
             self._on_gained()
-            LOG.info('%(member)s is now the leader of %(name)s',
-                     {'member': self._member, 'name': self.name})
+            LOG.info(
+                '%(member)s is now the leader of %(name)s',
+                {'member': self._member, 'name': self.name},
+            )
         else:
             self._on_lost()
-            LOG.info('%(member)s is not the leader of %(name)s',
-                     {'member': self._member, 'name': self.name})
+            LOG.info(
+                '%(member)s is not the leader of %(name)s',
+                {'member': self._member, 'name': self.name},
+            )
 
 
-def make(conf: cfg.ConfigOpts, name: str, member: str, *,
-         on_gained: Callback, on_lost: Callback) -> Election:
+def make(
+    conf: cfg.ConfigOpts,
+    name: str,
+    member: str,
+    *,
+    on_gained: Callback,
+    on_lost: Callback,
+) -> Election:
     """Build a member's part in an election from the options."""
     return Election(
-        name, conf.coordination.backend_url, member, on_gained=on_gained,
+        name,
+        conf.coordination.backend_url,
+        member,
+        on_gained=on_gained,
         on_lost=on_lost,
         connection_retries=conf.inspection_queue.connection_retries,
         connection_retry_interval=(
-            conf.inspection_queue.connection_retry_interval))
+            conf.inspection_queue.connection_retry_interval
+        ),
+    )

@@ -42,9 +42,13 @@ class WatchedLoop:
         finds another number than at its start has been replaced.
     """
 
-    def __init__(self, name: str, work: Callable[[], None],
-                 stop: threading.Event,
-                 give_up: Callable[[], None] = _lose_nothing) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], None],
+        stop: threading.Event,
+        give_up: Callable[[], None] = _lose_nothing,
+    ) -> None:
         self._name = name
         self._work = work
         self._stop = stop
@@ -58,8 +62,11 @@ class WatchedLoop:
         self.note_life()
         # A daemon, as a round of it may hang for ever.
         self._thread = threading.Thread(
-            target=self._run, args=(self.generation,), name=self._name,
-            daemon=True)
+            target=self._run,
+            args=(self.generation,),
+            name=self._name,
+            daemon=True,
+        )
         self._thread.start()
 
     def note_life(self) -> None:
@@ -81,10 +88,15 @@ class WatchedLoop:
         seconds = time.monotonic() - self._alive_at
         if seconds <= limit:
             return
-        LOG.error('The %(name)s of this process hangs for %(seconds)d '
-                  'seconds and is started anew; it is at %(place)s',
-                  {'name': self._name, 'seconds': seconds,
-                   'place': place(self._thread)})
+        LOG.error(
+            'The %(name)s of this process hangs for %(seconds)d '
+            'seconds and is started anew; it is at %(place)s',
+            {
+                'name': self._name,
+                'seconds': seconds,
+                'place': place(self._thread),
+            },
+        )
         # This comes first: if the old thread wakes up from here on, it finds
         # that it was replaced, and leaves to give_up() what it has taken. In
         # the other order it could go on with what was given up.
@@ -93,8 +105,10 @@ class WatchedLoop:
         try:
             self.start()
         except RuntimeError as exc:
-            LOG.error('The %(name)s cannot be started yet: %(error)s',
-                      {'name': self._name, 'error': exc})
+            LOG.error(
+                'The %(name)s cannot be started yet: %(error)s',
+                {'name': self._name, 'error': exc},
+            )
 
     def _run(self, generation: int) -> None:
         while not self._stop.is_set() and generation == self.generation:
@@ -107,8 +121,9 @@ class WatchedLoop:
                 self._stop.wait(1.0)
 
 
-def watch(look_after_loops: Callable[[], None], period: float,
-          stop: threading.Event) -> None:
+def watch(
+    look_after_loops: Callable[[], None], period: float, stop: threading.Event
+) -> None:
     """Check for loops that hang, until a stop is requested.
 
     :param look_after_loops: calls :meth:`WatchedLoop.look_after` of every
@@ -170,17 +185,23 @@ class Outage:
             self._kinds.add(type(failure))
             failures = self._failures
         if failures == self._retries + 1:
-            LOG.error('%(what)s still fails after %(count)d retries: '
-                      '%(reason)s',
-                      {'what': self._what, 'count': self._retries,
-                       'reason': reason(failure)})
+            LOG.error(
+                '%(what)s still fails after %(count)d retries: %(reason)s',
+                {
+                    'what': self._what,
+                    'count': self._retries,
+                    'reason': reason(failure),
+                },
+            )
         elif is_new:
             exc_info = None
             if traceback:
                 exc_info = failure
-            LOG.warning('%(what)s failed and is tried again: %(reason)s',
-                        {'what': self._what, 'reason': reason(failure)},
-                        exc_info=exc_info)
+            LOG.warning(
+                '%(what)s failed and is tried again: %(reason)s',
+                {'what': self._what, 'reason': reason(failure)},
+                exc_info=exc_info,
+            )
 
     def over(self) -> None:
         """End the outage; log that if there was one."""

@@ -18,11 +18,14 @@ Row = dict[str, Any]
 
 _IRONIC = sa.table(
     'inspection_rules',
-    *(sa.column(name) for name in ('id', 'uuid', 'priority', 'description',
-                                   'scope', 'phase')),
+    *(
+        sa.column(name)
+        for name in ('id', 'uuid', 'priority', 'description', 'scope', 'phase')
+    ),
     sa.column('sensitive', sa.Boolean),
     sa.column('conditions', db_types.JsonEncodedList),
-    sa.column('actions', db_types.JsonEncodedList))
+    sa.column('actions', db_types.JsonEncodedList),
+)
 
 _ASIDE = 'was:'
 """Prefix of the phase of a rule that was taken over: no Ironic runs it."""
@@ -55,9 +58,12 @@ def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
 
 
 @transaction.retried
-def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
-          present: list[Row] | None = None,
-          origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
+def store(
+    values: Sequence[Mapping[str, Any]],
+    moved: Sequence[Row] = (),
+    present: list[Row] | None = None,
+    origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
+) -> None:
     """Store rules, all or none.
 
     :param values: column values of the rules, see :func:`.rule.create_rule`.
@@ -72,8 +78,11 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
     with rule_set.change(origin) as change:
         if present is not None and _read_ironic(change.session) != present:
             raise exceptions.Conflict(
-                _("Ironic's inspection rules were changed meanwhile; "
-                  'nothing was moved'))
+                _(
+                    "Ironic's inspection rules were changed meanwhile; "
+                    'nothing was moved'
+                )
+            )
         for row in moved:
             phase = row['phase'] or ''
             _write_phase(change.session, row, _ASIDE + phase)
@@ -81,8 +90,11 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
 
 
 @transaction.retried
-def restore(rows: Sequence[Row], uuids: Sequence[str],
-            origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
+def restore(
+    rows: Sequence[Row],
+    uuids: Sequence[str],
+    origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
+) -> None:
     """Give rules back to Ironic that were taken over.
 
     :param rows: rows of Ironic's table, with the phases that they had.
@@ -95,8 +107,9 @@ def restore(rows: Sequence[Row], uuids: Sequence[str],
 
 
 def _write_phase(session: Any, row: Row, phase: str | None) -> None:
-    session.execute(sa.update(_IRONIC).where(
-        _IRONIC.c.id == row['id']).values(phase=phase))
+    session.execute(
+        sa.update(_IRONIC).where(_IRONIC.c.id == row['id']).values(phase=phase)
+    )
 
 
 def read_inspector(url: str) -> list[Row]:
@@ -115,38 +128,45 @@ def read_inspector(url: str) -> list[Row]:
             tables = sa.MetaData()
             # Their columns are read from the database, whatever the release.
             rules = sa.Table('rules', tables, autoload_with=connection)
-            conditions = sa.Table('rule_conditions', tables,
-                                  autoload_with=connection)
-            actions = sa.Table('rule_actions', tables,
-                               autoload_with=connection)
+            conditions = sa.Table(
+                'rule_conditions', tables, autoload_with=connection
+            )
+            actions = sa.Table(
+                'rule_actions', tables, autoload_with=connection
+            )
             # Databases of early releases have no column of the scope.
             scope = getattr(rules.c, 'scope', sa.null().label('scope'))
-            query = (sa.select(rules.c.uuid, rules.c.description, scope)
-                     .order_by(rules.c.created_at))
+            query = sa.select(
+                rules.c.uuid, rules.c.description, scope
+            ).order_by(rules.c.created_at)
             # All rows at once: other statements follow on the connection.
             rows = connection.execute(query).mappings().all()
             entries = []
             for row in rows:
                 entry = dict(row)
                 entry['conditions'] = _read_operations(
-                    connection, conditions, row['uuid'],
-                    ('op', 'field', 'multiple', 'invert'))
+                    connection,
+                    conditions,
+                    row['uuid'],
+                    ('op', 'field', 'multiple', 'invert'),
+                )
                 entry['actions'] = _read_operations(
-                    connection, actions, row['uuid'], ('action',))
+                    connection, actions, row['uuid'], ('action',)
+                )
                 entries.append(entry)
             return entries
     finally:
         engine.dispose()
 
 
-def _read_operations(connection: sa.Connection, table: sa.Table, uuid: str,
-                     names: Iterable[str]) -> list[Row]:
+def _read_operations(
+    connection: sa.Connection, table: sa.Table, uuid: str, names: Iterable[str]
+) -> list[Row]:
     """Read the conditions or the actions of a rule of ironic-inspector.
 
     :param names: columns to read. Other parameters are one text, of JSON.
     """
-    query = (sa.select(table).where(table.c.rule == uuid)
-             .order_by(table.c.id))
+    query = sa.select(table).where(table.c.rule == uuid).order_by(table.c.id)
     operations = []
     for row in connection.execute(query).mappings():
         operation = json.loads(row['params'] or '{}')

@@ -46,8 +46,9 @@ _OPEN_STATES = ('starting', 'waiting', 'processing')
 
 
 @transaction.retried
-def read_unserved(served: sa.ColumnElement[bool],
-                  patience: float) -> list[Unserved]:
+def read_unserved(
+    served: sa.ColumnElement[bool], patience: float
+) -> list[Unserved]:
     """Read which kinds of nodes wait that the workers here cannot serve.
 
     :param served: the condition of requests that the workers can process, see
@@ -57,17 +58,28 @@ def read_unserved(served: sa.ColumnElement[bool],
         longest.
     """
     request: typing.Any = models.RequestRow
-    node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
-                    sa.column('conductor_group'))
+    node = sa.table(
+        'nodes',
+        sa.column('uuid'),
+        sa.column('driver'),
+        sa.column('conductor_group'),
+    )
     waits_too_long = request.due_at <= clock.now() - patience
-    ranges = [sa.and_(request.state == state, waits_too_long)
-              for state in _OPEN_STATES]
+    ranges = [
+        sa.and_(request.state == state, waits_too_long)
+        for state in _OPEN_STATES
+    ]
     # Only the oldest are joined with their nodes: there may be many.
-    oldest = leases.limited([request.id, request.due_at], ranges,
-                            [request.due_at], _LOOKED_AT)
+    oldest = leases.limited(
+        [request.id, request.due_at], ranges, [request.due_at], _LOOKED_AT
+    )
     oldest = oldest.order_by('due_at').subquery()
-    query = sa.select(node.c.driver, node.c.conductor_group,
-                      request.node_uuid, clock.now() - request.due_at)
+    query = sa.select(
+        node.c.driver,
+        node.c.conductor_group,
+        request.node_uuid,
+        clock.now() - request.due_at,
+    )
     query = query.join(oldest, oldest.c.id == request.id)
     query = query.join(node, node.c.uuid == request.node_uuid)
     query = query.where(~served).order_by(request.due_at)
@@ -87,8 +99,11 @@ def _is_held() -> sa.ColumnElement[bool]:
     # A lease that has run out is nobody's. Few requests are not due yet: those
     # that workers hold, or have just put off.
     row: typing.Any = models.RequestRow
-    return sa.and_(row.state.in_(_OPEN_STATES), row.due_at > clock.now(),
-                   row.worker.is_not(None))
+    return sa.and_(
+        row.state.in_(_OPEN_STATES),
+        row.due_at > clock.now(),
+        row.worker.is_not(None),
+    )
 
 
 def _first_due() -> list[typing.Any]:
@@ -126,11 +141,15 @@ def read() -> Backlog:
     query = sa.select(
         count.where(is_open).scalar_subquery(),
         count.where(_is_held()).scalar_subquery(),
-        *_first_due())
+        *_first_due(),
+    )
     with transaction.reader() as session:
         count_open, count_held, *first_due = session.execute(query).one()
-    return Backlog(waiting=count_open - count_held, processing=count_held,
-                   delay=_delay(*first_due))
+    return Backlog(
+        waiting=count_open - count_held,
+        processing=count_held,
+        delay=_delay(*first_due),
+    )
 
 
 @transaction.retried

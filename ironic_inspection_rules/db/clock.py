@@ -32,12 +32,15 @@ def _sqlite(element: now, compiler: Any, **kwargs: Any) -> str:
 def _mysql(element: now, compiler: Any, **kwargs: Any) -> str:
     # Not UNIX_TIMESTAMP(NOW(6)), which repeats the hour in which daylight
     # saving ends.
-    return ("(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-            " / 1000000.0)")
+    return (
+        "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+        ' / 1000000.0)'
+    )
 
 
 @compiler.compiles(now, 'postgresql')
 def _postgresql(element: now, compiler: Any, **kwargs: Any) -> str:
     # Not now(), which stands still throughout a transaction.
-    return ('CAST(EXTRACT(EPOCH FROM statement_timestamp())'
-            ' AS DOUBLE PRECISION)')
+    return (
+        'CAST(EXTRACT(EPOCH FROM statement_timestamp()) AS DOUBLE PRECISION)'
+    )

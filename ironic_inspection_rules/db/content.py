@@ -65,17 +65,23 @@ _INVENTORIES: Any = models.KeptInventoryRow.__table__
 _RUNS: Any = models.RunRow.__table__
 _UNPROCESSED: Any = models.InspectionDataRow.__table__
 
-_NAMING_COLUMNS: Any = (_INVENTORIES.c.content, _INVENTORIES.c.parts,
-                        _RUNS.c.content, _UNPROCESSED.c.content)
+_NAMING_COLUMNS: Any = (
+    _INVENTORIES.c.content,
+    _INVENTORIES.c.parts,
+    _RUNS.c.content,
+    _UNPROCESSED.c.content,
+)
 """All columns that name a document: another one would have to be added."""
 
 _DIGESTS: Any = sa.bindparam('digests', expanding=True)
 _READ = sa.union_all(
-    sa.select(_CONTENTS.c.digest, sa.null(), _CONTENTS.c.frame)
-    .where(_CONTENTS.c.digest.in_(_DIGESTS)),
+    sa.select(_CONTENTS.c.digest, sa.null(), _CONTENTS.c.frame).where(
+        _CONTENTS.c.digest.in_(_DIGESTS)
+    ),
     sa.select(_LINKS.c.content, _LINKS.c.position, _SECTIONS.c.data)
     .join(_SECTIONS, _SECTIONS.c.digest == _LINKS.c.section)
-    .where(_LINKS.c.content.in_(_DIGESTS)))
+    .where(_LINKS.c.content.in_(_DIGESTS)),
+)
 """Digest, position and data: frames have no position, sections have one."""
 
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
@@ -97,24 +103,41 @@ def put(connection: sa.Connection, document: Document) -> str:
         # name them.
         return digest
     missing = _mark(connection, _SECTIONS, sorted(sections))
-    _insert(connection, _SECTIONS, [
-        {'digest': name, 'data': zlib.compress(sections[name].encode())}
-        for name in missing])
+    _insert(
+        connection,
+        _SECTIONS,
+        [
+            {'digest': name, 'data': zlib.compress(sections[name].encode())}
+            for name in missing
+        ],
+    )
     # A section that stands in several places counts for each of them.
     size = len(frame) + sum(len(sections[name]) for name in order)
-    _insert(connection, _CONTENTS, [{
-        'digest': digest,
-        'frame': zlib.compress(frame.encode()),
-        'size': size,
-    }])
-    _insert(connection, _LINKS, [
-        {'content': digest, 'position': position, 'section': name}
-        for position, name in enumerate(order)])
+    _insert(
+        connection,
+        _CONTENTS,
+        [
+            {
+                'digest': digest,
+                'frame': zlib.compress(frame.encode()),
+                'size': size,
+            }
+        ],
+    )
+    _insert(
+        connection,
+        _LINKS,
+        [
+            {'content': digest, 'position': position, 'section': name}
+            for position, name in enumerate(order)
+        ],
+    )
     return digest
 
 
-def get(connection: sa.Connection, digests: Iterable[str]
-        ) -> dict[str, Document]:
+def get(
+    connection: sa.Connection, digests: Iterable[str]
+) -> dict[str, Document]:
     """Read documents by their digests; what is not there is left out."""
     unique_digests = sorted(set(digests))
     frames: dict[str, bytes] = {}
@@ -175,8 +198,11 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     """
     is_old = table.c.used_at < clock.now() - grace
     digests = transaction.read(
-        sa.select(table.c.digest).where(is_old, is_unnamed)
-        .order_by(table.c.used_at).limit(_MOST_REMOVED))
+        sa.select(table.c.digest)
+        .where(is_old, is_unnamed)
+        .order_by(table.c.used_at)
+        .limit(_MOST_REMOVED)
+    )
     removed = 0
     for digest in digests:
         if _remove(table, digest, is_old, is_unnamed):
@@ -193,15 +219,20 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
     with transaction.writer_without_gaps() as session:
         # A writer that is just marking it holds the row: leave it then.
         locked: Any = session.execute(
-            sa.select(table.c.digest).where(table.c.digest == digest, is_old)
-            .with_for_update(skip_locked=True)).first()
+            sa.select(table.c.digest)
+            .where(table.c.digest == digest, is_old)
+            .with_for_update(skip_locked=True)
+        ).first()
         if locked is None:
             return False
         # A query of its own: MySQL would wait for rows that a DELETE looks at
         # in other tables. The answer holds: who wants to name the row from
         # now on has to mark it first, and waits for this transaction.
-        unnamed = session.execute(sa.select(table.c.digest).where(
-            table.c.digest == digest, is_unnamed)).first()
+        unnamed = session.execute(
+            sa.select(table.c.digest).where(
+                table.c.digest == digest, is_unnamed
+            )
+        ).first()
         if unnamed is None:
             return False
         if table is _CONTENTS and not _remove_links(session, digest):
@@ -216,19 +247,28 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
     :returns: whether the document has no links any more.
     """
     is_of_document = _LINKS.c.content == digest
-    unlocked = session.execute(
-        sa.select(_LINKS.c.position).where(is_of_document)
-        .with_for_update(skip_locked=True)).scalars().all()
+    unlocked = (
+        session.execute(
+            sa.select(_LINKS.c.position)
+            .where(is_of_document)
+            .with_for_update(skip_locked=True)
+        )
+        .scalars()
+        .all()
+    )
     count = session.execute(
-        sa.select(sa.func.count()).where(is_of_document)).scalar_one()
+        sa.select(sa.func.count()).where(is_of_document)
+    ).scalar_one()
     if len(unlocked) < count:
         return False
     if unlocked:
         # One by one, by their primary key, see the module removal.
         session.connection().execute(
             sa.delete(_LINKS).where(
-                is_of_document, _LINKS.c.position == sa.bindparam('place')),
-            [{'place': position} for position in unlocked])
+                is_of_document, _LINKS.c.position == sa.bindparam('place')
+            ),
+            [{'place': position} for position in unlocked],
+        )
     return True
 
 
@@ -256,7 +296,8 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
         text = _encode(child)
         may_hold_reference = _ENCODED_REFERENCE in text
         if not isinstance(child, str) and (
-                len(text) > LARGEST or may_hold_reference):
+            len(text) > LARGEST or may_hold_reference
+        ):
             count_before = len(order)
             frame[name] = _frame(child, sections, order)
             # What has lost nothing to sections is one itself, as any other.
@@ -274,8 +315,9 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
     return frame
 
 
-def _fill(frame: Any, digest: str,
-          sections: Mapping[tuple[str, int], bytes]) -> Any:
+def _fill(
+    frame: Any, digest: str, sections: Mapping[tuple[str, int], bytes]
+) -> Any:
     """Return a frame, or a part of one, with its sections: undo _frame.
 
     :param digest: that of the document.
@@ -292,8 +334,10 @@ def _fill(frame: Any, digest: str,
             return json.loads(zlib.decompress(sections[digest, reference]))
         # No reference, but a mapping in which a machine chose that name.
         children = reference[0]
-    return {name: _fill(child, digest, sections)
-            for name, child in children.items()}
+    return {
+        name: _fill(child, digest, sections)
+        for name, child in children.items()
+    }
 
 
 def _digest(text: str) -> str:
@@ -302,8 +346,9 @@ def _digest(text: str) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip('=')
 
 
-def _mark(connection: sa.Connection, table: Any,
-          digests: Sequence[str]) -> list[str]:
+def _mark(
+    connection: sa.Connection, table: Any, digests: Sequence[str]
+) -> list[str]:
     """Mark rows as used, and return the digests of those that are missing.
 
     :param digests: sorted; all writers lock rows in that order, so that no
@@ -312,8 +357,10 @@ def _mark(connection: sa.Connection, table: Any,
     needs_mark: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
         rows = connection.execute(
-            sa.select(table.c.digest, table.c.used_at < clock.now() - FRESH)
-            .where(table.c.digest.in_(batch)))
+            sa.select(
+                table.c.digest, table.c.used_at < clock.now() - FRESH
+            ).where(table.c.digest.in_(batch))
+        )
         for digest, is_old in rows:
             needs_mark[digest] = is_old
     missing = []
@@ -322,21 +369,25 @@ def _mark(connection: sa.Connection, table: Any,
             missing.append(digest)
         elif needs_mark[digest]:
             marked: Any = connection.execute(
-                sa.update(table).where(table.c.digest == digest)
-                .values(used_at=clock.now()))
+                sa.update(table)
+                .where(table.c.digest == digest)
+                .values(used_at=clock.now())
+            )
             # A sweep may have removed the row since it was read.
             if not marked.rowcount:
                 missing.append(digest)
     return missing
 
 
-def _insert(connection: sa.Connection, table: Any,
-            rows: Sequence[Mapping[str, Any]]) -> None:
+def _insert(
+    connection: sa.Connection, table: Any, rows: Sequence[Mapping[str, Any]]
+) -> None:
     """Insert rows, unless another writer has inserted the same meanwhile."""
     values: Any = {}
     # Links have no mark of their own.
     if 'used_at' in table.c:
         values = {'used_at': clock.now()}
     for batch in transaction.chunks(rows, _BATCH):
-        transaction.upsert(connection, table,
-                           [{**row, **values} for row in batch])
+        transaction.upsert(
+            connection, table, [{**row, **values} for row in batch]
+        )

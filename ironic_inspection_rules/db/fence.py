@@ -26,12 +26,18 @@ _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 # gets through Ironic's calls, which lie between the code that sets the fence
 # and the transactions that meet it.
 _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
-    contextvars.ContextVar('fence', default=None))
+    contextvars.ContextVar('fence', default=None)
+)
 
 
 @contextlib.contextmanager
-def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
-                 lost: Callable[[], BaseException]) -> Iterator[None]:
+def while_locked(
+    node_uuid: str,
+    holder: str,
+    request_uuid: str,
+    token: int,
+    lost: Callable[[], BaseException],
+) -> Iterator[None]:
     """Refuse commits of this thread once another delivery has taken over.
 
     A worker that claims the request anew locks the node some time later. In
@@ -42,12 +48,17 @@ def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
     :param lost: makes the exception that is raised instead of a commit.
     """
     # Locked for reading: both rows stay as they are until the commit is done.
-    query = sa.select(_NODES.c.uuid).join(
-        models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid
-    ).where(
-        _NODES.c.uuid == node_uuid, _NODES.c.reservation == holder,
-        models.RequestRow.uuid == request_uuid,
-        models.RequestRow.token == token).with_for_update(read=True)
+    query = (
+        sa.select(_NODES.c.uuid)
+        .join(models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid)
+        .where(
+            _NODES.c.uuid == node_uuid,
+            _NODES.c.reservation == holder,
+            models.RequestRow.uuid == request_uuid,
+            models.RequestRow.token == token,
+        )
+        .with_for_update(read=True)
+    )
 
     def check(connection: sa.Connection) -> None:
         if connection.execute(query).first() is None:

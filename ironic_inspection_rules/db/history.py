@@ -23,14 +23,20 @@ _MOST_REMOVED = 500
 
 _KEPT: Any = models.KeptInventoryRow.__table__
 _STAYS: Any = models.PartStayRow.__table__
-_LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
-         .where(_KEPT.c.node_uuid == sa.bindparam('node_uuid'))
-         .order_by(_KEPT.c.id.desc()).limit(1))
+_LAST = (
+    sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
+    .where(_KEPT.c.node_uuid == sa.bindparam('node_uuid'))
+    .order_by(_KEPT.c.id.desc())
+    .limit(1)
+)
 
 
-def record(connection: sa.Connection, values: Mapping[str, Any],
-           began: Sequence[Mapping[str, Any]],
-           ended: Mapping[str, datetime.datetime]) -> None:
+def record(
+    connection: sa.Connection,
+    values: Mapping[str, Any],
+    began: Sequence[Mapping[str, Any]],
+    ended: Mapping[str, datetime.datetime],
+) -> None:
     """Store the data of an inspection; the node is locked.
 
     Of an inspection that is tried again, the first attempt that ended counts:
@@ -43,7 +49,8 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
         identity with a space between.
     """
     with_this_uuid = sa.select(_KEPT.c.id).where(
-        _KEPT.c.uuid == values['uuid'])
+        _KEPT.c.uuid == values['uuid']
+    )
     present = connection.execute(with_this_uuid).first()
     if present is not None:
         return
@@ -54,12 +61,16 @@ def record(connection: sa.Connection, values: Mapping[str, Any],
         connection.execute(sa.insert(_STAYS), list(began))
 
 
-def _end_stays(connection: sa.Connection, node_uuid: str,
-               ended: Mapping[str, datetime.datetime]) -> None:
+def _end_stays(
+    connection: sa.Connection,
+    node_uuid: str,
+    ended: Mapping[str, datetime.datetime],
+) -> None:
     """Note when parts of a node were last reported, see :func:`record`."""
     query = sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
-    query = query.where(_STAYS.c.node_uuid == node_uuid,
-                        _STAYS.c.ended_at.is_(None))
+    query = query.where(
+        _STAYS.c.node_uuid == node_uuid, _STAYS.c.ended_at.is_(None)
+    )
     for stay in connection.execute(query).all():
         ended_at = ended.get(f'{stay.kind} {stay.identity}')
         if ended_at is None:
@@ -70,11 +81,14 @@ def _end_stays(connection: sa.Connection, node_uuid: str,
         connection.execute(of_stay.values(ended_at=ended_at))
 
 
-def list_inventories(node_uuid: str, limit: int | None = None,
-                     before: int | None = None,
-                     since: datetime.datetime | None = None,
-                     changed: bool = False, patches: bool = False
-                     ) -> list[Any]:
+def list_inventories(
+    node_uuid: str,
+    limit: int | None = None,
+    before: int | None = None,
+    since: datetime.datetime | None = None,
+    changed: bool = False,
+    patches: bool = False,
+) -> list[Any]:
     """Read what is kept of the inspections of a node, newest first.
 
     :param before: the ``id`` that they are all older than.
@@ -137,8 +151,9 @@ def destroy(node_uuids: Collection[str]) -> None:
 
     What is locked stays.
     """
-    removal.remove_with_nodes([models.KeptInventoryRow, models.PartStayRow],
-                              node_uuids)
+    removal.remove_with_nodes(
+        [models.KeptInventoryRow, models.PartStayRow], node_uuids
+    )
 
 
 def expire(before: datetime.datetime) -> int:

@@ -74,8 +74,12 @@ class Search:
         if they serve all.
     """
 
-    def __init__(self, lease: float, states: Collection[str],
-                 served: sa.ColumnElement[bool] | None) -> None:
+    def __init__(
+        self,
+        lease: float,
+        states: Collection[str],
+        served: sa.ColumnElement[bool] | None,
+    ) -> None:
         self._lease = lease
         self._states = states
         self._served: tuple[sa.ColumnElement[bool], ...] = ()
@@ -115,7 +119,8 @@ class Search:
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
         candidates = _due_requests(
-            self._lease, self._states, self._served, self._looked_until, after)
+            self._lease, self._states, self._served, self._looked_until, after
+        )
         if self._served and after is None:
             # All that was due before the first candidate is for other workers.
             # A candidate may seem to be due later than now, see _deliverable.
@@ -174,21 +179,34 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     is_reapplication = row.event == _REAPPLY
     longest_yield = clock.now() + PRECEDENCE
     has_delay_left = sa.and_(
-        is_reapplication, was_put_off, row.worker.is_(None),
-        row.due_at > longest_yield, row.due_at <= longest_yield + _MOST_DELAY)
+        is_reapplication,
+        was_put_off,
+        row.worker.is_(None),
+        row.due_at > longest_yield,
+        row.due_at <= longest_yield + _MOST_DELAY,
+    )
     is_due_too_late = row.due_at > clock.now() + _MOST_DELAY
     is_in_between = sa.and_(
-        sa.not_(is_past), sa.not_(is_far_off), row.worker.is_(None),
-        sa.or_(sa.not_(was_put_off), is_reapplication, is_due_too_late))
+        sa.not_(is_past),
+        sa.not_(is_far_off),
+        row.worker.is_(None),
+        sa.or_(sa.not_(was_put_off), is_reapplication, is_due_too_late),
+    )
     is_delay_over = sa.not_(has_delay_left)
-    return (is_past, sa.and_(is_far_off, is_delay_over),
-            sa.and_(is_in_between, is_delay_over))
+    return (
+        is_past,
+        sa.and_(is_far_off, is_delay_over),
+        sa.and_(is_in_between, is_delay_over),
+    )
 
 
-def _due_requests(lease: float, states: Collection[str],
-                  conditions: Collection[sa.ColumnElement[bool]],
-                  since: float, after: _Candidate | None = None
-                  ) -> list[_Candidate]:
+def _due_requests(
+    lease: float,
+    states: Collection[str],
+    conditions: Collection[sa.ColumnElement[bool]],
+    since: float,
+    after: _Candidate | None = None,
+) -> list[_Candidate]:
     """Read requests to be delivered, the longest due first.
 
     :param conditions: conditions that the requests must meet as well.
@@ -207,9 +225,15 @@ def _due_requests(lease: float, states: Collection[str],
     ranges = []
     for state in states:
         for is_deliverable in _deliverable(lease):
-            ranges.append(sa.and_(
-                row.state == state, is_deliverable, db_request.OPEN,
-                *conditions, *beyond))
+            ranges.append(
+                sa.and_(
+                    row.state == state,
+                    is_deliverable,
+                    db_request.OPEN,
+                    *conditions,
+                    *beyond,
+                )
+            )
     looked_at = clock.now().label('looked_at')
     columns = [row.id, row.token, row.due_at, looked_at]
     query = limited(columns, ranges, [row.due_at, row.id], _CANDIDATES)
@@ -217,8 +241,12 @@ def _due_requests(lease: float, states: Collection[str],
     return [_Candidate(**values) for values in rows]
 
 
-def limited(columns: list[typing.Any], branches: list[sa.ColumnElement[bool]],
-            order: list[typing.Any], limit: int) -> typing.Any:
+def limited(
+    columns: list[typing.Any],
+    branches: list[sa.ColumnElement[bool]],
+    order: list[typing.Any],
+    limit: int,
+) -> typing.Any:
     """Return a query for the first rows of several ranges of an index.
 
     :param branches: the condition of every range.
@@ -257,11 +285,21 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     query = query.where(row.id == candidate.id)
     with transaction.writer() as session:
         # Another worker that claimed it since has changed the token.
-        if not lock(session, candidate.id, row.token == candidate.token,
-                    db_request.OPEN, sa.or_(*_deliverable(lease))):
+        if not lock(
+            session,
+            candidate.id,
+            row.token == candidate.token,
+            db_request.OPEN,
+            sa.or_(*_deliverable(lease)),
+        ):
             return None
-        _change(session, candidate.id, worker=worker,
-                token=candidate.token + 1, due_at=clock.now() + lease)
+        _change(
+            session,
+            candidate.id,
+            worker=worker,
+            token=candidate.token + 1,
+            due_at=clock.now() + lease,
+        )
         request, its_data = session.execute(query).one()
         return request, its_data
 
@@ -271,12 +309,16 @@ def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:
     row = models.RequestRow
     # No object of the session has the row: there is nothing to synchronize.
     session.execute(
-        sa.update(row).where(row.id == id_).values(**values)
-        .execution_options(synchronize_session=False))
+        sa.update(row)
+        .where(row.id == id_)
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
 
 
-def lock(session: orm.Session, id_: int,
-         *conditions: sa.ColumnElement[bool]) -> bool:
+def lock(
+    session: orm.Session, id_: int, *conditions: sa.ColumnElement[bool]
+) -> bool:
     """Lock a request until the commit, unless another transaction has it.
 
     :param conditions: conditions that the request must still meet.
@@ -289,8 +331,9 @@ def lock(session: orm.Session, id_: int,
 
 
 @transaction.retried
-def prolong_requests(deliveries: Iterable[tuple[str, int]],
-                     lease: float) -> set[tuple[str, int]]:
+def prolong_requests(
+    deliveries: Iterable[tuple[str, int]], lease: float
+) -> set[tuple[str, int]]:
     """Prolong the leases of open requests.
 
     Every lease is prolonged in a transaction of its own: a heartbeat for many
@@ -313,15 +356,21 @@ def prolong_requests(deliveries: Iterable[tuple[str, int]],
     for id_, (uuid, token) in last_deliveries.items():
         with transaction.writer() as session:
             # SQLite reuses the id of a row that is gone: compare the UUID.
-            is_locked = lock(session, id_, row.uuid == uuid,
-                             row.token == token, db_request.OPEN)
+            is_locked = lock(
+                session,
+                id_,
+                row.uuid == uuid,
+                row.token == token,
+                db_request.OPEN,
+            )
             if is_locked:
                 _change(session, id_, due_at=clock.now() + lease)
     return set(last_deliveries.values())
 
 
-def expire_leases(lease: float, states: Iterable[str]
-                  ) -> list[models.RequestRow]:
+def expire_leases(
+    lease: float, states: Iterable[str]
+) -> list[models.RequestRow]:
     """Take back requests that workers held beyond the end of their lease.
 
     They have no worker then, and stay due.
@@ -329,12 +378,18 @@ def expire_leases(lease: float, states: Iterable[str]
     :param states: states of the requests to take back.
     :returns: the requests as they were, but for the token.
     """
-    return _take_lapsed(lease, states, {'worker': None},
-                        db_request.OPEN, models.RequestRow.worker.is_not(None))
+    return _take_lapsed(
+        lease,
+        states,
+        {'worker': None},
+        db_request.OPEN,
+        models.RequestRow.worker.is_not(None),
+    )
 
 
-def claim_unsettled(lease: float, states: Iterable[str]
-                    ) -> list[models.RequestRow]:
+def claim_unsettled(
+    lease: float, states: Iterable[str]
+) -> list[models.RequestRow]:
     """Lease the ended requests whose nodes may not be in a final state.
 
     For the time of the lease no later call returns them once more.
@@ -342,14 +397,20 @@ def claim_unsettled(lease: float, states: Iterable[str]
     :param states: states of the requests to lease.
     :returns: the requests as they were, but for the token.
     """
-    return _take_lapsed(lease, states, {'due_at': clock.now() + lease},
-                        models.RequestRow.open_node_uuid.is_(None))
+    return _take_lapsed(
+        lease,
+        states,
+        {'due_at': clock.now() + lease},
+        models.RequestRow.open_node_uuid.is_(None),
+    )
 
 
-def _take_lapsed(lease: float, states: Iterable[str],
-                 values: Mapping[str, typing.Any],
-                 *conditions: sa.ColumnElement[bool]
-                 ) -> list[models.RequestRow]:
+def _take_lapsed(
+    lease: float,
+    states: Iterable[str],
+    values: Mapping[str, typing.Any],
+    *conditions: sa.ColumnElement[bool],
+) -> list[models.RequestRow]:
     """Give the requests that are due a new token, and other values.
 
     The token shuts out the delivery that has held the request until now.
@@ -361,10 +422,12 @@ def _take_lapsed(lease: float, states: Iterable[str],
     ranges = []
     for state in states:
         for is_due in due(lease):
-            ranges.append(sa.and_(models.RequestRow.state == state, is_due,
-                                  *conditions))
-    query = limited([models.RequestRow.id], ranges, [models.RequestRow.due_at],
-                    _LIMIT)
+            ranges.append(
+                sa.and_(models.RequestRow.state == state, is_due, *conditions)
+            )
+    query = limited(
+        [models.RequestRow.id], ranges, [models.RequestRow.due_at], _LIMIT
+    )
     requests = []
     for id_ in transaction.read(query):
         request = _take(id_, values, sa.or_(*due(lease)), *conditions)
@@ -375,8 +438,11 @@ def _take_lapsed(lease: float, states: Iterable[str],
 
 
 @transaction.retried
-def _take(id_: int, values: Mapping[str, typing.Any],
-          *conditions: sa.ColumnElement[bool]) -> models.RequestRow | None:
+def _take(
+    id_: int,
+    values: Mapping[str, typing.Any],
+    *conditions: sa.ColumnElement[bool],
+) -> models.RequestRow | None:
     """Give a request a new token, and other values.
 
     :returns: the request as it was, but for the token; None if it is locked,
@@ -402,11 +468,13 @@ def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
-    is_done_and_leased = sa.and_(row.open_node_uuid.is_(None),
-                                 row.due_at > clock.now())
+    is_done_and_leased = sa.and_(
+        row.open_node_uuid.is_(None), row.due_at > clock.now()
+    )
     query = sa.select(row).where(
         row.node_uuid == node_uuid,
-        sa.or_(is_open_and_held, is_done_and_leased))
+        sa.or_(is_open_and_held, is_done_and_leased),
+    )
     return transaction.read(query)
 
 
@@ -414,6 +482,7 @@ def list_workers() -> list[str]:
     """Read the names of the workers that hold a lease."""
     row = models.RequestRow
     query = sa.select(row.worker).distinct()
-    query = query.where(db_request.OPEN, row.worker.is_not(None),
-                        row.due_at > clock.now())
+    query = query.where(
+        db_request.OPEN, row.worker.is_not(None), row.due_at > clock.now()
+    )
     return transaction.read(query)

@@ -19,17 +19,30 @@ VERSION_TABLE = 'ir_alembic_version'
 
 COMMAND = 'ironic-inspection-rules-dbsync'
 
-_OF_PREVIEWS = frozenset((
-    '2f7b90c4e1d8', '5a1c0e9d7b34', '8c27f4d1a96e', 'a4c9e61d02b7',
-    'b3d91e6a7c25', 'b41d6e83f092', 'b7d2e4f60a15', 'c6e40b7f19d3',
-    'c85a1f30d6e2', 'd4f8a1c72b60', 'e3a7c95d0b14', 'f1b86d2c5e07'))
+_OF_PREVIEWS = frozenset(
+    (
+        '2f7b90c4e1d8',
+        '5a1c0e9d7b34',
+        '8c27f4d1a96e',
+        'a4c9e61d02b7',
+        'b3d91e6a7c25',
+        'b41d6e83f092',
+        'b7d2e4f60a15',
+        'c6e40b7f19d3',
+        'c85a1f30d6e2',
+        'd4f8a1c72b60',
+        'e3a7c95d0b14',
+        'f1b86d2c5e07',
+    )
+)
 """Revisions of the tables that previews of release 1.0 have made."""
 
 
 def _config() -> alembic_config.Config:
     config = alembic_config.Config()
-    config.set_main_option('script_location',
-                           'ironic_inspection_rules.db:alembic')
+    config.set_main_option(
+        'script_location', 'ironic_inspection_rules.db:alembic'
+    )
     return config
 
 
@@ -64,14 +77,16 @@ def version() -> str | None:
     with enginefacade.writer.get_engine().connect() as connection:
         # Not the usual table of alembic, which has Ironic's own revision.
         context = alembic_migration.MigrationContext.configure(
-            connection, opts={'version_table': VERSION_TABLE})
+            connection, opts={'version_table': VERSION_TABLE}
+        )
         return context.get_current_revision()
 
 
 def database() -> str:
     """Return the URL of the database, without its password."""
     return enginefacade.writer.get_engine().url.render_as_string(
-        hide_password=True)
+        hide_password=True
+    )
 
 
 def check() -> None:
@@ -89,14 +104,18 @@ def check() -> None:
         without_revision = present is None and bool(table_names())
     except db_exc.DBError as exc:
         raise exceptions.DatabaseNotReady(
-            _('The tables of the inspection rules cannot be read: %s')
-            % exc) from exc
+            _('The tables of the inspection rules cannot be read: %s') % exc
+        ) from exc
     if without_revision:
         raise _no_revision()
     if present is None:
         raise exceptions.DatabaseNotReady(
-            _('The tables of the inspection rules are missing, run '
-              '"%s upgrade".') % COMMAND)
+            _(
+                'The tables of the inspection rules are missing, run '
+                '"%s upgrade".'
+            )
+            % COMMAND
+        )
     if is_of_preview(present):
         raise _unknown_revision(present)
     scripts = _scripts()
@@ -104,9 +123,12 @@ def check() -> None:
     older.discard(scripts.get_current_head())
     if present in older:
         raise exceptions.DatabaseNotReady(
-            _('The tables of the inspection rules are too old (%(present)s), '
-              'run "%(command)s upgrade".')
-            % {'present': present, 'command': COMMAND})
+            _(
+                'The tables of the inspection rules are too old '
+                '(%(present)s), run "%(command)s upgrade".'
+            )
+            % {'present': present, 'command': COMMAND}
+        )
 
 
 def is_of_preview(revision: str | None) -> bool:
@@ -135,27 +157,37 @@ def _check_revision(present: str) -> None:
 
 def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
     if is_of_preview(present):
-        text = _('The tables of the inspection rules are those of a preview '
-                 'of release 1.0 (%(present)s): %(rest)s')
+        text = _(
+            'The tables of the inspection rules are those of a preview '
+            'of release 1.0 (%(present)s): %(rest)s'
+        )
     else:
-        text = _('The tables of the inspection rules are at revision '
-                 '%(present)s, which this release does not know: use the '
-                 'newer release that has made them; or %(rest)s')
+        text = _(
+            'The tables of the inspection rules are at revision '
+            '%(present)s, which this release does not know: use the '
+            'newer release that has made them; or %(rest)s'
+        )
     return exceptions.DatabaseNotReady(
-        text % {'present': present, 'rest': _make_anew()})
+        text % {'present': present, 'rest': _make_anew()}
+    )
 
 
 def _no_revision() -> exceptions.DatabaseNotReady:
     return exceptions.DatabaseNotReady(
-        _('The tables of the inspection rules have no revision, as an '
-          'interrupted command leaves them, or a preview of release 1.0: %s')
-        % _make_anew())
+        _(
+            'The tables of the inspection rules have no revision, as an '
+            'interrupted command leaves them, or a preview of release 1.0: %s'
+        )
+        % _make_anew()
+    )
 
 
 def _make_anew() -> str:
-    return _('save the rules with "baremetal inspection rule export" while '
-             'the release that has made them runs, then run "%(command)s drop '
-             '--yes" and "%(command)s create_schema".') % {'command': COMMAND}
+    return _(
+        'save the rules with "baremetal inspection rule export" while '
+        'the release that has made them runs, then run "%(command)s drop '
+        '--yes" and "%(command)s create_schema".'
+    ) % {'command': COMMAND}
 
 
 def table_names() -> list[str]:

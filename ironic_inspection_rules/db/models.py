@@ -29,10 +29,15 @@ class _Table(models.ModelBase):
 
 # Not Ironic's base class: its metadata must not know these tables, nor ours
 # Ironic's. The names of indexes are those that the migrations give them.
-Base: Any = orm.declarative_base(cls=_Table, metadata=sa.MetaData(
-    naming_convention={
-        'ix': '%(table_name)s_%(column_0_N_name)s_idx',
-        'uq': 'uniq_%(table_name)s0%(column_0_name)s'}))
+Base: Any = orm.declarative_base(
+    cls=_Table,
+    metadata=sa.MetaData(
+        naming_convention={
+            'ix': '%(table_name)s_%(column_0_N_name)s_idx',
+            'uq': 'uniq_%(table_name)s0%(column_0_name)s',
+        }
+    ),
+)
 
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
@@ -42,8 +47,9 @@ class _CompactDict(db_types.JsonEncodedDict):
 
     cache_ok = True
 
-    def process_bind_param(self, value: dict[str, Any], dialect: sa.Dialect
-                           ) -> str:
+    def process_bind_param(
+        self, value: dict[str, Any], dialect: sa.Dialect
+    ) -> str:
         return _encode(value)
 
 
@@ -53,8 +59,9 @@ class _StorableText(sa.TypeDecorator):
     impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: sa.Dialect
-                           ) -> str | None:
+    def process_bind_param(
+        self, value: str | None, dialect: sa.Dialect
+    ) -> str | None:
         if not value:
             return value
         return exceptions.storable(value)
@@ -69,8 +76,9 @@ DIGEST = sa.String(27)
 
 # Where most readers of a row do not need a large column of it, the column is
 # deferred below: who needs it names it, or asks with orm.undefer().
-_LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
-                                             'mariadb')
+_LONG_BINARY = sa.LargeBinary().with_variant(
+    mysql.LONGBLOB(), 'mysql', 'mariadb'
+)
 
 
 def _columns_of_fields() -> Any:
@@ -79,7 +87,10 @@ def _columns_of_fields() -> Any:
     A field that is added to the rule needs no column here, only a migration.
     """
     column_types: dict[Any, Any] = {
-        bool: sa.Boolean(), int: sa.Integer(), str: sa.String(16)}
+        bool: sa.Boolean(),
+        int: sa.Integer(),
+        str: sa.String(16),
+    }
     columns = {}
     for name, field in model.SETTABLE.items():
         if name == 'uuid':
@@ -88,8 +99,9 @@ def _columns_of_fields() -> Any:
         if default is None:
             columns[name] = sa.Column(sa.String(255), nullable=True)
         elif field.type in column_types:
-            columns[name] = sa.Column(column_types[field.type],
-                                      nullable=False, default=default)
+            columns[name] = sa.Column(
+                column_types[field.type], nullable=False, default=default
+            )
     return type('RuleFields', (), columns)
 
 
@@ -107,8 +119,11 @@ class RuleRow(models.TimestampMixin, _RuleFields, Base):
     """
 
     __tablename__ = 'ir_rules'
-    __table_args__ = (sa.Index(None, 'scope'), sa.Index(None, 'phase'),
-                      TABLE_ARGS)
+    __table_args__ = (
+        sa.Index(None, 'scope'),
+        sa.Index(None, 'phase'),
+        TABLE_ARGS,
+    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
     uuid = sa.Column(sa.String(36), nullable=False, unique=True)
@@ -246,8 +261,9 @@ class RequestRow(models.TimestampMixin, Base):
     finished_at = sa.Column(sa.DateTime, nullable=True, index=True)
     last_error = sa.Column(_StorableText, nullable=True)
     unprocessed_id = sa.Column(sa.Integer, nullable=True)
-    checkpoints = orm.deferred(sa.Column('progress', _DICT, nullable=False,
-                                         default=dict))
+    checkpoints = orm.deferred(
+        sa.Column('progress', _DICT, nullable=False, default=dict)
+    )
 
 
 class InspectionDataRow(models.TimestampMixin, Base):

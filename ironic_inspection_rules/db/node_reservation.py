@@ -32,8 +32,9 @@ def reserve(node_uuid: str, holder: str) -> bool:
     :returns: whether this call has locked the node.
     """
     with transaction.writer() as session:
-        return (_hold_row(session, node_uuid)
-                and _replace(session, node_uuid, None, holder))
+        return _hold_row(session, node_uuid) and _replace(
+            session, node_uuid, None, holder
+        )
 
 
 @transaction.retried
@@ -44,8 +45,9 @@ def unlock(node_uuid: str, holder: str) -> bool:
         one, and nobody held its row.
     """
     with transaction.writer() as session:
-        return (_hold_row(session, node_uuid)
-                and release(session, node_uuid, holder))
+        return _hold_row(session, node_uuid) and release(
+            session, node_uuid, holder
+        )
 
 
 def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
@@ -74,13 +76,18 @@ def without_held(node_uuids: Collection[str]) -> list[str]:
     """Leave out the nodes whose rows other transactions hold."""
     column = models.Node.uuid
     with transaction.writer_without_gaps() as session:
-        return list(session.execute(
-            sa.select(column).where(column.in_(node_uuids))
-            .with_for_update(skip_locked=True)).scalars())
+        return list(
+            session.execute(
+                sa.select(column)
+                .where(column.in_(node_uuids))
+                .with_for_update(skip_locked=True)
+            ).scalars()
+        )
 
 
-def stop_clock(session: orm.Session, node_uuid: str,
-               starting: bool = False) -> datetime.datetime | None:
+def stop_clock(
+    session: orm.Session, node_uuid: str, starting: bool = False
+) -> datetime.datetime | None:
     """Stop the timeout of an inspection whose data are accepted.
 
     Conductors count it from ``inspection_started_at`` of the node, which is
@@ -101,29 +108,41 @@ def stop_clock(session: orm.Session, node_uuid: str,
     # so no two of them wait for each other.
     began: datetime.datetime | None = session.execute(
         sa.select(column)
-        .where(models.Node.uuid == node_uuid, column.is_not(None),
-               models.Node.provision_state == state)
-        .with_for_update()).scalar_one_or_none()
+        .where(
+            models.Node.uuid == node_uuid,
+            column.is_not(None),
+            models.Node.provision_state == state,
+        )
+        .with_for_update()
+    ).scalar_one_or_none()
     if began is not None:
         session.execute(
             sa.update(models.Node)
             .where(models.Node.uuid == node_uuid)
             .values(inspection_started_at=None)
-            .execution_options(synchronize_session=False))
+            .execution_options(synchronize_session=False)
+        )
     elif not starting:
         present = session.execute(
-            sa.select(models.Node.provision_state)
-            .where(models.Node.uuid == node_uuid)).scalar_one_or_none()
+            sa.select(models.Node.provision_state).where(
+                models.Node.uuid == node_uuid
+            )
+        ).scalar_one_or_none()
         # New nodes, such as discovered ones, are in enroll.
         if present not in (None, states.INSPECTWAIT, states.ENROLL):
             raise exceptions.Conflict(
-                _('Node %(node)s waits for no inspection data, it is in state '
-                  '"%(state)s".') % {'node': node_uuid, 'state': present})
+                _(
+                    'Node %(node)s waits for no inspection data, it is in '
+                    'state "%(state)s".'
+                )
+                % {'node': node_uuid, 'state': present}
+            )
     return began
 
 
-def served_by(drivers: Collection[str], conductor_groups: Collection[str]
-              ) -> sa.ColumnElement[bool]:
+def served_by(
+    drivers: Collection[str], conductor_groups: Collection[str]
+) -> sa.ColumnElement[bool]:
     """Return the condition of requests whose nodes a worker can reach.
 
     The request of a deleted node meets it too: any worker may end that.
@@ -138,7 +157,8 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
         unreachable.append(node.conductor_group.not_in(groups))
     # Not "has a node in reach": a deleted node has neither.
     return ~sa.exists().where(
-        node.uuid == own_models.RequestRow.node_uuid, sa.or_(*unreachable))
+        node.uuid == own_models.RequestRow.node_uuid, sa.or_(*unreachable)
+    )
 
 
 def _hold_row(session: orm.Session, node_uuid: str) -> bool:
@@ -147,21 +167,30 @@ def _hold_row(session: orm.Session, node_uuid: str) -> bool:
     :returns: whether the row is there and held now.
     """
     row = session.execute(
-        sa.select(models.Node.id).where(models.Node.uuid == node_uuid)
-        .with_for_update(skip_locked=True)).first()
+        sa.select(models.Node.id)
+        .where(models.Node.uuid == node_uuid)
+        .with_for_update(skip_locked=True)
+    ).first()
     return row is not None
 
 
-def _replace(session: orm.Session, node_uuid: str, present: str | None,
-             holder: str | None) -> bool:
+def _replace(
+    session: orm.Session,
+    node_uuid: str,
+    present: str | None,
+    holder: str | None,
+) -> bool:
     """Replace the holder of a node, if it is the present one still.
 
     :returns: whether the holder was replaced.
     """
     result: Any = session.execute(
         sa.update(models.Node)
-        .where(models.Node.uuid == node_uuid,
-               models.Node.reservation.is_not_distinct_from(present))
+        .where(
+            models.Node.uuid == node_uuid,
+            models.Node.reservation.is_not_distinct_from(present),
+        )
         .values(reservation=holder)
-        .execution_options(synchronize_session=False))
+        .execution_options(synchronize_session=False)
+    )
     return bool(result.rowcount == 1)

@@ -23,7 +23,8 @@ _DEFAULT = 'lock_wait_of_session'
 """Where a connection to MySQL keeps how long it waited before."""
 
 _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
-    'is_short', default=False)
+    'is_short', default=False
+)
 
 
 @contextlib.contextmanager
@@ -51,7 +52,8 @@ def _set_patience(connection: Any) -> None:
         if is_short():
             # LOCAL: until the end of the transaction.
             connection.exec_driver_sql(
-                f"SET LOCAL lock_timeout = '{_SECONDS}s'")
+                f"SET LOCAL lock_timeout = '{_SECONDS}s'"
+            )
     elif family in ('mysql', 'mariadb'):
         _set_patience_of_session(connection)
 
@@ -67,9 +69,11 @@ def _set_patience_of_session(connection: Any) -> None:
         return
     if is_short():
         connection.info[_DEFAULT] = connection.exec_driver_sql(
-            'SELECT @@innodb_lock_wait_timeout').scalar_one()
+            'SELECT @@innodb_lock_wait_timeout'
+        ).scalar_one()
         seconds = _SECONDS
     else:
         seconds = connection.info.pop(_DEFAULT)
     connection.exec_driver_sql(
-        f'SET SESSION innodb_lock_wait_timeout = {seconds}')
+        f'SET SESSION innodb_lock_wait_timeout = {seconds}'
+    )

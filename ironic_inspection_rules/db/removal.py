@@ -20,8 +20,9 @@ CHUNK = 500
 
 
 @transaction.retried
-def remove_unlocked(table: Any, ids: Sequence[int],
-                    *conditions: sa.ColumnElement[bool]) -> int:
+def remove_unlocked(
+    table: Any, ids: Sequence[int], *conditions: sa.ColumnElement[bool]
+) -> int:
     """Remove rows that nobody has locked, in a transaction of its own.
 
     :param table: a mapped class with the primary key ``id``.
@@ -33,15 +34,22 @@ def remove_unlocked(table: Any, ids: Sequence[int],
     if not ids:
         return 0
     with transaction.writer_without_gaps() as session:
-        unlocked = session.execute(
-            sa.select(table.id).where(table.id.in_(ids), *conditions)
-            .with_for_update(skip_locked=True)).scalars().all()
+        unlocked = (
+            session.execute(
+                sa.select(table.id)
+                .where(table.id.in_(ids), *conditions)
+                .with_for_update(skip_locked=True)
+            )
+            .scalars()
+            .all()
+        )
         remove(session, table, unlocked)
     return len(unlocked)
 
 
-def remove(session: orm.Session | sa.Connection, table: Any,
-           ids: Iterable[int]) -> None:
+def remove(
+    session: orm.Session | sa.Connection, table: Any, ids: Iterable[int]
+) -> None:
     """Remove rows one by one; it waits for those that are locked.
 
     :param table: a mapped class with the primary key ``id``.
@@ -54,12 +62,13 @@ def remove(session: orm.Session | sa.Connection, table: Any,
     parameters = [{'id_': id_} for id_ in ids]
     if parameters:
         connection.execute(
-            sa.delete(table).where(table.id == sa.bindparam('id_')),
-            parameters)
+            sa.delete(table).where(table.id == sa.bindparam('id_')), parameters
+        )
 
 
-def remove_with_nodes(tables: Iterable[Any], node_uuids: Collection[str]
-                      ) -> None:
+def remove_with_nodes(
+    tables: Iterable[Any], node_uuids: Collection[str]
+) -> None:
     """Remove all rows of nodes that are gone; what is locked stays.
 
     :param tables: mapped classes with ``id`` and ``node_uuid``.

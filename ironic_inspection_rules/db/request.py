@@ -28,11 +28,14 @@ OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
 
 @transaction.retried
 def find_or_create_request(
-        values: Mapping[str, Any], data: Mapping[str, Any] | None,
-        accept: Callable[[orm.Session], datetime.datetime | None],
-        why_over: Callable[[models.RequestRow, datetime.datetime | None],
-                           str | None],
-        state_of_ended: str, precedence: float = 0.0
+    values: Mapping[str, Any],
+    data: Mapping[str, Any] | None,
+    accept: Callable[[orm.Session], datetime.datetime | None],
+    why_over: Callable[
+        [models.RequestRow, datetime.datetime | None], str | None
+    ],
+    state_of_ended: str,
+    precedence: float = 0.0,
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless an open one of the node goes on.
 
@@ -68,9 +71,12 @@ def find_or_create_request(
                 # time of its begin from the node: the request has it.
                 began = began or present.inspection_began_at
             row = models.RequestRow(
-                **values, open_node_uuid=node_uuid,
-                inspection_began_at=began, due_at=clock.now() + precedence,
-                unprocessed_id=unprocessed.put(session, node_uuid, data))
+                **values,
+                open_node_uuid=node_uuid,
+                inspection_began_at=began,
+                due_at=clock.now() + precedence,
+                unprocessed_id=unprocessed.put(session, node_uuid, data),
+            )
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
@@ -78,24 +84,34 @@ def find_or_create_request(
         raise exceptions.RequestPending(node_uuid) from exc
 
 
-def _supersede(session: orm.Session, id_: Any, state: str,
-               reason: str) -> None:
+def _supersede(
+    session: orm.Session, id_: Any, state: str, reason: str
+) -> None:
     """End a request, and shut out a worker that processes it.
 
     The token of that worker is not the last one any more, so the database
     refuses what it commits.
     """
     session.execute(
-        sa.update(models.RequestRow).where(models.RequestRow.id == id_)
-        .values(state=state, last_error=reason, open_node_uuid=None,
-                checkpoints={}, due_at=None, finished_at=timeutils.utcnow(),
-                token=models.RequestRow.token + 1)
-        .execution_options(synchronize_session=False))
+        sa.update(models.RequestRow)
+        .where(models.RequestRow.id == id_)
+        .values(
+            state=state,
+            last_error=reason,
+            open_node_uuid=None,
+            checkpoints={},
+            due_at=None,
+            finished_at=timeutils.utcnow(),
+            token=models.RequestRow.token + 1,
+        )
+        .execution_options(synchronize_session=False)
+    )
 
 
 @transaction.retried
-def supersede_request(node_uuid: str, events: Collection[str], state: str,
-                      reason: str) -> None:
+def supersede_request(
+    node_uuid: str, events: Collection[str], state: str, reason: str
+) -> None:
     """End the open request of a node, if its event is one of these.
 
     :param state: the state that the request ends in.
@@ -117,41 +133,62 @@ def uncount_attempt(uuid: str, attempts: int) -> None:
     with transaction.writer() as session:
         session.execute(
             sa.update(models.RequestRow)
-            .where(models.RequestRow.uuid == uuid, OPEN,
-                   models.RequestRow.attempts > attempts)
+            .where(
+                models.RequestRow.uuid == uuid,
+                OPEN,
+                models.RequestRow.attempts > attempts,
+            )
             .values(attempts=models.RequestRow.attempts - 1)
-            .execution_options(synchronize_session=False))
+            .execution_options(synchronize_session=False)
+        )
 
 
 @transaction.retried
-def renew_request(uuid: str, token: int, present_state: str,
-                  values: Mapping[str, Any], data: Mapping[str, Any] | None
-                  ) -> models.RequestRow | None:
+def renew_request(
+    uuid: str,
+    token: int,
+    present_state: str,
+    values: Mapping[str, Any],
+    data: Mapping[str, Any] | None,
+) -> models.RequestRow | None:
     """Give an open request other data; it is due at once, to any worker.
 
     :param present_state: the state that the request has to be in.
     :param data: as for :func:`unprocessed.put`.
     :returns: the row, None if it is in another state or delivered anew.
     """
-    new_values = {**values, 'worker': None, 'token': token + 1,
-                  'due_at': clock.now()}
+    new_values = {
+        **values,
+        'worker': None,
+        'token': token + 1,
+        'due_at': clock.now(),
+    }
     with transaction.writer() as session:
-        is_changed = change_request(uuid, token, new_values,
-                                    present_state=present_state,
-                                    session=session)
+        is_changed = change_request(
+            uuid,
+            token,
+            new_values,
+            present_state=present_state,
+            session=session,
+        )
         if not is_changed:
             return None
-        row: Any = session.execute(sa.select(models.RequestRow).where(
-            models.RequestRow.uuid == uuid)).scalar_one()
+        row: Any = session.execute(
+            sa.select(models.RequestRow).where(models.RequestRow.uuid == uuid)
+        ).scalar_one()
         row.unprocessed_id = unprocessed.put(session, row.node_uuid, data)
         session.flush()
         return row
 
 
-def change_request(uuid: str, token: int, values: Mapping[str, Any],
-                   due_in: float | None = None,
-                   present_state: str | None = None,
-                   session: orm.Session | None = None) -> bool:
+def change_request(
+    uuid: str,
+    token: int,
+    values: Mapping[str, Any],
+    due_in: float | None = None,
+    present_state: str | None = None,
+    session: orm.Session | None = None,
+) -> bool:
     """Change an open request.
 
     :param due_in: seconds from now to when the queue may act on it, None to
@@ -166,10 +203,13 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
         values = {**values, 'due_at': clock.now() + due_in}
     statement = (
         sa.update(models.RequestRow)
-        .where(models.RequestRow.uuid == uuid,
-               models.RequestRow.token == token,
-               OPEN)
-        .values(**values))
+        .where(
+            models.RequestRow.uuid == uuid,
+            models.RequestRow.token == token,
+            OPEN,
+        )
+        .values(**values)
+    )
     if present_state is not None:
         statement = statement.where(models.RequestRow.state == present_state)
 
@@ -181,9 +221,14 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
     return change(session.connection())
 
 
-def finish_request(uuid: str, token: int, state: str, error: str | None,
-                   present_state: str | None = None,
-                   session: orm.Session | None = None) -> bool:
+def finish_request(
+    uuid: str,
+    token: int,
+    state: str,
+    error: str | None,
+    present_state: str | None = None,
+    session: orm.Session | None = None,
+) -> bool:
     """End an open request, and forget what its attempts have done.
 
     :param present_state: as for :func:`change_request`.
@@ -203,12 +248,14 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
         # The queue has nothing more to do for it. Otherwise the end of the
         # lease remains: then the queue finds that the node is not settled.
         values['due_at'] = None
-    return change_request(uuid, token, values, present_state=present_state,
-                          session=session)
+    return change_request(
+        uuid, token, values, present_state=present_state, session=session
+    )
 
 
-def settle_request(uuid: str, token: int,
-                   session: orm.Session | None = None) -> None:
+def settle_request(
+    uuid: str, token: int, session: orm.Session | None = None
+) -> None:
     """Note that the node of an ended request is in a final state.
 
     :param token: the token of the delivery that has seen to the node.
@@ -216,10 +263,13 @@ def settle_request(uuid: str, token: int,
     """
     statement = (
         sa.update(models.RequestRow)
-        .where(models.RequestRow.uuid == uuid,
-               models.RequestRow.token == token,
-               models.RequestRow.open_node_uuid.is_(None))
-        .values(due_at=None))
+        .where(
+            models.RequestRow.uuid == uuid,
+            models.RequestRow.token == token,
+            models.RequestRow.open_node_uuid.is_(None),
+        )
+        .values(due_at=None)
+    )
 
     def settle(connection: sa.Connection) -> None:
         connection.execute(statement)
@@ -236,7 +286,8 @@ def get_request_by_uuid(uuid: str) -> Any:
     :raises: RequestNotFound if there is no such request.
     """
     requests = transaction.read(
-        sa.select(models.RequestRow).where(models.RequestRow.uuid == uuid))
+        sa.select(models.RequestRow).where(models.RequestRow.uuid == uuid)
+    )
     if not requests:
         raise exceptions.RequestNotFound(uuid)
     return requests[0]
@@ -249,8 +300,11 @@ def get_open_request(node_uuid: str) -> models.RequestRow | None:
         return _open_request(session, node_uuid)
 
 
-def list_requests(filters: Mapping[str, Any], limit: int | None = None,
-                  after: int | None = None) -> list[models.RequestRow]:
+def list_requests(
+    filters: Mapping[str, Any],
+    limit: int | None = None,
+    after: int | None = None,
+) -> list[models.RequestRow]:
     """Read requests in the order in which they were put.
 
     :param filters: column to the value it must have.
@@ -285,9 +339,11 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     return destroyed
 
 
-def _open_request(session: orm.Session,
-                  node_uuid: str) -> models.RequestRow | None:
+def _open_request(
+    session: orm.Session, node_uuid: str
+) -> models.RequestRow | None:
     return session.execute(
-        sa.select(models.RequestRow)
-        .where(models.RequestRow.open_node_uuid == node_uuid)
+        sa.select(models.RequestRow).where(
+            models.RequestRow.open_node_uuid == node_uuid
+        )
     ).scalar_one_or_none()

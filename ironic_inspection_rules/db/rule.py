@@ -16,9 +16,11 @@ from ironic_inspection_rules.i18n import _
 
 
 @transaction.retried
-def create_rule(values: Mapping[str, Any],
-                origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
-                base: int | None = None) -> models.RuleRow:
+def create_rule(
+    values: Mapping[str, Any],
+    origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
+    base: int | None = None,
+) -> models.RuleRow:
     """Store a new rule; one that was just removed is put back.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
@@ -37,9 +39,13 @@ def create_rule(values: Mapping[str, Any],
 
 
 @transaction.retried
-def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
-                origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
-                base: int | None = None) -> models.RuleRow:
+def update_rule(
+    uuid: str,
+    values: Mapping[str, Any],
+    revision: int,
+    origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
+    base: int | None = None,
+) -> models.RuleRow:
     """Change a rule, unless somebody else has changed it meanwhile.
 
     :param revision: the row's revision that the change was decided on.
@@ -54,7 +60,8 @@ def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
         rule = _get(change.session, uuid)
         if rule.revision != revision:
             raise exceptions.Conflict(
-                _('Inspection rule %s was changed meanwhile.') % uuid)
+                _('Inspection rule %s was changed meanwhile.') % uuid
+            )
         change.update({uuid: values})
         # MySQL drops the fractions of seconds.
         change.session.refresh(rule)
@@ -62,8 +69,9 @@ def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
 
 
 @transaction.retried
-def destroy_rule(uuid: str,
-                 origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
+def destroy_rule(
+    uuid: str, origin: rule_set.ChangeOrigin = rule_set.UNKNOWN
+) -> None:
     """Remove one rule.
 
     :raises: RuleNotFound if there is no such rule.
@@ -75,7 +83,8 @@ def destroy_rule(uuid: str,
 
 @transaction.retried
 def destroy_all_rules(
-        origin: rule_set.ChangeOrigin = rule_set.UNKNOWN) -> None:
+    origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
+) -> None:
     """Remove all rules."""
     with rule_set.change(origin) as change:
         query = sa.select(models.RuleRow.uuid)
@@ -84,10 +93,14 @@ def destroy_all_rules(
 
 
 @transaction.retried
-def change_rules(base: int, created: Sequence[Mapping[str, Any]],
-                 updated: Mapping[str, Mapping[str, Any]],
-                 deleted: Sequence[str], origin: rule_set.ChangeOrigin,
-                 tables: Sequence[Mapping[str, Any]] = ()) -> int:
+def change_rules(
+    base: int,
+    created: Sequence[Mapping[str, Any]],
+    updated: Mapping[str, Mapping[str, Any]],
+    deleted: Sequence[str],
+    origin: rule_set.ChangeOrigin,
+    tables: Sequence[Mapping[str, Any]] = (),
+) -> int:
     """Change many rules and tables, all or none.
 
     :param base: the revision of the rule set that this was decided on.
@@ -110,9 +123,13 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
             if table['definition'] is None:
                 change.delete_table(table['name'], table['rows'])
             else:
-                change.put_table(table['name'], table['definition'],
-                                 table['size'], table['chunks'],
-                                 table['rows'])
+                change.put_table(
+                    table['name'],
+                    table['definition'],
+                    table['size'],
+                    table['chunks'],
+                    table['rows'],
+                )
     if change.outcomes:
         return base + 1
     return base
@@ -138,8 +155,9 @@ def get_rule_by_uuid(uuid: str) -> models.RuleRow:
         return _get(session, uuid)
 
 
-def list_rules(filters: Mapping[str, Any] | None = None
-               ) -> list[models.RuleRow]:
+def list_rules(
+    filters: Mapping[str, Any] | None = None,
+) -> list[models.RuleRow]:
     """Read rules in their order.
 
     :param filters: column to the value it must have, or to a list of values
@@ -148,8 +166,9 @@ def list_rules(filters: Mapping[str, Any] | None = None
     return transaction.read(_filtered(sa.select(models.RuleRow), filters))
 
 
-def list_values(column: str, filters: Mapping[str, Any] | None = None
-                ) -> list[tuple[str, Any]]:
+def list_values(
+    column: str, filters: Mapping[str, Any] | None = None
+) -> list[tuple[str, Any]]:
     """Read one column of many rules, in their order.
 
     Sorting and paging need it of the rules that are not on the page.
@@ -180,8 +199,9 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
         return revision, [dict(row) for row in rows]
 
 
-def list_revisions(limit: int, before: int | None = None
-                   ) -> list[models.RevisionRow]:
+def list_revisions(
+    limit: int, before: int | None = None
+) -> list[models.RevisionRow]:
     """Read revisions, the newest first."""
     newest_first = models.RevisionRow.revision.desc()
     query = sa.select(models.RevisionRow).order_by(newest_first).limit(limit)
@@ -191,8 +211,9 @@ def list_revisions(limit: int, before: int | None = None
 
 
 @transaction.retried
-def get_rules_of_revision(revision: int) -> tuple[
-        models.RevisionRow, list[models.RuleVersionRow]]:
+def get_rules_of_revision(
+    revision: int,
+) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:
     """Read the rules of a revision, in their order.
 
     Revision 0 is the rule set before the first change: it has no rules, and
@@ -206,12 +227,14 @@ def get_rules_of_revision(revision: int) -> tuple[
     if revision == 0:
         return models.RevisionRow(revision=0, changes=[]), []
     has_begun = columns.first_revision <= revision
-    has_not_ended = sa.or_(version.end_revision.is_(None),
-                           columns.end_revision > revision)
+    has_not_ended = sa.or_(
+        version.end_revision.is_(None), columns.end_revision > revision
+    )
     # The last change up to it: numbers between two changes are its own.
     last_change = sa.select(models.RevisionRow)
     last_change = last_change.where(
-        models.RevisionRow.__table__.c.revision <= revision)
+        models.RevisionRow.__table__.c.revision <= revision
+    )
     last_change = last_change.order_by(models.RevisionRow.revision.desc())
     in_force = sa.select(version).where(has_begun, has_not_ended)
     in_force = in_force.order_by(version.position, version.id)
@@ -219,8 +242,12 @@ def get_rules_of_revision(revision: int) -> tuple[
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
-                _('There is no revision %s of the rule set, or it is not kept '
-                  'any more.') % revision)
+                _(
+                    'There is no revision %s of the rule set, or it is not '
+                    'kept any more.'
+                )
+                % revision
+            )
         return row, list(session.execute(in_force).scalars())
 
 
@@ -241,8 +268,9 @@ def open_rules() -> set[str]:
     A rule of which no revision is kept is not among them: it may have been
     sensitive, so what it did is withheld, too.
     """
-    query = sa.select(models.RuleVersionRow.uuid,
-                      models.RuleVersionRow.sensitive)
+    query = sa.select(
+        models.RuleVersionRow.uuid, models.RuleVersionRow.sensitive
+    )
     rows = transaction.read_rows(query.distinct())
     # A rule that was sensitive in some revisions only has two rows.
     uuids = {row['uuid'] for row in rows}
@@ -273,8 +301,9 @@ def _get(session: orm.Session, uuid: str) -> models.RuleRow:
     return rule
 
 
-def _filtered(query: sa.Select, filters: Mapping[str, Any] | None
-              ) -> sa.Select:
+def _filtered(
+    query: sa.Select, filters: Mapping[str, Any] | None
+) -> sa.Select:
     for name, value in (filters or {}).items():
         column = getattr(models.RuleRow, name)
         if isinstance(value, list):

@@ -78,13 +78,23 @@ class RuleSetChange:
         """
         if not values:
             return
-        last_position = self.session.execute(
-            sa.select(sa.func.max(_RULES.c.position))).scalar() or 0
+        last_position = (
+            self.session.execute(
+                sa.select(sa.func.max(_RULES.c.position))
+            ).scalar()
+            or 0
+        )
         rows: list[dict[str, Any]] = []
         for place, rule in enumerate(values, start=1):
             position = last_position + place
-            rows.append({**_defaults(), 'position': position, **rule,
-                         'revision': self.revision})
+            rows.append(
+                {
+                    **_defaults(),
+                    'position': position,
+                    **rule,
+                    'revision': self.revision,
+                }
+            )
         uuids = [row['uuid'] for row in rows]
         taken = {row['uuid'] for row in _read(self.session, uuids)}
         for uuid in uuids:
@@ -113,7 +123,8 @@ class RuleSetChange:
         version: Any = self.session.execute(
             sa.select(models.RuleVersionRow).where(
                 models.RuleVersionRow.uuid == values['uuid'],
-                models.RuleVersionRow.end_revision == removal.revision)
+                models.RuleVersionRow.end_revision == removal.revision,
+            )
         ).scalar_one_or_none()
         row = {**_defaults(), **values}
         if version is None or not _is_of_version(row, version):
@@ -139,8 +150,11 @@ class RuleSetChange:
         rows = []
         for before in _read(self.session, list(values)):
             new_values = values[before['uuid']]
-            changed = {name for name, value in new_values.items()
-                       if not model.same(name, before[name], value)}
+            changed = {
+                name
+                for name, value in new_values.items()
+                if not model.same(name, before[name], value)
+            }
             # The version of the code that saved the rule says nothing of it.
             changed.discard('version')
             if not changed:
@@ -167,9 +181,14 @@ class RuleSetChange:
         self._remove(uuids)
         rule_statistics.forget(self.session, uuids)
 
-    def put_table(self, name: str, definition: Mapping[str, Any],
-                  size: int, chunks: Sequence[table.Stored],
-                  rows: Mapping[str, int]) -> None:
+    def put_table(
+        self,
+        name: str,
+        definition: Mapping[str, Any],
+        size: int,
+        chunks: Sequence[table.Stored],
+        rows: Mapping[str, int],
+    ) -> None:
         """Store a table.
 
         :param definition: all of it but its rows.
@@ -178,8 +197,9 @@ class RuleSetChange:
         :param rows: how many are ``new``, ``changed`` and ``gone``, for
             readers of the revision.
         """
-        outcome = table.put(self.session, self.revision, name, definition,
-                            size, chunks)
+        outcome = table.put(
+            self.session, self.revision, name, definition, size, chunks
+        )
         if outcome is not None:
             self._note_table(name, outcome, rows)
 
@@ -188,10 +208,12 @@ class RuleSetChange:
         if table.remove(self.session, self.revision, name):
             self._note_table(name, DELETED, rows)
 
-    def _note_table(self, name: str, outcome: str,
-                    rows: Mapping[str, int]) -> None:
-        self.outcomes.append({'table': name, 'outcome': outcome,
-                              'rows': dict(rows)})
+    def _note_table(
+        self, name: str, outcome: str, rows: Mapping[str, int]
+    ) -> None:
+        self.outcomes.append(
+            {'table': name, 'outcome': outcome, 'rows': dict(rows)}
+        )
 
     def record(self, origin: ChangeOrigin) -> None:
         """Store the revision, or take it back where nothing has changed.
@@ -202,22 +224,39 @@ class RuleSetChange:
         if self._has_put_back:
             return
         if not self.outcomes:
-            self.session.execute(sa.update(models.RulesRevisionRow).values(
-                revision=models.RulesRevisionRow.revision - 1))
+            self.session.execute(
+                sa.update(models.RulesRevisionRow).values(
+                    revision=models.RulesRevisionRow.revision - 1
+                )
+            )
             return
-        _write_revision(self.session, self.revision, origin, self._ended,
-                        self._begun, self.outcomes)
+        _write_revision(
+            self.session,
+            self.revision,
+            origin,
+            self._ended,
+            self._begun,
+            self.outcomes,
+        )
         # Counted, not computed: numbers may be left out, see put_back.
         oldest = self.session.execute(
             sa.select(models.RevisionRow.revision)
             .order_by(models.RevisionRow.revision.desc())
-            .offset(origin.keep_revisions - 1).limit(1)).scalar()
+            .offset(origin.keep_revisions - 1)
+            .limit(1)
+        ).scalar()
         if oldest is None:
             return
-        self.session.execute(sa.delete(models.RevisionRow).where(
-            models.RevisionRow.__table__.c.revision < oldest))
-        self.session.execute(sa.delete(models.RuleVersionRow).where(
-            models.RuleVersionRow.__table__.c.end_revision <= oldest))
+        self.session.execute(
+            sa.delete(models.RevisionRow).where(
+                models.RevisionRow.__table__.c.revision < oldest
+            )
+        )
+        self.session.execute(
+            sa.delete(models.RuleVersionRow).where(
+                models.RuleVersionRow.__table__.c.end_revision <= oldest
+            )
+        )
         table.forget(self.session, oldest)
 
     def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
@@ -226,8 +265,13 @@ class RuleSetChange:
         :param row: all columns: of a removed rule as it was, of others as
             they are now.
         """
-        self.outcomes.append({'uuid': row['uuid'], 'outcome': outcome,
-                              'description': row['description']})
+        self.outcomes.append(
+            {
+                'uuid': row['uuid'],
+                'outcome': outcome,
+                'description': row['description'],
+            }
+        )
         if outcome != CREATED:
             self._ended.append(row['uuid'])
         if outcome != DELETED:
@@ -236,7 +280,8 @@ class RuleSetChange:
     def _remove(self, uuids: Sequence[str]) -> None:
         for part in transaction.chunks(uuids, _CHUNK):
             self.session.execute(
-                sa.delete(_RULES).where(_RULES.c.uuid.in_(part)))
+                sa.delete(_RULES).where(_RULES.c.uuid.in_(part))
+            )
 
 
 def _has_removed_only(removal: Any, uuid: str) -> bool:
@@ -244,18 +289,22 @@ def _has_removed_only(removal: Any, uuid: str) -> bool:
     if len(removal.changes) != 1:
         return False
     only_change = removal.changes[0]
-    return (only_change.get('uuid') == uuid
-            and only_change['outcome'] == DELETED)
+    return (
+        only_change.get('uuid') == uuid and only_change['outcome'] == DELETED
+    )
 
 
 def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:
     """Return whether a rule has the fields of a version of it."""
     # As JSON and back: versioned objects have lists of their own kind, which
     # differ from those that were read.
-    fields = json.loads(json.dumps(
-        {name: row[name] for name in model.WRITABLE}))
-    return all(model.same(name, version.fields.get(name), value)
-               for name, value in fields.items())
+    fields = json.loads(
+        json.dumps({name: row[name] for name in model.WRITABLE})
+    )
+    return all(
+        model.same(name, version.fields.get(name), value)
+        for name, value in fields.items()
+    )
 
 
 def _defaults() -> dict[str, Any]:
@@ -291,8 +340,11 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """
     try:
         with transaction.writer() as session:
-            session.execute(sa.update(models.RulesRevisionRow).values(
-                revision=models.RulesRevisionRow.revision + 1))
+            session.execute(
+                sa.update(models.RulesRevisionRow).values(
+                    revision=models.RulesRevisionRow.revision + 1
+                )
+            )
             opened = RuleSetChange(session, read_revision(session))
             yield opened
             opened.record(origin)
@@ -301,14 +353,16 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
         if isinstance(exc.inner_exception, sa.exc.DataError):
             raise exceptions.Invalid(
                 _('The database cannot store this inspection rule: %s')
-                % exc.inner_exception.orig) from exc
+                % exc.inner_exception.orig
+            ) from exc
         raise
 
 
 def read_revision(session: orm.Session) -> int:
     """Return the present revision of the rule set."""
     return session.execute(
-        sa.select(models.RulesRevisionRow.revision)).scalar_one()
+        sa.select(models.RulesRevisionRow.revision)
+    ).scalar_one()
 
 
 def in_order(query: sa.Select) -> sa.Select:
@@ -316,19 +370,26 @@ def in_order(query: sa.Select) -> sa.Select:
     return query.order_by(models.RuleRow.position, models.RuleRow.id)
 
 
-def _read(session: orm.Session, uuids: Sequence[str]
-          ) -> Iterator[Mapping[str, Any]]:
+def _read(
+    session: orm.Session, uuids: Sequence[str]
+) -> Iterator[Mapping[str, Any]]:
     for part in transaction.chunks(uuids, _CHUNK):
         rows = session.execute(
-            sa.select(_RULES).where(_RULES.c.uuid.in_(part))).mappings()
+            sa.select(_RULES).where(_RULES.c.uuid.in_(part))
+        ).mappings()
         # All of a part at once: the caller executes other statements while
         # it goes through the rows.
         yield from [dict(row) for row in rows]
 
 
-def _write_revision(session: orm.Session, revision: int, origin: ChangeOrigin,
-                    ended: Sequence[str], begun: Iterable[Mapping[str, Any]],
-                    changes: list[dict[str, Any]]) -> None:
+def _write_revision(
+    session: orm.Session,
+    revision: int,
+    origin: ChangeOrigin,
+    ended: Sequence[str],
+    begun: Iterable[Mapping[str, Any]],
+    changes: list[dict[str, Any]],
+) -> None:
     """Store a revision, and the versions of rules that it ends and begins.
 
     :param ended: UUIDs of rules that were removed or changed.
@@ -338,24 +399,35 @@ def _write_revision(session: orm.Session, revision: int, origin: ChangeOrigin,
     for part in transaction.chunks(ended, _CHUNK):
         session.execute(
             sa.update(models.RuleVersionRow)
-            .where(models.RuleVersionRow.uuid.in_(part),
-                   models.RuleVersionRow.end_revision.is_(None))
+            .where(
+                models.RuleVersionRow.uuid.in_(part),
+                models.RuleVersionRow.end_revision.is_(None),
+            )
             .values(end_revision=revision),
-            execution_options={'synchronize_session': False})
+            execution_options={'synchronize_session': False},
+        )
     versions = []
     for row in begun:
-        versions.append({
-            'uuid': row['uuid'],
-            'first_revision': revision,
-            'rule_revision': row['revision'],
-            'rule_created_at': row['created_at'],
-            'sensitive': row['sensitive'],
-            'position': row['position'],
-            'fields': {name: row[name] for name in model.WRITABLE},
-        })
+        versions.append(
+            {
+                'uuid': row['uuid'],
+                'first_revision': revision,
+                'rule_revision': row['revision'],
+                'rule_created_at': row['created_at'],
+                'sensitive': row['sensitive'],
+                'position': row['position'],
+                'fields': {name: row[name] for name in model.WRITABLE},
+            }
+        )
     if versions:
         session.execute(sa.insert(models.RuleVersionRow.__table__), versions)
-    session.execute(sa.insert(models.RevisionRow).values(
-        revision=revision, created_at=timeutils.utcnow(),
-        user_id=origin.user_id, project_id=origin.project_id,
-        message=origin.message, changes=changes))
+    session.execute(
+        sa.insert(models.RevisionRow).values(
+            revision=revision,
+            created_at=timeutils.utcnow(),
+            user_id=origin.user_id,
+            project_id=origin.project_id,
+            message=origin.message,
+            changes=changes,
+        )
+    )

@@ -20,18 +20,23 @@ VERSION = '1.0'
 """The version of the versioned object that can read the rows written here."""
 
 _RUNS: Any = models.RunRow.__table__
-_KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
-         .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
-         .order_by(_RUNS.c.id.desc()))
+_KEPT = (
+    sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
+    .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
+    .order_by(_RUNS.c.id.desc())
+)
 
 _WHOLE = orm.undefer(models.RunRow.phases), orm.undefer(models.RunRow.places)
-_WITHOUT_DATA = (sa.update(_RUNS)
-                 .where(_RUNS.c.id == sa.bindparam('id_'))
-                 .values(content=None))
+_WITHOUT_DATA = (
+    sa.update(_RUNS)
+    .where(_RUNS.c.id == sa.bindparam('id_'))
+    .values(content=None)
+)
 
 
-def record_run(connection: sa.Connection, values: Mapping[str, Any],
-               keep: int) -> None:
+def record_run(
+    connection: sa.Connection, values: Mapping[str, Any], keep: int
+) -> None:
     """Store a run, and remove the oldest ones of the node.
 
     They are counted by event: many reapplications would otherwise leave no
@@ -63,8 +68,9 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
         connection.execute(sa.insert(_RUNS), row)
 
 
-def _remaining(kept: Sequence[Any], values: Mapping[str, Any],
-               keep: int) -> set[int]:
+def _remaining(
+    kept: Sequence[Any], values: Mapping[str, Any], keep: int
+) -> set[int]:
     """Return the ids of the runs that stay beside a new one.
 
     :param kept: the runs that are there, newest first.
@@ -82,9 +88,12 @@ def _remaining(kept: Sequence[Any], values: Mapping[str, Any],
     return remaining
 
 
-def list_runs(node_uuid: str, limit: int | None = None,
-              before: int | None = None, whole: bool = False
-              ) -> list[models.RunRow]:
+def list_runs(
+    node_uuid: str,
+    limit: int | None = None,
+    before: int | None = None,
+    whole: bool = False,
+) -> list[models.RunRow]:
     """Read runs of a node, newest first; never what the machine sent.
 
     :param before: the ``id`` that they are all older than.
@@ -107,12 +116,14 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
     :raises: NotFound if the node has no such run.
     """
     query = sa.select(models.RunRow).options(*_WHOLE)
-    query = query.where(models.RunRow.uuid == uuid,
-                        models.RunRow.node_uuid == node_uuid)
+    query = query.where(
+        models.RunRow.uuid == uuid, models.RunRow.node_uuid == node_uuid
+    )
     runs = transaction.read(query)
     if not runs:
         raise exceptions.NotFound(
-            _('Inspection run %s could not be found.') % uuid)
+            _('Inspection run %s could not be found.') % uuid
+        )
     return runs[0]
 
 
@@ -134,8 +145,9 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
         ``inventory`` and ``plugin_data``.
     """
-    query = sa.select(_RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
-                      _RUNS.c.content)
+    query = sa.select(
+        _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at, _RUNS.c.content
+    )
     query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
     # In one transaction: what a run names may be removed with the run.
     with transaction.reader() as session:
@@ -145,12 +157,14 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     failed = []
     for row in rows:
         if row.content in documents:
-            failed.append({
-                'node_uuid': row.node_uuid,
-                'uuid': row.uuid,
-                'created_at': row.created_at,
-                **documents[row.content],
-            })
+            failed.append(
+                {
+                    'node_uuid': row.node_uuid,
+                    'uuid': row.uuid,
+                    'created_at': row.created_at,
+                    **documents[row.content],
+                }
+            )
     return failed
 
 
@@ -170,5 +184,6 @@ def list_nodes(after: str, limit: int) -> list[str]:
 
 def destroy_runs(node_uuids: Collection[str]) -> None:
     """Remove all runs of nodes; what is locked stays."""
-    removal.remove_with_nodes([models.RunRow, models.EarlyPhaseRow],
-                              node_uuids)
+    removal.remove_with_nodes(
+        [models.RunRow, models.EarlyPhaseRow], node_uuids
+    )

@@ -99,17 +99,22 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     :returns: mappings with the ``name`` of a table, the ``revision`` that last
         changed it, its ``size`` and ``definition``.
     """
-    query = (sa.select(_VERSIONS).where(*_in_force(_VERSIONS, revision))
-             .order_by(_VERSIONS.c.name))
+    query = (
+        sa.select(_VERSIONS)
+        .where(*_in_force(_VERSIONS, revision))
+        .order_by(_VERSIONS.c.name)
+    )
     tables = []
     with transaction.reader() as session:
         for row in session.execute(query):
-            tables.append({
-                'name': row.name,
-                'revision': row.table_revision,
-                'size': row.size,
-                'definition': row.definition,
-            })
+            tables.append(
+                {
+                    'name': row.name,
+                    'revision': row.table_revision,
+                    'size': row.size,
+                    'definition': row.definition,
+                }
+            )
     return tables
 
 
@@ -117,15 +122,15 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
 def list_digests(name: str, revision: int | None = None) -> list[str]:
     """Read the digests of the chunks of a table, in the order of its rows."""
     query = sa.select(_CHUNKS.c.digest)
-    query = query.where(_CHUNKS.c.name == name,
-                        *_in_force(_CHUNKS, revision))
+    query = query.where(_CHUNKS.c.name == name, *_in_force(_CHUNKS, revision))
     query = query.order_by(_CHUNKS.c.position)
     with transaction.reader() as session:
         return list(session.execute(query).scalars())
 
 
-def read_chunks(name: str, digests: Sequence[str],
-                revision: int | None = None) -> dict[str, list[Pair]]:
+def read_chunks(
+    name: str, digests: Sequence[str], revision: int | None = None
+) -> dict[str, list[Pair]]:
     """Read the rows of some chunks of a table.
 
     :returns: pairs of key and row, by the digest of the chunk. Chunks that
@@ -135,18 +140,25 @@ def read_chunks(name: str, digests: Sequence[str],
     for part in transaction.chunks(digests, _BATCH):
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data)
         # Another table may have chunks of the same digests.
-        query = query.where(_CHUNKS.c.name == name,
-                            _CHUNKS.c.digest.in_(part),
-                            *_in_force(_CHUNKS, revision))
+        query = query.where(
+            _CHUNKS.c.name == name,
+            _CHUNKS.c.digest.in_(part),
+            *_in_force(_CHUNKS, revision),
+        )
         for row in transaction.read_rows(query):
             text = zlib.decompress(row['data'])
             chunks[row['digest']] = json.loads(text)
     return chunks
 
 
-def put(session: orm.Session, revision: int, name: str,
-        definition: Mapping[str, Any], size: int, chunks: Sequence[Stored]
-        ) -> str | None:
+def put(
+    session: orm.Session,
+    revision: int,
+    name: str,
+    definition: Mapping[str, Any],
+    size: int,
+    chunks: Sequence[Stored],
+) -> str | None:
     """Store a table.
 
     :param definition: all of it but its rows.
@@ -156,16 +168,26 @@ def put(session: orm.Session, revision: int, name: str,
     """
     before = session.execute(
         sa.select(_VERSIONS.c.definition).where(
-            _VERSIONS.c.name == name, _VERSIONS.c.end_revision.is_(None))
+            _VERSIONS.c.name == name, _VERSIONS.c.end_revision.is_(None)
+        )
     ).scalar_one_or_none()
     has_changed = _put_chunks(session, revision, name, chunks)
     if before == definition and not has_changed:
         return None
     _end(session, _VERSIONS, revision, _VERSIONS.c.name == name)
-    session.execute(sa.insert(_VERSIONS), [{
-        'name': name, 'first_revision': revision, 'end_revision': None,
-        'table_revision': revision, 'size': size,
-        'definition': definition}])
+    session.execute(
+        sa.insert(_VERSIONS),
+        [
+            {
+                'name': name,
+                'first_revision': revision,
+                'end_revision': None,
+                'table_revision': revision,
+                'size': size,
+                'definition': definition,
+            }
+        ],
+    )
     if before is None:
         return 'created'
     return 'updated'
@@ -184,17 +206,18 @@ def forget(session: orm.Session, oldest: int) -> None:
     :param oldest: the oldest revision that is kept.
     """
     for table in (_VERSIONS, _CHUNKS):
-        session.execute(sa.delete(table).where(
-            table.c.end_revision <= oldest))
+        session.execute(sa.delete(table).where(table.c.end_revision <= oldest))
 
 
-def _put_chunks(session: orm.Session, revision: int, name: str,
-                chunks: Sequence[Stored]) -> bool:
+def _put_chunks(
+    session: orm.Session, revision: int, name: str, chunks: Sequence[Stored]
+) -> bool:
     """Store the chunks of a table, and return whether any has changed."""
     rows_before = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
         .where(_CHUNKS.c.name == name, _CHUNKS.c.end_revision.is_(None))
-        .order_by(_CHUNKS.c.position)).all()
+        .order_by(_CHUNKS.c.position)
+    ).all()
     staying = _staying_rows(rows_before, chunks)
     staying_ids = {row.id for row in staying.values()}
     if len(staying_ids) == len(rows_before) == len(chunks):
@@ -217,10 +240,16 @@ def _put_chunks(session: orm.Session, revision: int, name: str,
     new_rows = []
     for number, (digest, text) in enumerate(chunks):
         if number not in staying:
-            new_rows.append({
-                'name': name, 'first_revision': revision,
-                'end_revision': None, 'position': positions[number],
-                'digest': digest, 'text': text})
+            new_rows.append(
+                {
+                    'name': name,
+                    'first_revision': revision,
+                    'end_revision': None,
+                    'position': positions[number],
+                    'digest': digest,
+                    'text': text,
+                }
+            )
     ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
     for part in transaction.chunks(new_rows, _BATCH):
         session.execute(sa.insert(_CHUNKS), _with_data(session, name, part))
@@ -230,18 +259,21 @@ def _put_chunks(session: orm.Session, revision: int, name: str,
     return True
 
 
-def _staying_rows(rows: Sequence[Any],
-                  chunks: Sequence[Stored]) -> dict[int, Any]:
+def _staying_rows(
+    rows: Sequence[Any], chunks: Sequence[Stored]
+) -> dict[int, Any]:
     """Find the rows of the database that stay, by the number of a chunk.
 
     :param rows: those of the table, in order.
     :param chunks: those that the table is to have, in order.
     """
     matcher = difflib.SequenceMatcher(
-        None, [row.digest for row in rows],
+        None,
+        [row.digest for row in rows],
         [digest for digest, _text in chunks],
         # Otherwise chunks that stand in many places would not be compared.
-        autojunk=False)
+        autojunk=False,
+    )
     staying = {}
     for first_row, first_chunk, length in matcher.get_matching_blocks():
         for offset in range(length):
@@ -249,8 +281,9 @@ def _staying_rows(rows: Sequence[Any],
     return staying
 
 
-def _with_data(session: orm.Session, name: str,
-               rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_data(
+    session: orm.Session, name: str, rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Return rows of the database with data in place of texts.
 
     A chunk without a text has not changed but moved: its data are those of
@@ -260,8 +293,10 @@ def _with_data(session: orm.Session, name: str,
     data = {}
     if moved:
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
-            _CHUNKS.c.name == name, _CHUNKS.c.digest.in_(moved),
-            _CHUNKS.c.end_revision.is_(None))
+            _CHUNKS.c.name == name,
+            _CHUNKS.c.digest.in_(moved),
+            _CHUNKS.c.end_revision.is_(None),
+        )
         data = dict(session.execute(query).tuples().all())
     complete = []
     for row in rows:
@@ -315,8 +350,10 @@ def _end(session: orm.Session, table: Any, revision: int, which: Any) -> int:
     :returns: how many rows have ended.
     """
     ended: Any = session.execute(
-        sa.update(table).where(which, table.c.end_revision.is_(None))
-        .values(end_revision=revision))
+        sa.update(table)
+        .where(which, table.c.end_revision.is_(None))
+        .values(end_revision=revision)
+    )
     return int(ended.rowcount)
 
 
@@ -324,6 +361,9 @@ def _in_force(table: Any, revision: int | None) -> list[Any]:
     """Return the conditions of rows that a revision has; None for the last."""
     if revision is None:
         return [table.c.end_revision.is_(None)]
-    return [table.c.first_revision <= revision,
-            sa.or_(table.c.end_revision.is_(None),
-                   table.c.end_revision > revision)]
+    return [
+        table.c.first_revision <= revision,
+        sa.or_(
+            table.c.end_revision.is_(None), table.c.end_revision > revision
+        ),
+    ]

@@ -41,13 +41,15 @@ def writer_without_gaps() -> Iterator[orm.Session]:
     with writer() as session:
         # SQLite has no such level, and locks the database as a whole.
         if session.get_bind().dialect.name != 'sqlite':
-            session.connection(execution_options={
-                'isolation_level': 'READ COMMITTED'})
+            session.connection(
+                execution_options={'isolation_level': 'READ COMMITTED'}
+            )
         yield session
 
 
 def writer_without_session() -> contextlib.AbstractContextManager[
-        sa.Connection]:
+    sa.Connection
+]:
     """Open a transaction without a session, which takes less time.
 
     It is never a part of another one.
@@ -58,7 +60,8 @@ def writer_without_session() -> contextlib.AbstractContextManager[
 
 
 def reader_without_session() -> contextlib.AbstractContextManager[
-        sa.Connection]:
+    sa.Connection
+]:
     """Open a transaction that only reads, without a session."""
     # The writer's engine, as oslo.db takes for reader(): the reader's may be
     # that of a replica ([database]slave_connection), which lags behind.
@@ -73,9 +76,12 @@ def retried(function: Callable[..., Any]) -> Callable[..., Any]:
     # The whole function runs again: it opens its transaction itself, and
     # changes nothing outside of it.
     return oslo_db_api.wrap_db_retry(
-        max_retries=10, retry_interval=0.05, max_retry_interval=1,
-        jitter=True, retry_on_deadlock=True,
-        exception_checker=lambda exc: 'database is locked' in str(exc)
+        max_retries=10,
+        retry_interval=0.05,
+        max_retry_interval=1,
+        jitter=True,
+        retry_on_deadlock=True,
+        exception_checker=lambda exc: 'database is locked' in str(exc),
     )(function)
 
 
@@ -111,8 +117,9 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
     setattr(engine, _HAS_LIMITS, True)
     parameters = _timeouts_of_driver(engine.dialect.driver, seconds)
 
-    def add_timeouts(dialect: Any, record: Any, args: Any,
-                     options: dict[str, Any]) -> None:
+    def add_timeouts(
+        dialect: Any, record: Any, args: Any, options: dict[str, Any]
+    ) -> None:
         # What an operator has set in the URL of the database stays.
         for name, value in parameters.items():
             options.setdefault(name, value)
@@ -120,8 +127,10 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
     def end_idle_transactions(connection: Any, record: Any) -> None:
         with contextlib.closing(connection.cursor()) as cursor:
             if family == 'postgresql':
-                cursor.execute('SET SESSION idle_in_transaction_session_'
-                               f'timeout = {int(1000 * seconds)}')
+                cursor.execute(
+                    'SET SESSION idle_in_transaction_session_'
+                    f'timeout = {int(1000 * seconds)}'
+                )
                 # A setting is lost when its transaction is rolled back.
                 connection.commit()
                 return
@@ -130,8 +139,10 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
             server = cursor.fetchone()[0].lower()
             if 'mariadb' in server:
                 # Zero would switch the limit off.
-                cursor.execute('SET SESSION idle_transaction_timeout = '
-                               f'{max(int(seconds), 1)}')
+                cursor.execute(
+                    'SET SESSION idle_transaction_timeout = '
+                    f'{max(int(seconds), 1)}'
+                )
 
     sa.event.listen(engine, 'do_connect', add_timeouts)
     sa.event.listen(engine, 'connect', end_idle_transactions)
@@ -147,9 +158,11 @@ def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
         # The first is for what was sent and is not acknowledged, and is in
         # milliseconds; the others find a server that is gone while an answer
         # is awaited. Zero would stand for the default of the kernel.
-        return {'tcp_user_timeout': int(2000 * seconds),
-                'keepalives_idle': max(int(seconds), 1),
-                'keepalives_interval': max(int(seconds / 3), 1)}
+        return {
+            'tcp_user_timeout': int(2000 * seconds),
+            'keepalives_idle': max(int(seconds), 1),
+            'keepalives_interval': max(int(seconds / 3), 1),
+        }
     return {}
 
 
@@ -170,12 +183,15 @@ def write(work: Callable[[sa.Connection], Any]) -> Any:
 def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
     """Yield values in parts of a size, the last of which may be smaller."""
     for start in range(0, len(values), size):
-        yield values[start:start + size]
+        yield values[start : start + size]
 
 
-def upsert(connection: sa.Connection, table: Any,
-           rows: Sequence[Mapping[str, Any]],
-           update: Callable[[Any], Mapping[str, Any]] | None = None) -> None:
+def upsert(
+    connection: sa.Connection,
+    table: Any,
+    rows: Sequence[Mapping[str, Any]],
+    update: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> None:
     """Insert rows, or update them where their primary key is there already.
 
     :param update: returns the new values of columns, by name, given the
@@ -206,7 +222,8 @@ def upsert(connection: sa.Connection, table: Any,
             statement = statement.on_conflict_do_nothing()
         else:
             statement = statement.on_conflict_do_update(
-                index_elements=list(key), set_=update(statement.excluded))
+                index_elements=list(key), set_=update(statement.excluded)
+            )
     connection.execute(statement)
 
 
@@ -220,7 +237,12 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
         # With its own order and limit, so that a branch reads no more of its
         # index. SQLite takes these in a subquery only.
         first_nodes = (
-            sa.select(table.node_uuid).where(table.node_uuid > after)
-            .distinct().order_by(table.node_uuid).limit(limit).subquery())
+            sa.select(table.node_uuid)
+            .where(table.node_uuid > after)
+            .distinct()
+            .order_by(table.node_uuid)
+            .limit(limit)
+            .subquery()
+        )
         branches.append(sa.select(first_nodes))
     return read(sa.union(*branches).order_by('node_uuid').limit(limit))

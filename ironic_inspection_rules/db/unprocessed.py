@@ -24,16 +24,20 @@ CHUNK = 500
 _CHUNKS = 10
 """How many chunks a round of the leader looks at to find rows to move."""
 
-_ENDED = sa.not_(sa.exists().where(
-    models.RequestRow.open_node_uuid == models.InspectionDataRow.node_uuid))
+_ENDED = sa.not_(
+    sa.exists().where(
+        models.RequestRow.open_node_uuid == models.InspectionDataRow.node_uuid
+    )
+)
 """Holds where the node of the data has no open request."""
 
 _TABLES = (models.RequestRow, models.InspectionDataRow)
 """Tables whose rows are removed with their node."""
 
 
-def put(session: orm.Session, node_uuid: str,
-        data: Mapping[str, Any] | None) -> Any:
+def put(
+    session: orm.Session, node_uuid: str, data: Mapping[str, Any] | None
+) -> Any:
     """Store data in the place of the node's last ones of their kind.
 
     :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
@@ -46,7 +50,8 @@ def put(session: orm.Session, node_uuid: str,
     # the gap in the index that data of other nodes are inserted into.
     query = sa.select(models.InspectionDataRow.id).where(
         models.InspectionDataRow.node_uuid == node_uuid,
-        models.InspectionDataRow.posted == data['posted'])
+        models.InspectionDataRow.posted == data['posted'],
+    )
     old_ids: Sequence[int] = session.execute(query).scalars().all()
     removal.remove(session, models.InspectionDataRow, old_ids)
     row = models.InspectionDataRow(node_uuid=node_uuid, **data)
@@ -80,8 +85,8 @@ def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
     row: Any = models.InspectionDataRow
     with transaction.reader() as session:
         last = session.execute(
-            sa.select(row).where(*conditions)
-            .order_by(row.id.desc()).limit(1)).scalar_one_or_none()
+            sa.select(row).where(*conditions).order_by(row.id.desc()).limit(1)
+        ).scalar_one_or_none()
         if last is None:
             return None
         if last.content is not None:
@@ -115,8 +120,11 @@ def store_by_content(limit: int, after: int = 0) -> int:
         if not after:
             break
     removal.remove_unlocked(
-        models.InspectionDataRow, [row.id for row in ended if not row.posted],
-        _ENDED, sa.not_(models.InspectionDataRow.posted))
+        models.InspectionDataRow,
+        [row.id for row in ended if not row.posted],
+        _ENDED,
+        sa.not_(models.InspectionDataRow.posted),
+    )
     for row in ended:
         if row.posted:
             _store_by_content(row.id)
@@ -133,15 +141,20 @@ def _list_in_place(after: int) -> Sequence[Any]:
     row: Any = models.InspectionDataRow
     request: Any = models.RequestRow
     # A subquery has the limit: no more rows than these are to be joined.
-    data = (sa.select(row.id, row.node_uuid, row.posted)
-            .where(row.content.is_(None), row.id > after)
-            .order_by(row.id).limit(CHUNK).subquery())
+    data = (
+        sa.select(row.id, row.node_uuid, row.posted)
+        .where(row.content.is_(None), row.id > after)
+        .order_by(row.id)
+        .limit(CHUNK)
+        .subquery()
+    )
     # An outer join: of data whose node has no open request, the column is
     # null, and the request has ended.
     has_ended = request.open_node_uuid.is_(None).label('ended')
     query = sa.select(data.c.id, data.c.posted, has_ended)
-    query = query.outerjoin_from(data, request,
-                                 request.open_node_uuid == data.c.node_uuid)
+    query = query.outerjoin_from(
+        data, request, request.open_node_uuid == data.c.node_uuid
+    )
     with transaction.reader() as session:
         return session.execute(query.order_by(data.c.id)).all()
 
@@ -159,12 +172,15 @@ def _store_by_content(id_: int) -> None:
         data = session.get(row, id_)
     if data is None or data.content is not None:
         return
-    digest = content.store({'inventory': data.inventory,
-                            'plugin_data': data.plugin_data})
+    digest = content.store(
+        {'inventory': data.inventory, 'plugin_data': data.plugin_data}
+    )
     with transaction.writer_without_gaps() as session:
         present = session.execute(
-            sa.select(row).where(row.id == id_, _ENDED, row.posted)
-            .with_for_update(skip_locked=True)).scalar_one_or_none()
+            sa.select(row)
+            .where(row.id == id_, _ENDED, row.posted)
+            .with_for_update(skip_locked=True)
+        ).scalar_one_or_none()
         if present is None or not _is_same(present, data):
             # The document that no row names is swept some time later.
             return
@@ -175,9 +191,11 @@ def _store_by_content(id_: int) -> None:
 
 def _is_same(present: Any, data: Any) -> bool:
     """Return whether a row has the node and the data that it had before."""
-    return (present.node_uuid == data.node_uuid
-            and present.inventory == data.inventory
-            and present.plugin_data == data.plugin_data)
+    return (
+        present.node_uuid == data.node_uuid
+        and present.inventory == data.inventory
+        and present.plugin_data == data.plugin_data
+    )
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

@@ -55,16 +55,22 @@ def announce(service: str, rules: repository.Repository) -> None:
     LOG.info(
         'Inspection rules %(version)s, %(service)s: %(built_in)d built-in '
         'and %(stored)s stored rules; inspect interfaces %(interfaces)s; '
-        'durable inspection is %(queue)s', {
+        'durable inspection is %(queue)s',
+        {
             'version': importlib.metadata.version(_DISTRIBUTION),
             'service': service,
             'built_in': len(rules.built_in),
             'stored': stored,
             'interfaces': CONF.inspection_rules.supported_interfaces,
-            'queue': queue})
+            'queue': queue,
+        },
+    )
     conducts = service != API or start.is_all_in_one()
-    warnings = [*switches.problems(conducts), *switches.empty_file(rules),
-                *out_of_reach()]
+    warnings = [
+        *switches.problems(conducts),
+        *switches.empty_file(rules),
+        *out_of_reach(),
+    ]
     if service == HOOK:
         warnings += of_conductor()
     for message in warnings:
@@ -92,9 +98,11 @@ def remarks() -> Iterator[str]:
 def out_of_reach() -> Iterator[str]:
     """Yield a warning about calls that need a database of this process."""
     if not storage.is_here():
-        yield _('[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
-                'of nodes by trait and to /v1/traits, for which it would have '
-                'to read the database itself')
+        yield _(
+            '[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
+            'of nodes by trait and to /v1/traits, for which it would have '
+            'to read the database itself'
+        )
 
 
 def gaps() -> Iterator[str]:
@@ -104,7 +112,8 @@ def gaps() -> Iterator[str]:
     """
     interfaces_with_gaps = []
     for entry in importlib.metadata.entry_points(
-            group='ironic.hardware.interfaces.inspect'):
+        group='ironic.hardware.interfaces.inspect'
+    ):
         if entry.name not in CONF.enabled_inspect_interfaces:
             continue
         if not facts.is_supported(entry.name):
@@ -113,8 +122,10 @@ def gaps() -> Iterator[str]:
         if gap:
             interfaces_with_gaps.append(f'{entry.name}: {gap}')
     if interfaces_with_gaps:
-        yield _('Not all inspection rules run on nodes with these inspect '
-                'interfaces: %s') % '; '.join(interfaces_with_gaps)
+        yield _(
+            'Not all inspection rules run on nodes with these inspect '
+            'interfaces: %s'
+        ) % '; '.join(interfaces_with_gaps)
 
 
 def _gap(interface: type) -> str | None:
@@ -123,8 +134,10 @@ def _gap(interface: type) -> str | None:
         return None
     redfish_like = issubclass(interface, redfish.RedfishInspect)
     # Whatever takes data of a ramdisk has a method of its own for them.
-    in_band = (getattr(interface, 'continue_inspection', None)
-               is not base.InspectInterface.continue_inspection)
+    in_band = (
+        getattr(interface, 'continue_inspection', None)
+        is not base.InspectInterface.continue_inspection
+    )
     if not (redfish_like or in_band):
         return _('no rules run')
     if redfish_like:
@@ -138,15 +151,17 @@ def _gap(interface: type) -> str | None:
     names = switches.hook_names(group)
     hook = switches.PLUGIN
     if hook not in names:
-        return _('no rules of the phase preprocess run, since %(option)s does '
-                 'not name %(hook)s') % {'option': option, 'hook': hook}
+        return _(
+            'no rules of the phase preprocess run, since %(option)s does '
+            'not name %(hook)s'
+        ) % {'option': option, 'hook': hook}
     # Of a hook that is named twice, only the first one runs rules.
-    later = [name for name in names[names.index(hook) + 1:] if name != hook]
+    later = [name for name in names[names.index(hook) + 1 :] if name != hook]
     if later:
-        return _('rules of the phase preprocess run before the preprocess of '
-                 '%(hooks)s, which %(option)s names after %(hook)s') % {
-                     'hooks': ', '.join(later),
-                     'option': option, 'hook': hook}
+        return _(
+            'rules of the phase preprocess run before the preprocess of '
+            '%(hooks)s, which %(option)s names after %(hook)s'
+        ) % {'hooks': ', '.join(later), 'option': option, 'hook': hook}
     return None
 
 
@@ -158,20 +173,22 @@ def left_behind() -> Iterator[str]:
         places.append(_("%d in Ironic's own table") % count)
     path = CONF.inspection_rules.built_in_rules
     if path and not _is_adopted(path):
-        places.append(_('those of [inspection_rules]built_in_rules, %s')
-                      % path)
+        places.append(
+            _('those of [inspection_rules]built_in_rules, %s') % path
+        )
     if places:
-        yield _('Inspection rules of stock Ironic do not run beside this '
-                'plugin: %(places)s. "%(command)s adopt" takes them over') % {
-                    'places': _(' and ').join(places),
-                    'command': migration.COMMAND}
+        yield _(
+            'Inspection rules of stock Ironic do not run beside this '
+            'plugin: %(places)s. "%(command)s adopt" takes them over'
+        ) % {'places': _(' and ').join(places), 'command': migration.COMMAND}
 
 
 def _is_adopted(path: str) -> bool:
     """Return whether all rules of a file of stock Ironic are stored."""
     try:
-        uuids = {stock_form.uuid_of(rule['uuid'])
-                 for rule in stock_form.load(path)}
+        uuids = {
+            stock_form.uuid_of(rule['uuid']) for rule in stock_form.load(path)
+        }
     except ValueError:
         return False
     stored = {uuid for uuid, _value in db_rule.list_values('uuid')}

@@ -28,9 +28,13 @@ Difference = Mapping[str, Any]
 """A difference of plugin data: values to ``set``, names to ``unset``."""
 
 
-def of_phase(target: working_copy.WorkingCopy, plugin_data: Difference,
-             more: Mapping[str, Any], error: Exception | None,
-             run: Mapping[str, Any]) -> Checkpoint:
+def of_phase(
+    target: working_copy.WorkingCopy,
+    plugin_data: Difference,
+    more: Mapping[str, Any],
+    error: Exception | None,
+    run: Mapping[str, Any],
+) -> Checkpoint:
     """Return the checkpoint of a phase.
 
     :param target: has the changes of the phase.
@@ -41,12 +45,20 @@ def of_phase(target: working_copy.WorkingCopy, plugin_data: Difference,
     text = None
     if error is not None:
         text = str(error)
-    return {'changes': _final_values(target), 'plugin_data': plugin_data,
-            'more': more, 'error': text, 'run': run}
+    return {
+        'changes': _final_values(target),
+        'plugin_data': plugin_data,
+        'more': more,
+        'error': text,
+        'run': run,
+    }
 
 
-def of_early_phase(posted: Mapping[str, Any], plugin_data: Mapping[str, Any],
-                   kept: Mapping[str, Any] | None) -> dict[str, Checkpoint]:
+def of_early_phase(
+    posted: Mapping[str, Any],
+    plugin_data: Mapping[str, Any],
+    kept: Mapping[str, Any] | None,
+) -> dict[str, Checkpoint]:
     """Return the checkpoints with which a request is stored.
 
     :param posted: plugin data as the ramdisk posted them.
@@ -78,8 +90,9 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
             target.set(root, path, change[2])
 
 
-def difference(before: Mapping[str, Any],
-               after: Mapping[str, Any]) -> Difference:
+def difference(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Difference:
     """Return the difference of plugin data, by top-level names."""
     changed = {}
     for name, value in after.items():

@@ -52,7 +52,8 @@ def unknown() -> Iterator[str]:
         if group in names:
             if name not in names[group]:
                 yield f'{place}: ' + suggestion.unknown(
-                    _('option in [%s]') % group, name, names[group])
+                    _('option in [%s]') % group, name, names[group]
+                )
         elif group != 'DEFAULT' and group not in CONF:
             if (place, group) not in sections:
                 sections.add((place, group))
@@ -61,8 +62,9 @@ def unknown() -> Iterator[str]:
             yield from _misplaced(setting, names)
 
 
-def _section(place: str, group: str, names: dict[str, list[str]]
-             ) -> Iterator[str]:
+def _section(
+    place: str, group: str, names: dict[str, list[str]]
+) -> Iterator[str]:
     """Yield a warning about an unknown section, if a known one is near."""
     # A section that is one wrong letter away is more likely meant than one
     # that is only similar, even if that is of this project.
@@ -72,13 +74,13 @@ def _section(place: str, group: str, names: dict[str, list[str]]
     if near is None:
         near = suggestion.nearest(group, _OF_IRONIC, _SIMILAR)
     if near is not None:
-        yield _('%(place)s: unknown section [%(group)s], nothing in it is '
-                'read; did you mean [%(near)s]?') % {
-                    'place': place, 'group': group, 'near': near}
+        yield _(
+            '%(place)s: unknown section [%(group)s], nothing in it is '
+            'read; did you mean [%(near)s]?'
+        ) % {'place': place, 'group': group, 'near': near}
 
 
-def _misplaced(setting: Setting, names: dict[str, list[str]]
-               ) -> Iterator[str]:
+def _misplaced(setting: Setting, names: dict[str, list[str]]) -> Iterator[str]:
     """Yield a warning about an option in a group of Ironic, if it is none."""
     options = CONF
     if setting.group != 'DEFAULT':
@@ -88,19 +90,27 @@ def _misplaced(setting: Setting, names: dict[str, list[str]]
         return
     option = _('option in [%s]') % setting.group
     if setting.name in names[_RULES]:
-        yield _('%(place)s: unknown %(option)s "%(name)s"; did you mean '
-                '"%(name)s" in [%(rules)s]?') % {
-                    'place': setting.place, 'option': option,
-                    'name': setting.name, 'rules': _RULES}
+        yield _(
+            '%(place)s: unknown %(option)s "%(name)s"; did you mean '
+            '"%(name)s" in [%(rules)s]?'
+        ) % {
+            'place': setting.place,
+            'option': option,
+            'name': setting.name,
+            'rules': _RULES,
+        }
     elif is_near_plugin(setting.value):
         yield f'{setting.place}: ' + suggestion.unknown(
-            option, setting.name, known)
+            option, setting.name, known
+        )
 
 
 def is_near_plugin(value: str) -> bool:
     """Return whether a list of names has the plugin's, or one like it."""
-    return any(suggestion.nearest(name, (PLUGIN,), _SIMILAR)
-               for name in value.split(','))
+    return any(
+        suggestion.nearest(name, (PLUGIN,), _SIMILAR)
+        for name in value.split(',')
+    )
 
 
 def value_of(group: str, name: str) -> str | None:

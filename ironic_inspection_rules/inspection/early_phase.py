@@ -63,16 +63,24 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     before = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
-        side_effects.ServiceEffects())
+        side_effects.ServiceEffects(),
+    )
     started = time.perf_counter()
-    outcome = runner.run(in_force.plans[model.EARLY], target, keep=True,
-                         limits=rules.limits[model.EARLY])
+    outcome = runner.run(
+        in_force.plans[model.EARLY],
+        target,
+        keep=True,
+        limits=rules.limits[model.EARLY],
+    )
     seconds = time.perf_counter() - started
-    rule_counter.count_phase(model.EARLY, outcome, seconds, None,
-                             outcome.error)
+    rule_counter.count_phase(
+        model.EARLY, outcome, seconds, None, outcome.error
+    )
     if outcome.error:
-        LOG.info('The machine with %(machine)s is refused: %(error)s',
-                 {'machine': _machine(inventory), 'error': outcome.error})
+        LOG.info(
+            'The machine with %(machine)s is refused: %(error)s',
+            {'machine': _machine(inventory), 'error': outcome.error},
+        )
         raise outcome.error
     saving.update_plugin_data(target, plugin_data)
     outcome.record(plugin_data, model.EARLY)
@@ -82,27 +90,36 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     back = None
     if keep_history:
         back = _way_back(plugin_data, before, in_force.revision)
-    return {'record': phase_record.of_phase(outcome, seconds),
-            'places': recorded_rule.places_of(outcome), 'found': back}
+    return {
+        'record': phase_record.of_phase(outcome, seconds),
+        'places': recorded_rule.places_of(outcome),
+        'found': back,
+    }
 
 
-def facts_before(back: Mapping[str, Any], inventory: dict,
-                 plugin_data: dict) -> dict[str, str]:
+def facts_before(
+    back: Mapping[str, Any], inventory: dict, plugin_data: dict
+) -> dict[str, str]:
     """Return the facts before the early phase, for the history.
 
     :param back: what is kept as ``found``, see the module.
     :param plugin_data: as they are after the early phase.
     :returns: see :func:`.history.facts_of`.
     """
-    kept = {name: value for name, value in plugin_data.items()
-            if name not in back['unset']}
+    kept = {
+        name: value
+        for name, value in plugin_data.items()
+        if name not in back['unset']
+    }
     return history.facts_of(
         working_copy.Facts(inventory, {**kept, **back['set']}),
-        revision=back['revision'])
+        revision=back['revision'],
+    )
 
 
-def _way_back(after: dict, before: dict, revision: int | None
-              ) -> dict[str, Any]:
+def _way_back(
+    after: dict, before: dict, revision: int | None
+) -> dict[str, Any]:
     """Return the difference from plugin data after the phase to those before.
 
     The conductor has the data after the phase, so that this is less to store
@@ -112,7 +129,8 @@ def _way_back(after: dict, before: dict, revision: int | None
     values = back['set']
     # The history masks them in the end: they need not be stored until then.
     is_kept_masked = disclosure.is_kept_masked(
-        CONF.inspection_rules.mask_secrets)
+        CONF.inspection_rules.mask_secrets
+    )
     if is_kept_masked:
         values = disclosure.data(values)
     # Ironic sets the flag after the phase, which has not seen it.
@@ -139,8 +157,10 @@ def _machine(inventory: dict) -> str:
             addresses.append(_name(interface.get('mac_address')))
     if len(interfaces) > _MOST_ADDRESSES:
         addresses.append(f'{len(interfaces) - _MOST_ADDRESSES} more')
-    return (f'serial number {_name(serial)}, '
-            f'addresses {", ".join(addresses) or "unknown"}')
+    return (
+        f'serial number {_name(serial)}, '
+        f'addresses {", ".join(addresses) or "unknown"}'
+    )
 
 
 def _name(value: Any) -> str:

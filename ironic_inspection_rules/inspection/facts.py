@@ -25,18 +25,34 @@ def stored_before(node, context) -> dict | None:
         return None
 
 
-def read(context, node, inventory: dict, plugin_data: dict,
-         previous: dict | None = None) -> working_copy.Facts:
+def read(
+    context,
+    node,
+    inventory: dict,
+    plugin_data: dict,
+    previous: dict | None = None,
+) -> working_copy.Facts:
     """Read the ports of a node, and build its facts."""
     ports = objects.Port.list_by_node_id(context, node.id)
     port_groups = objects.Portgroup.list_by_node_id(context, node.id)
-    return of_node(node, map(as_dict, ports), map(as_dict, port_groups),
-                   inventory, plugin_data, previous)
+    return of_node(
+        node,
+        map(as_dict, ports),
+        map(as_dict, port_groups),
+        inventory,
+        plugin_data,
+        previous,
+    )
 
 
-def of_node(node, ports: Iterable[dict], port_groups: Iterable[dict],
-            inventory: dict, plugin_data: dict,
-            previous: dict | None = None) -> working_copy.Facts:
+def of_node(
+    node,
+    ports: Iterable[dict],
+    port_groups: Iterable[dict],
+    inventory: dict,
+    plugin_data: dict,
+    previous: dict | None = None,
+) -> working_copy.Facts:
     """Build the facts of a node and its ports.
 
     :param ports: the fields of every port, see :func:`as_dict`.
@@ -45,21 +61,37 @@ def of_node(node, ports: Iterable[dict], port_groups: Iterable[dict],
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
-    return of_fields(fields, ports, port_groups, inventory, plugin_data,
-                     previous)
+    return of_fields(
+        fields, ports, port_groups, inventory, plugin_data, previous
+    )
 
 
-def of_fields(node: dict, ports: Iterable[dict], port_groups: Iterable[dict],
-              inventory: dict, plugin_data: dict,
-              previous: dict | None = None) -> working_copy.Facts:
+def of_fields(
+    node: dict,
+    ports: Iterable[dict],
+    port_groups: Iterable[dict],
+    inventory: dict,
+    plugin_data: dict,
+    previous: dict | None = None,
+) -> working_copy.Facts:
     """Build the facts of a node, see :func:`of_node`, from its fields.
 
     :param node: the fields, with the names of its ``traits``.
     """
-    fields = {**node, 'auto_discovered': is_auto_discovered(
-        node['provision_state'], plugin_data)}
-    return working_copy.Facts(inventory, plugin_data, fields, tuple(ports),
-                              tuple(port_groups), previous)
+    fields = {
+        **node,
+        'auto_discovered': is_auto_discovered(
+            node['provision_state'], plugin_data
+        ),
+    }
+    return working_copy.Facts(
+        inventory,
+        plugin_data,
+        fields,
+        tuple(ports),
+        tuple(port_groups),
+        previous,
+    )
 
 
 def is_supported(interface: str | None) -> bool:
@@ -70,8 +102,9 @@ def is_supported(interface: str | None) -> bool:
 
 def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
     """Return whether auto-discovery has just enrolled a node."""
-    return (provision_state == states.ENROLL
-            and bool(plugin_data.get(inspect_utils.AUTO_DISCOVERED_FLAG)))
+    return provision_state == states.ENROLL and bool(
+        plugin_data.get(inspect_utils.AUTO_DISCOVERED_FLAG)
+    )
 
 
 def as_dict(ironic_object) -> dict:

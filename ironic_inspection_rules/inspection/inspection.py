@@ -69,8 +69,9 @@ class Inspection:
 
     is_repeatable = False
 
-    def __init__(self, task: Any, run: recorder.RunRecorder,
-                 is_of_ironic: bool = True) -> None:
+    def __init__(
+        self, task: Any, run: recorder.RunRecorder, is_of_ironic: bool = True
+    ) -> None:
         self.task = task
         self.run = run
         self.checkpoints: Mapping[str, checkpoint.Checkpoint] = {}
@@ -108,8 +109,12 @@ class Inspection:
         finally:
             setattr(self.task, _ATTRIBUTE, None)
 
-    def begin(self, inventory: dict, plugin_data: dict,
-              early: early_phase.Kept | None = None) -> None:
+    def begin(
+        self,
+        inventory: dict,
+        plugin_data: dict,
+        early: early_phase.Kept | None = None,
+    ) -> None:
         """Take the data that the machine sent.
 
         :param plugin_data: may go on changing.
@@ -124,7 +129,8 @@ class Inspection:
             self.run.places[model.EARLY] = early['places']
         if early['found'] is not None:
             self._facts[model.EARLY] = early_phase.facts_before(
-                early['found'], inventory, plugin_data)
+                early['found'], inventory, plugin_data
+            )
 
     def preprocess(self, inventory: dict, plugin_data: dict) -> None:
         """Run the rules of the preprocess phase.
@@ -141,8 +147,10 @@ class Inspection:
         if facts.is_auto_discovered(node.provision_state, plugin_data):
             scope = CONF.auto_discovery.inspection_scope
             if scope and model.SCOPE_PROPERTY not in node.properties:
-                node.properties = {**node.properties,
-                                   model.SCOPE_PROPERTY: scope}
+                node.properties = {
+                    **node.properties,
+                    model.SCOPE_PROPERTY: scope,
+                }
                 node.save()
         self._run_phase(model.PREPROCESS, inventory, plugin_data)
 
@@ -158,8 +166,9 @@ class Inspection:
         """
         if self._main_is_over:
             return
-        if not facts.is_auto_discovered(self.task.node.provision_state,
-                                        plugin_data):
+        if not facts.is_auto_discovered(
+            self.task.node.provision_state, plugin_data
+        ):
             return
         self._run_phase(model.MAIN, inventory, plugin_data)
         self._main_is_over = True
@@ -208,13 +217,24 @@ class Inspection:
                 if value is not data_path.ABSENT and name not in _NO_FACTS:
                     plugin_data[name] = value
             findings = history.Findings(
-                self._inventory, plugin_data, self._plugin_data, self._facts,
-                self._options, bool(self._reads_previous), self._previous)
+                self._inventory,
+                plugin_data,
+                self._plugin_data,
+                self._facts,
+                self._options,
+                bool(self._reads_previous),
+                self._previous,
+            )
         options = CONF.inspection_rules
         return recorder.prepare(
-            self.run, findings, node, error, options.keep_runs,
+            self.run,
+            findings,
+            node,
+            error,
+            options.keep_runs,
             mask=disclosure.is_kept_masked(options.mask_secrets),
-            days=options.keep_history)
+            days=options.keep_history,
+        )
 
     def store(self, error: str | None) -> None:
         """Store the run of an inspection that has ended.
@@ -232,8 +252,9 @@ class Inspection:
         # No periodic task removes old history: every inspection removes some.
         history.cleaner.clean(CONF.inspection_rules.keep_history)
 
-    def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
-                        session: Any) -> None:
+    def save_checkpoint(
+        self, phase: str, saved: checkpoint.Checkpoint, session: Any
+    ) -> None:
         """Save a checkpoint in the transaction that saves its phase.
 
         Called only if the inspection is repeatable.
@@ -242,8 +263,9 @@ class Inspection:
         """
         raise NotImplementedError
 
-    def _run_phase(self, phase: str, inventory: dict,
-                   plugin_data: dict) -> None:
+    def _run_phase(
+        self, phase: str, inventory: dict, plugin_data: dict
+    ) -> None:
         """Run the rules of a phase, or repeat what an earlier attempt did.
 
         :param plugin_data: is changed in place.
@@ -273,11 +295,16 @@ class Inspection:
         if of_redfish is not None:
             of_redfish.reconcile_properties(task.node)
         machine = facts.of_node(
-            task.node, map(facts.as_dict, task.ports),
-            map(facts.as_dict, task.portgroups), inventory, plugin_data,
-            self._previous)
-        target = working_copy.WorkingCopy(machine,
-                                          side_effects.ServiceEffects())
+            task.node,
+            map(facts.as_dict, task.ports),
+            map(facts.as_dict, task.portgroups),
+            inventory,
+            plugin_data,
+            self._previous,
+        )
+        target = working_copy.WorkingCopy(
+            machine, side_effects.ServiceEffects()
+        )
         if keep_history and saved is None:
             self._facts[phase] = history.facts_of(machine)
         before = dict(plugin_data)
@@ -305,8 +332,13 @@ class Inspection:
                 # An earlier phase may have noted an older value.
                 self._before_rules.setdefault(name, value_before)
 
-    def _decide(self, phase: str, plans: Sequence[compiler.CompiledRule],
-                target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+    def _decide(
+        self,
+        phase: str,
+        plans: Sequence[compiler.CompiledRule],
+        target: working_copy.WorkingCopy,
+        plugin_data: dict,
+    ) -> None:
         """Run the rules of a phase, and save what they changed.
 
         :param plugin_data: is changed in place.
@@ -315,12 +347,18 @@ class Inspection:
         node = self.task.node
         started = time.perf_counter()
         outcome = runner.run(
-            plans, target, node.properties.get(model.SCOPE_PROPERTY),
-            keep=True, limits=start.rules().limits[phase])
+            plans,
+            target,
+            node.properties.get(model.SCOPE_PROPERTY),
+            keep=True,
+            limits=start.rules().limits[phase],
+        )
         seconds = time.perf_counter() - started
-        LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
-                  'node %(node)s', {'count': len(outcome.traces),
-                                    'phase': phase, 'node': node.uuid})
+        LOG.debug(
+            '%(count)d inspection rules of phase %(phase)s matched '
+            'node %(node)s',
+            {'count': len(outcome.traces), 'phase': phase, 'node': node.uuid},
+        )
         self.run.add(phase, outcome, seconds)
         error = outcome.error
         if error:
@@ -335,10 +373,16 @@ class Inspection:
         rule_counter.count_phase(phase, outcome, seconds, node.uuid, error)
         if error:
             raise ironic_exception.HardwareInspectionFailure(
-                error=str(error)) from error
+                error=str(error)
+            ) from error
 
-    def _save(self, phase: str, outcome: runner.PhaseOutcome,
-              target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+    def _save(
+        self,
+        phase: str,
+        outcome: runner.PhaseOutcome,
+        target: working_copy.WorkingCopy,
+        plugin_data: dict,
+    ) -> None:
         """Save what the rules of a phase changed, with a checkpoint.
 
         :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
@@ -348,20 +392,31 @@ class Inspection:
         error = outcome.error
         if isinstance(error, exceptions.RuleFailed) and error.maintenance:
             # It comes from the action "fail", not from a change of the node.
-            more = {'maintenance': True,
-                    'maintenance_reason': error.reason or str(error)}
+            more = {
+                'maintenance': True,
+                'maintenance_reason': error.reason or str(error),
+            }
         saving.update_plugin_data(target, plugin_data)
         outcome.record(plugin_data, phase)
         together = None
         if self.is_repeatable and outcome.traces:
             saved = checkpoint.of_phase(
-                target, checkpoint.difference(before, plugin_data), more,
-                error, self.run.checkpoint(phase))
+                target,
+                checkpoint.difference(before, plugin_data),
+                more,
+                error,
+                self.run.checkpoint(phase),
+            )
             together = functools.partial(self.save_checkpoint, phase, saved)
         saving.save(self.task, target, more, together)
 
-    def _repeat(self, phase: str, saved: checkpoint.Checkpoint,
-                target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+    def _repeat(
+        self,
+        phase: str,
+        saved: checkpoint.Checkpoint,
+        target: working_copy.WorkingCopy,
+        plugin_data: dict,
+    ) -> None:
         """Repeat what the rules of a phase did in an earlier attempt.
 
         :param plugin_data: is changed in place.
@@ -371,12 +426,17 @@ class Inspection:
         checkpoint.repeat(saved, target)
         # The same checkpoint is saved again: that checks that this delivery is
         # still the last one, and renews its lease.
-        saving.save(self.task, target, saved['more'],
-                    functools.partial(self.save_checkpoint, phase, saved))
+        saving.save(
+            self.task,
+            target,
+            saved['more'],
+            functools.partial(self.save_checkpoint, phase, saved),
+        )
         checkpoint.apply(saved['plugin_data'], plugin_data)
         if saved['error']:
             raise ironic_exception.HardwareInspectionFailure(
-                error=saved['error'])
+                error=saved['error']
+            )
 
     def _rules_in_force(self) -> repository.Snapshot:
         """Return the rules of this inspection, read for its first phase.
@@ -419,9 +479,12 @@ class Inspection:
 
 
 @contextlib.contextmanager
-def of_task(task: Any, inventory: dict | None = None,
-            plugin_data: dict | None = None,
-            is_of_ironic: bool = True) -> Iterator[Inspection]:
+def of_task(
+    task: Any,
+    inventory: dict | None = None,
+    plugin_data: dict | None = None,
+    is_of_ironic: bool = True,
+) -> Iterator[Inspection]:
     """Enter the inspection of a task.
 
     A task that has none gets one, which ends with the context: then its run
@@ -434,13 +497,15 @@ def of_task(task: Any, inventory: dict | None = None,
     if current is not None:
         yield current
         return
-    current = Inspection(task, recorder.RunRecorder(recorder.INSPECTION),
-                         is_of_ironic)
+    current = Inspection(
+        task, recorder.RunRecorder(recorder.INSPECTION), is_of_ironic
+    )
     if inventory is not None:
         early = None
         try:
-            early = early_phase_object.EarlyPhase.take(task.context,
-                                                       task.node.uuid)
+            early = early_phase_object.EarlyPhase.take(
+                task.context, task.node.uuid
+            )
         except db_exc.DBError as exc:
             # The inspection must not fail for that. Nothing has begun yet
             # that would bring the node into a final state.
@@ -460,8 +525,9 @@ def of_task(task: Any, inventory: dict | None = None,
         current.store(None)
 
 
-def apply_rules(task: Any, inventory: dict, plugin_data: dict,
-                inspection_phase: str) -> None:
+def apply_rules(
+    task: Any, inventory: dict, plugin_data: dict, inspection_phase: str
+) -> None:
     """Run rules instead of Ironic's own, with the arguments of Ironic.
 
     Outside of an inspection, for instance in a step (approved specification
@@ -475,10 +541,12 @@ def apply_rules(task: Any, inventory: dict, plugin_data: dict,
     phases = (model.PREPROCESS, model.MAIN)
     if inspection_phase not in phases:
         raise ironic_exception.HardwareInspectionFailure(
-            error=_('Inspection rules of the phase %s cannot be applied to a '
-                    'node') % suggestion.not_one_of(inspection_phase, phases))
-    with of_task(task, inventory, plugin_data,
-                 is_of_ironic=False) as current:
+            error=_(
+                'Inspection rules of the phase %s cannot be applied to a node'
+            )
+            % suggestion.not_one_of(inspection_phase, phases)
+        )
+    with of_task(task, inventory, plugin_data, is_of_ironic=False) as current:
         current.apply(inspection_phase, inventory, plugin_data)
 
 
@@ -495,4 +563,5 @@ def _refuse_without_tables(error: db_exc.DBError) -> None:
             # The check failed like the query: the tables may well be there.
             raise error from problem
         raise ironic_exception.HardwareInspectionFailure(
-            error=str(problem)) from error
+            error=str(problem)
+        ) from error

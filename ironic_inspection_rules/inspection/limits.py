@@ -31,4 +31,5 @@ def _of(phase: str) -> budget.Limits:
         operations=operations,
         loop=options.loop_limit,
         depth=body_limit.depth(),
-        size=body_limit.size('continue_inspection'))
+        size=body_limit.size('continue_inspection'),
+    )

@@ -58,11 +58,15 @@ class Refusals:
         """Return UUID and name of the nodes that have one of some names."""
         if not names:
             return []
-        return list(machine_object.InspectedMachine.identify(
-            self._context, [], sorted(names)))
+        return list(
+            machine_object.InspectedMachine.identify(
+                self._context, [], sorted(names)
+            )
+        )
 
-    def find(self, target: working_copy.WorkingCopy
-             ) -> exceptions.RuleError | None:
+    def find(
+        self, target: working_copy.WorkingCopy
+    ) -> exceptions.RuleError | None:
         """Return the error that saving a phase would raise, None without one.
 
         :param target: has the changes.
@@ -81,10 +85,12 @@ class Refusals:
         made = target.journal
         attributes = target.changed(NODE)
         node = target.roots[NODE]
-        self._check_references(attributes, saving.NODE_REFERENCES, made,
-                               NODE)
-        chosen = {name: attributes[name] for name in saving.INTERFACES
-                  if attributes.get(name)}
+        self._check_references(attributes, saving.NODE_REFERENCES, made, NODE)
+        chosen = {
+            name: attributes[name]
+            for name in saving.INTERFACES
+            if attributes.get(name)
+        }
         if chosen or 'driver' in attributes:
             with saving.blaming(made, NODE, 'driver', *saving.INTERFACES):
                 self._check_driver(node.get('driver'), chosen)
@@ -100,11 +106,13 @@ class Refusals:
             if name:
                 self._check_name(name, uuid)
             if instance_uuid:
-                holder = self._holder(objects.Node.get_by_instance_uuid,
-                                      instance_uuid)
+                holder = self._holder(
+                    objects.Node.get_by_instance_uuid, instance_uuid
+                )
                 if holder not in (None, uuid):
                     raise ironic_exception.InstanceAssociated(
-                        instance_uuid=instance_uuid, node=uuid)
+                        instance_uuid=instance_uuid, node=uuid
+                    )
 
     def _check_name(self, name: str, uuid: str) -> None:
         """Check that no other node has a name.
@@ -122,9 +130,13 @@ class Refusals:
             if other != uuid:
                 raise ironic_exception.DuplicateName(name=name)
 
-    def _check_references(self, attributes: dict[str, Any],
-                          references: saving.References,
-                          made: journal.Journal, label: str) -> None:
+    def _check_references(
+        self,
+        attributes: dict[str, Any],
+        references: saving.References,
+        made: journal.Journal,
+        label: str,
+    ) -> None:
         for name, reference in references.items():
             value = attributes.get(name)
             if value:
@@ -135,8 +147,9 @@ class Refusals:
     def _conductors(self) -> list[Any]:
         return objects.Conductor.list(self._context)
 
-    def _check_driver(self, driver: str | None,
-                      chosen: dict[str, str]) -> None:
+    def _check_driver(
+        self, driver: str | None, chosen: dict[str, str]
+    ) -> None:
         """Check a driver and interfaces against those that conductors have.
 
         The interfaces are not checked if a conductor with the driver has
@@ -148,8 +161,11 @@ class Refusals:
         if driver is None or not self._conductors:
             return
         # Of all conductors, also of those that have stopped.
-        having = {conductor.hostname for conductor in self._conductors
-                  if driver in conductor.drivers}
+        having = {
+            conductor.hostname
+            for conductor in self._conductors
+            if driver in conductor.drivers
+        }
         if not having:
             raise ironic_exception.DriverNotFound(driver_name=driver)
         if not chosen:
@@ -166,10 +182,17 @@ class Refusals:
             known = enabled.get(attribute, ())
             if name not in known and not _may_take_anything(driver):
                 raise ValueError(
-                    _('no conductor has the %(attribute)s "%(name)s" for the '
-                      'driver %(driver)s; there are: %(known)s') % {
-                        'attribute': attribute, 'name': name,
-                        'driver': driver, 'known': ', '.join(sorted(known))})
+                    _(
+                        'no conductor has the %(attribute)s "%(name)s" for '
+                        'the driver %(driver)s; there are: %(known)s'
+                    )
+                    % {
+                        'attribute': attribute,
+                        'name': name,
+                        'driver': driver,
+                        'known': ', '.join(sorted(known)),
+                    }
+                )
 
     def _check_ports(self, target: working_copy.WorkingCopy) -> None:
         """Check the ports in the order in which they would be saved.
@@ -181,31 +204,38 @@ class Refusals:
             return
         before = target.before[PORTS]
         own = {port.get('uuid') for port in before}
-        changed = [target.changed(PORTS, str(index))
-                   for index, _port in enumerate(before)]
+        changed = [
+            target.changed(PORTS, str(index))
+            for index, _port in enumerate(before)
+        ]
         # By address and by name, the index of the port that has it at this
         # point of the saving. Ports may swap names, but not addresses: they
         # are saved one by one, and only names are removed before the first.
-        addresses = {port.get('address'): index
-                     for index, port in enumerate(before)}
-        names = {port.get('name'): index for index, port in enumerate(before)
-                 if 'name' not in changed[index]}
+        addresses = {
+            port.get('address'): index for index, port in enumerate(before)
+        }
+        names = {
+            port.get('name'): index
+            for index, port in enumerate(before)
+            if 'name' not in changed[index]
+        }
         labelled = zip(before, changed, made.port_names, strict=True)
         for index, (port, values, label) in enumerate(labelled):
-            self._check_references(values, saving.PORT_REFERENCES, made,
-                                   label)
+            self._check_references(values, saving.PORT_REFERENCES, made, label)
             address = values.get('address')
             name = values.get('name')
             with saving.blaming(made, label, *saving.UNIQUE):
                 if address:
                     is_taken = addresses.setdefault(address, index) != index
                     if is_taken or self._is_elsewhere(
-                            objects.Port.get_by_address, address, own):
+                        objects.Port.get_by_address, address, own
+                    ):
                         raise ironic_exception.MACAlreadyExists(mac=address)
                 if name:
                     is_taken = names.setdefault(name, index) != index
                     if is_taken or self._is_elsewhere(
-                            objects.Port.get_by_name, name, own):
+                        objects.Port.get_by_name, name, own
+                    ):
                         raise ironic_exception.PortDuplicateName(name=name)
             address_before = port.get('address')
             if address and address != address_before:
@@ -234,8 +264,10 @@ def _may_take_anything(driver: str) -> bool:
     """
     # Imported late: it imports many drivers.
     from ironic.drivers import fake_hardware
+
     entry_points = importlib.metadata.entry_points(
-        group='ironic.hardware.types', name=driver)
+        group='ironic.hardware.types', name=driver
+    )
     try:
         for entry_point in entry_points:
             if issubclass(entry_point.load(), fake_hardware.FakeHardware):
@@ -243,6 +275,7 @@ def _may_take_anything(driver: str) -> bool:
         return not entry_points
     # The code of strangers may raise anything when it is loaded.
     except Exception:
-        LOG.warning('The hardware type %s cannot be loaded here', driver,
-                    exc_info=True)
+        LOG.warning(
+            'The hardware type %s cannot be loaded here', driver, exc_info=True
+        )
         return True

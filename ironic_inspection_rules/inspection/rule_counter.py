@@ -18,7 +18,8 @@ from ironic_inspection_rules.runs import statistics
 def counter() -> statistics.RuleCounter:
     """Return the counter of this process, written when the process stops."""
     new_counter = statistics.RuleCounter(
-        _write, CONF.inspection_rules.statistics_period)
+        _write, CONF.inspection_rules.statistics_period
+    )
     conductor.before_stop(new_counter.flush)
     return new_counter
 
@@ -27,15 +28,26 @@ def _write(rows: list[statistics.Row]) -> None:
     """Add what was counted to the database, and send it to the metrics."""
     stored = []
     for row in rows:
-        stored.append({name: value for name, value in row.items()
-                       if name not in statistics.FOR_METRICS})
-    rule_statistics.RuleStatistics.add(ironic_context.get_admin_context(),
-                                       stored)
+        stored.append(
+            {
+                name: value
+                for name, value in row.items()
+                if name not in statistics.FOR_METRICS
+            }
+        )
+    rule_statistics.RuleStatistics.add(
+        ironic_context.get_admin_context(), stored
+    )
     metrics.send_rules(rows)
 
 
-def count_phase(phase: str, outcome: runner.PhaseOutcome, seconds: float,
-                node_uuid: str | None, error: Exception | None = None) -> None:
+def count_phase(
+    phase: str,
+    outcome: runner.PhaseOutcome,
+    seconds: float,
+    node_uuid: str | None,
+    error: Exception | None = None,
+) -> None:
     """Add a phase to statistics and metrics.
 
     :param seconds: how long its rules ran.

@@ -27,8 +27,9 @@ Together = Callable[[Any], None]
 """Saves something else in the transaction of a phase; called with its session.
 """
 
-INTERFACES = tuple(f'{name}_interface'
-                   for name in sorted(driver_base.ALL_INTERFACES))
+INTERFACES = tuple(
+    f'{name}_interface' for name in sorted(driver_base.ALL_INTERFACES)
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,18 +56,23 @@ References = Mapping[str, Reference]
 
 NODE_REFERENCES: References = {
     'chassis_uuid': Reference('Chassis', 'chassis_id'),
-    'parent_node': Reference('Node')}
+    'parent_node': Reference('Node'),
+}
 PORT_REFERENCES: References = {
-    'portgroup_uuid': Reference('Portgroup', 'portgroup_id')}
+    'portgroup_uuid': Reference('Portgroup', 'portgroup_id')
+}
 
 UNIQUE = ('address', 'instance_uuid', 'name')
 """Attributes with a unique constraint in the database."""
 
 
 @transaction.retried
-def save(task, target: working_copy.WorkingCopy,
-         more: Mapping[str, Any] | None = None,
-         together: Together | None = None) -> None:
+def save(
+    task,
+    target: working_copy.WorkingCopy,
+    more: Mapping[str, Any] | None = None,
+    together: Together | None = None,
+) -> None:
     """Save a phase's changes of the node, its ports and traits.
 
     All objects are saved in one transaction, which is retried if it conflicts
@@ -89,7 +95,8 @@ def save(task, target: working_copy.WorkingCopy,
             if traits is not None:
                 with blaming(target.journal, working_copy.TRAITS):
                     task.node.traits = objects.TraitList.create(
-                        task.context, task.node.id, traits)
+                        task.context, task.node.id, traits
+                    )
                     # They are stored. The next save() of the node would
                     # refuse to store changed traits.
                     task.node.obj_reset_changes(['traits'])
@@ -104,8 +111,9 @@ def save(task, target: working_copy.WorkingCopy,
         raise
 
 
-def update_plugin_data(target: working_copy.WorkingCopy,
-                       plugin_data: dict) -> None:
+def update_plugin_data(
+    target: working_copy.WorkingCopy, plugin_data: dict
+) -> None:
     """Apply a phase's changes to plugin data, in place."""
     for name, value in target.changed(working_copy.PLUGIN_DATA).items():
         if value is data_path.ABSENT:
@@ -135,16 +143,18 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
             port.name = None
             port.save()
     for port, values, label in changed:
-        _set_attributes(port, values, PORT_REFERENCES, task.context,
-                        target.journal, label)
+        _set_attributes(
+            port, values, PORT_REFERENCES, task.context, target.journal, label
+        )
         # The address or the name may be that of another port.
         with blaming(target.journal, label, *UNIQUE):
             port.save()
 
 
 @contextlib.contextmanager
-def blaming(made: journal.Journal, name: str, *attributes: str
-            ) -> Iterator[None]:
+def blaming(
+    made: journal.Journal, name: str, *attributes: str
+) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
 
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
@@ -163,9 +173,14 @@ def blaming(made: journal.Journal, name: str, *attributes: str
         raise error from error.__cause__
 
 
-def _set_attributes(changed, values: Mapping[str, Any],
-                    references: References, context, made: journal.Journal,
-                    label: str) -> None:
+def _set_attributes(
+    changed,
+    values: Mapping[str, Any],
+    references: References,
+    context,
+    made: journal.Journal,
+    label: str,
+) -> None:
     """Set attributes of a node or a port, without saving it.
 
     :param changed: Ironic's object.
@@ -203,16 +218,23 @@ def _check_node_name(name: Any) -> None:
         raise ValueError(_('"%s" is not a valid name of a node') % name)
 
 
-def _update_node(task, attributes: Mapping[str, Any],
-                 made: journal.Journal) -> None:
+def _update_node(
+    task, attributes: Mapping[str, Any], made: journal.Journal
+) -> None:
     """Set and save attributes of the node.
 
     Interfaces that the driver does not support are reset to its defaults,
     except those that a rule has set, which are an error.
     """
     node = task.node
-    _set_attributes(node, attributes, NODE_REFERENCES, task.context, made,
-                    working_copy.NODE)
+    _set_attributes(
+        node,
+        attributes,
+        NODE_REFERENCES,
+        task.context,
+        made,
+        working_copy.NODE,
+    )
     if 'driver' in attributes or set(attributes) & set(INTERFACES):
         with blaming(made, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
@@ -222,20 +244,25 @@ def _update_node(task, attributes: Mapping[str, Any],
                     continue
                 try:
                     driver_factory.get_interface(
-                        hardware_type, field.removesuffix('_interface'), name)
-                except (ironic_exception.IncompatibleInterface,
-                        ironic_exception.InterfaceNotFoundInEntrypoint):
+                        hardware_type, field.removesuffix('_interface'), name
+                    )
+                except (
+                    ironic_exception.IncompatibleInterface,
+                    ironic_exception.InterfaceNotFoundInEntrypoint,
+                ):
                     # The call below sets the default of the driver.
                     setattr(node, field, None)
-            driver_factory.check_and_update_node_interfaces(node,
-                                                            hardware_type)
+            driver_factory.check_and_update_node_interfaces(
+                node, hardware_type
+            )
     check_node_values(attributes, made)
     with blaming(made, working_copy.NODE, *UNIQUE):
         node.save()
 
 
-def check_node_values(attributes: Mapping[str, Any],
-                      made: journal.Journal) -> None:
+def check_node_values(
+    attributes: Mapping[str, Any], made: journal.Journal
+) -> None:
     """Check what Ironic's node checks only when it is saved.
 
     Here it is known which value is at fault, so the rule that is blamed is
@@ -266,5 +293,7 @@ def _check_size(name: str, value: Any) -> None:
     except (TypeError, ValueError, OverflowError):
         is_size = False
     if not is_size:
-        raise ValueError(_('properties/%s must be a whole number that is '
-                           'not negative') % name)
+        raise ValueError(
+            _('properties/%s must be a whole number that is not negative')
+            % name
+        )

@@ -53,8 +53,9 @@ class ServiceEffects(working_copy.Effects):
 
     def log(self, level: str, message: str) -> None:
         """Write one line to the log of the service."""
-        LOG.log(getattr(logging, level.upper()), '%s',
-                exceptions.one_line(message))
+        LOG.log(
+            getattr(logging, level.upper()), '%s', exceptions.one_line(message)
+        )
 
     def call(self, request: working_copy.GetRequest, seconds: float) -> None:
         """Send a GET request, in a thread of its own.
@@ -124,8 +125,9 @@ class _Retry(urllib3_retry.Retry):
         return _shortened(seconds, self.watch)
 
 
-def _get(request: working_copy.GetRequest,
-         watch: timeutils.StopWatch) -> str | None:
+def _get(
+    request: working_copy.GetRequest, watch: timeutils.StopWatch
+) -> str | None:
     """Send a GET request; the body of the answer is not read.
 
     :param watch: expires when the phase ends.
@@ -135,19 +137,26 @@ def _get(request: working_copy.GetRequest,
     """
     try:
         retry = _Retry(
-            total=request.retries, backoff_factor=request.backoff_factor,
-            status_forcelist=_RETRIED, allowed_methods=['GET'],
-            raise_on_status=False)
+            total=request.retries,
+            backoff_factor=request.backoff_factor,
+            status_forcelist=_RETRIED,
+            allowed_methods=['GET'],
+            raise_on_status=False,
+        )
         retry.watch = watch
         with _Session(request, watch) as session:
             for scheme in ('http://', 'https://'):
-                session.mount(scheme, conductor.make_adapter(
-                    max_retries=retry))
+                session.mount(
+                    scheme, conductor.make_adapter(max_retries=retry)
+                )
             with session.get(
-                    request.url, headers=request.headers,
-                    proxies=request.proxies,
-                    timeout=_shortened(request.timeout, watch),
-                    verify=_verify(), stream=True) as response:
+                request.url,
+                headers=request.headers,
+                proxies=request.proxies,
+                timeout=_shortened(request.timeout, watch),
+                verify=_verify(),
+                stream=True,
+            ) as response:
                 if response.ok:
                     return None
                 return _('the status is %d') % response.status_code
@@ -156,8 +165,11 @@ def _get(request: working_copy.GetRequest,
         level = logging.ERROR
         if isinstance(exc, _FORESEEN):
             level = logging.DEBUG
-        LOG.log(level, 'A request of the action api-call failed: %s',
-                type(exc).__name__)
+        LOG.log(
+            level,
+            'A request of the action api-call failed: %s',
+            type(exc).__name__,
+        )
         for kind, problem in _PROBLEMS:
             if isinstance(exc, kind):
                 return problem
@@ -166,15 +178,21 @@ def _get(request: working_copy.GetRequest,
 
 _ERRORS = requests.exceptions
 
-_FORESEEN = (requests.RequestException, urllib3_exceptions.HTTPError,
-             OSError, ValueError)
+_FORESEEN = (
+    requests.RequestException,
+    urllib3_exceptions.HTTPError,
+    OSError,
+    ValueError,
+)
 """Errors of what a rule or a server sends; others are bugs."""
 
 _PROBLEMS = (
     (_ERRORS.SSLError, _('no TLS connection; its certificate may be invalid')),
     (_ERRORS.ProxyError, _('the proxy cannot be reached')),
-    ((_ERRORS.ConnectionError, _ERRORS.Timeout),
-     _('the host cannot be reached, or does not answer in time')),
+    (
+        (_ERRORS.ConnectionError, _ERRORS.Timeout),
+        _('the host cannot be reached, or does not answer in time'),
+    ),
     (_ERRORS.TooManyRedirects, _('too many redirects')),
     (_ERRORS.InvalidSchema, _('a redirect to another scheme')),
 )
@@ -188,8 +206,9 @@ class _Session(requests.Session):
     not send the headers of the rule to another host.
     """
 
-    def __init__(self, request: working_copy.GetRequest,
-                 watch: timeutils.StopWatch) -> None:
+    def __init__(
+        self, request: working_copy.GetRequest, watch: timeutils.StopWatch
+    ) -> None:
         super().__init__()
         self._watch = watch
         self._scheme = urlparse.urlsplit(request.url).scheme

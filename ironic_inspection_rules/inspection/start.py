@@ -67,14 +67,16 @@ def load() -> repository.Repository:
         built_in_tables = _built_in_tables(read, built_in)
     _refuse_stored_too(built_in, built_in_tables)
     return repository.Repository(
-        ops, built_in,
+        ops,
+        built_in,
         read_revision=rule_object.StoredRule.get_revision,
         read_rules=read_rules,
         default_scope=options.default_scope,
         mask_secrets=options.mask_secrets,
         built_in_tables=built_in_tables,
         source=table_object.RuleTable,
-        limits=limits.by_phase())
+        limits=limits.by_phase(),
+    )
 
 
 @contextlib.contextmanager
@@ -112,9 +114,9 @@ def is_all_in_one() -> bool:
     return CONF.rpc_transport in ('none', 'local')
 
 
-def _built_in_tables(read: document.Document,
-                     built_in: Sequence[model.Rule]
-                     ) -> dict[str, table.Table]:
+def _built_in_tables(
+    read: document.Document, built_in: Sequence[model.Rule]
+) -> dict[str, table.Table]:
     """Return the tables of the file of built-in rules.
 
     :param read: the file.
@@ -129,12 +131,14 @@ def _built_in_tables(read: document.Document,
         problem = next(iter(problems), None)
         if problem is not None:
             raise exceptions.InvalidDocument(
-                read.path, f'{disclosure.label(rule)}: {problem}')
+                read.path, f'{disclosure.label(rule)}: {problem}'
+            )
     return built_in_tables
 
 
-def _refuse_stored_too(built_in: Sequence[model.Rule],
-                       built_in_tables: Mapping[str, table.Table]) -> None:
+def _refuse_stored_too(
+    built_in: Sequence[model.Rule], built_in_tables: Mapping[str, table.Table]
+) -> None:
     """Check that what is built in is not stored too.
 
     :raises: InvalidDocument that names both.
@@ -143,20 +147,26 @@ def _refuse_stored_too(built_in: Sequence[model.Rule],
         return
     if built_in_tables:
         for stored_table in table_object.RuleTable.list_plain(
-                ironic_context.get_admin_context()):
+            ironic_context.get_admin_context()
+        ):
             if stored_table['name'] in built_in_tables:
                 raise exceptions.InvalidDocument(
                     CONF.inspection_rules.built_in,
                     _('table "%s" has the name of a stored one')
-                    % stored_table['name'])
+                    % stored_table['name'],
+                )
     if not built_in:
         return
-    stored = {uuid for uuid, _value in rule_object.StoredRule.list_values(
-        ironic_context.get_admin_context(), 'uuid', {})}
+    stored = {
+        uuid
+        for uuid, _value in rule_object.StoredRule.list_values(
+            ironic_context.get_admin_context(), 'uuid', {}
+        )
+    }
     for rule in built_in:
         if rule.uuid in stored:
             raise exceptions.InvalidDocument(
                 CONF.inspection_rules.built_in,
-                _('rule %(name)s has the UUID %(uuid)s of a stored one') % {
-                    'name': rule.description or rule.uuid,
-                    'uuid': rule.uuid})
+                _('rule %(name)s has the UUID %(uuid)s of a stored one')
+                % {'name': rule.description or rule.uuid, 'uuid': rule.uuid},
+            )

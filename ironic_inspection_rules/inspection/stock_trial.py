@@ -50,8 +50,9 @@ class Pair:
         """The compiled rule, None if it does not run."""
         if self.ours is None or self.ours.mode != model.ENFORCE:
             return None
-        return compiler.compile_rule(self.ours, registry.installed(),
-                                     self.mask_secrets)
+        return compiler.compile_rule(
+            self.ours, registry.installed(), self.mask_secrets
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +64,9 @@ class TrialDifference:
     what: str
 
 
-def compare(context: Any, machine: TrialMachine, pairs: Sequence[Pair]
-            ) -> Iterator[TrialDifference]:
+def compare(
+    context: Any, machine: TrialMachine, pairs: Sequence[Pair]
+) -> Iterator[TrialDifference]:
     """Run each pair of rules alone, then all together; yield differences.
 
     :param pairs: in the order in which stock Ironic runs its rules.
@@ -77,50 +79,73 @@ def compare(context: Any, machine: TrialMachine, pairs: Sequence[Pair]
             yield TrialDifference(_('all together'), machine.name, what)
 
 
-def _differences(context: Any, machine: TrialMachine,
-                 pairs: Sequence[Pair]) -> Iterator[str]:
+def _differences(
+    context: Any, machine: TrialMachine, pairs: Sequence[Pair]
+) -> Iterator[str]:
     facts = _facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
     ours = evaluation.evaluate({model.MAIN: plans}, facts, explain=False)
-    task = stock_engine.Task.of(context, machine.node, machine.ports,
-                                (facts.node or {})['traits'])
+    task = stock_engine.Task.of(
+        context, machine.node, machine.ports, (facts.node or {})['traits']
+    )
     plugin_data = copy.deepcopy(machine.plugin_data)
-    error = stock_engine.run([pair.stock for pair in pairs], task,
-                             copy.deepcopy(machine.inventory), plugin_data)
+    error = stock_engine.run(
+        [pair.stock for pair in pairs],
+        task,
+        copy.deepcopy(machine.inventory),
+        plugin_data,
+    )
     end_there = _ending(error)
     end_here = _ending(ours.error)
     if end_there != end_here:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
-            'before': end_there, 'after': end_here}
+            'before': end_there,
+            'after': end_here,
+        }
     here = ours.facts
-    there = _facts(dataclasses.replace(
-        machine, node=task.node, ports=task.ports,
-        plugin_data=stock_engine.plain(plugin_data)))
+    there = _facts(
+        dataclasses.replace(
+            machine,
+            node=task.node,
+            ports=task.ports,
+            plugin_data=stock_engine.plain(plugin_data),
+        )
+    )
     there = dataclasses.replace(
-        there, node={**(there.node or {}), 'traits': task.traits})
+        there, node={**(there.node or {}), 'traits': task.traits}
+    )
     if _is_error(error):
         # Stock Ironic has saved what the actions before have changed, but
         # for plugin data, which it stores when an inspection succeeds.
         there = dataclasses.replace(there, plugin_data=here.plugin_data)
     for change in difference.between(
-            _with_one_of_each_capability(there),
-            _with_one_of_each_capability(here), there.ports).changes:
-        yield _('%(object)s %(path)s: stock Ironic %(before)s, here '
-                '%(after)s') % {
-                    'object': change.object, 'path': change.path,
-                    'before': _shown(change.before),
-                    'after': _shown(change.value)}
+        _with_one_of_each_capability(there),
+        _with_one_of_each_capability(here),
+        there.ports,
+    ).changes:
+        yield _(
+            '%(object)s %(path)s: stock Ironic %(before)s, here %(after)s'
+        ) % {
+            'object': change.object,
+            'path': change.path,
+            'before': _shown(change.before),
+            'after': _shown(change.value),
+        }
 
 
 def _facts(machine: TrialMachine) -> working_copy.Facts:
     return machine_facts.of_node(
-        machine.node, map(machine_facts.as_dict, machine.ports),
+        machine.node,
+        map(machine_facts.as_dict, machine.ports),
         map(machine_facts.as_dict, machine.port_groups),
-        machine.inventory, machine.plugin_data)
+        machine.inventory,
+        machine.plugin_data,
+    )
 
 
-def _with_one_of_each_capability(facts: working_copy.Facts
-                                 ) -> working_copy.Facts:
+def _with_one_of_each_capability(
+    facts: working_copy.Facts,
+) -> working_copy.Facts:
     """Return facts with only the last value of each capability.
 
     Stock Ironic sets a capability by adding it to the text, even where the
@@ -141,7 +166,8 @@ def _with_one_of_each_capability(facts: working_copy.Facts
     properties = dict(properties)
     if last_values:
         properties['capabilities'] = ','.join(
-            f'{name}:{value}' for name, value in last_values.items())
+            f'{name}:{value}' for name, value in last_values.items()
+        )
     else:
         del properties['capabilities']
     return dataclasses.replace(facts, node={**node, 'properties': properties})

@@ -22,17 +22,25 @@ from ironic_inspection_rules.rule_set import repository
 
 PLUGIN = config_file.PLUGIN
 
-NEAR_NAMES = frozenset({
-    'inspection_rules', 'inspection-rule', 'inspection_rule',
-    'ironic-inspection-rules', 'ironic_inspection_rules'})
+NEAR_NAMES = frozenset(
+    {
+        'inspection_rules',
+        'inspection-rule',
+        'inspection_rule',
+        'ironic-inspection-rules',
+        'ironic_inspection_rules',
+    }
+)
 """Entry points of hook and middleware that only say which name was meant.
 
 Without them Ironic would end with a traceback before it loads anything of
 this plugin.
 """
 
-_HOOKS = {'inspector': ('hooks', 'default_hooks'),
-          'redfish': ('inspection_hooks', 'default_inspection_hooks')}
+_HOOKS = {
+    'inspector': ('hooks', 'default_hooks'),
+    'redfish': ('inspection_hooks', 'default_inspection_hooks'),
+}
 """By group the options with the hooks, and with Ironic's default ones."""
 
 _NO_RULES = 'no-inspect'
@@ -80,8 +88,11 @@ def _names(group: str, option: str) -> list[str]:
 
 def is_configured() -> bool:
     """Return whether the configuration names the plugin anywhere."""
-    return PLUGIN in (*CONF.api.middleware, *hook_names('inspector'),
-                      *hook_names('redfish'))
+    return PLUGIN in (
+        *CONF.api.middleware,
+        *hook_names('inspector'),
+        *hook_names('redfish'),
+    )
 
 
 def missing(conducts: bool = True) -> Iterator[str]:
@@ -91,23 +102,39 @@ def missing(conducts: bool = True) -> Iterator[str]:
     """
     in_band = hook_names('inspector')
     out_of_band = hook_names('redfish')
-    is_agent_enabled = (start.is_all_in_one()
-                        or 'agent' in CONF.enabled_inspect_interfaces)
+    is_agent_enabled = (
+        start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces
+    )
     if not is_agent_enabled and not conducts:
         # The conductors are on other hosts, with other configurations.
         is_agent_enabled = 'agent' in enabled_by_conductors()
     if not is_agent_enabled:
         if not _has_plugin(out_of_band):
-            yield _('[DEFAULT]enabled_inspect_interfaces does not name agent: '
+            yield (
+                _(
+                    '[DEFAULT]enabled_inspect_interfaces does not name agent: '
                     'a conductor with this configuration runs no inspection '
-                    'rules unless [redfish]inspection_hooks names %s') % PLUGIN
+                    'rules unless [redfish]inspection_hooks names %s'
+                )
+                % PLUGIN
+            )
     elif not _has_plugin(in_band):
-        yield _('[inspector]hooks does not name %s: a conductor with this '
-                'configuration runs no inspection rules') % PLUGIN
+        yield (
+            _(
+                '[inspector]hooks does not name %s: a conductor with this '
+                'configuration runs no inspection rules'
+            )
+            % PLUGIN
+        )
     if not _has_plugin(CONF.api.middleware):
-        yield _('[api]middleware does not name %s: an API with this '
+        yield (
+            _(
+                '[api]middleware does not name %s: an API with this '
                 'configuration neither stores rules nor runs early '
-                'ones') % PLUGIN
+                'ones'
+            )
+            % PLUGIN
+        )
 
 
 def _has_plugin(names: Iterable[str]) -> bool:
@@ -137,7 +164,8 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
                 continue
             if conducts or suggestion.nearest(name, known):
                 yield f'[{group}]{option}: ' + suggestion.unknown(
-                    _('hook'), name, known)
+                    _('hook'), name, known
+                )
 
 
 def near_middleware() -> Iterator[str]:
@@ -149,7 +177,8 @@ def near_middleware() -> Iterator[str]:
     for name in CONF.api.middleware:
         if name not in installed and config_file.is_near_plugin(name):
             yield '[api]middleware: ' + suggestion.unknown(
-                _('middleware'), name, (PLUGIN,))
+                _('middleware'), name, (PLUGIN,)
+            )
 
 
 # Reading what is installed takes milliseconds, and lists of rules ask.
@@ -173,13 +202,17 @@ def without_defaults() -> Iterator[str]:
             continue
         lacks_defaults = set(defaults).isdisjoint(names)
         if PLUGIN in names and defaults and lacks_defaults:
-            yield _("[%(group)s]%(option)s is \"%(value)s\": Ironic's default "
-                    'hooks, %(defaults)s, do not run; did you mean '
-                    '"$%(default_option)s,%(value)s"?') % {
-                        'group': group, 'option': option,
-                        'value': ','.join(names),
-                        'defaults': ', '.join(defaults),
-                        'default_option': default_option}
+            yield _(
+                '[%(group)s]%(option)s is "%(value)s": Ironic\'s default '
+                'hooks, %(defaults)s, do not run; did you mean '
+                '"$%(default_option)s,%(value)s"?'
+            ) % {
+                'group': group,
+                'option': option,
+                'value': ','.join(names),
+                'defaults': ', '.join(defaults),
+                'default_option': default_option,
+            }
 
 
 def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
@@ -187,18 +220,22 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
 
     :param conducts: see :func:`problems`.
     """
-    enabled = [name for name in CONF.enabled_inspect_interfaces
-               if name != _NO_RULES]
+    enabled = [
+        name for name in CONF.enabled_inspect_interfaces if name != _NO_RULES
+    ]
     if any(map(facts.is_supported, enabled)):
         return
     if not conducts and any(map(facts.is_supported, enabled_by_conductors())):
         return
-    yield _('[inspection_rules]supported_interfaces is "%(value)s", which '
-            'matches none of [DEFAULT]enabled_inspect_interfaces, %(enabled)s:'
-            ' inspection rules run on no node%(hint)s') % {
-                'value': CONF.inspection_rules.supported_interfaces,
-                'enabled': ', '.join(CONF.enabled_inspect_interfaces),
-                'hint': _hint_of_pattern(enabled)}
+    yield _(
+        '[inspection_rules]supported_interfaces is "%(value)s", which '
+        'matches none of [DEFAULT]enabled_inspect_interfaces, %(enabled)s:'
+        ' inspection rules run on no node%(hint)s'
+    ) % {
+        'value': CONF.inspection_rules.supported_interfaces,
+        'enabled': ', '.join(CONF.enabled_inspect_interfaces),
+        'hint': _hint_of_pattern(enabled),
+    }
 
 
 def enabled_by_conductors() -> set[str]:
@@ -224,8 +261,9 @@ def _hint_of_pattern(interfaces: list[str]) -> str:
     :param interfaces: names that it should match.
     """
     meant = []
-    words = re.findall('[A-Za-z0-9_-]+',
-                       CONF.inspection_rules.supported_interfaces)
+    words = re.findall(
+        '[A-Za-z0-9_-]+', CONF.inspection_rules.supported_interfaces
+    )
     for word in words:
         near = suggestion.nearest(word, interfaces)
         if near and near not in meant:
@@ -233,7 +271,8 @@ def _hint_of_pattern(interfaces: list[str]) -> str:
     if not meant:
         return ''
     return _('; it is a regular expression, did you mean "^(%s)$"?') % (
-        '|'.join(meant))
+        '|'.join(meant)
+    )
 
 
 def of_node(interface: str | None) -> Iterator[str]:
@@ -242,11 +281,14 @@ def of_node(interface: str | None) -> Iterator[str]:
     :param interface: its inspect interface.
     """
     if not facts.is_supported(interface):
-        yield _('No inspection rules run on this node: its inspect interface, '
-                '%(interface)s, does not match '
-                '[inspection_rules]supported_interfaces, "%(value)s"') % {
-                    'interface': interface,
-                    'value': CONF.inspection_rules.supported_interfaces}
+        yield _(
+            'No inspection rules run on this node: its inspect interface, '
+            '%(interface)s, does not match '
+            '[inspection_rules]supported_interfaces, "%(value)s"'
+        ) % {
+            'interface': interface,
+            'value': CONF.inspection_rules.supported_interfaces,
+        }
     yield from problems(start.is_all_in_one())
 
 
@@ -266,10 +308,11 @@ def unused_scope() -> Iterator[str]:
     hint = ''
     if near:
         hint = _('; did you mean "%s"?') % near
-    yield _('[inspection_rules]default_scope is "%(scope)s": stored rules '
-            'without a scope of their own run on no node, since none has it '
-            'as its properties.inspection_scope%(hint)s') % {
-                'scope': scope, 'hint': hint}
+    yield _(
+        '[inspection_rules]default_scope is "%(scope)s": stored rules '
+        'without a scope of their own run on no node, since none has it '
+        'as its properties.inspection_scope%(hint)s'
+    ) % {'scope': scope, 'hint': hint}
 
 
 def empty_file(rules: repository.Repository) -> Iterator[str]:

@@ -59,8 +59,9 @@ class Part(typing.NamedTuple):
         Such an identity names none of them: all units of a disk array may
         report the WWN of the array.
         """
-        ids = tuple(name for name in self.ids
-                    if (self.kind, name) not in shared)
+        ids = tuple(
+            name for name in self.ids if (self.kind, name) not in shared
+        )
         if ids == self.ids:
             return self
         # Without any identity left, none is of an earlier report.
@@ -81,8 +82,13 @@ class Part(typing.NamedTuple):
     def sort_key(self) -> tuple[str, ...]:
         """Return the key of an order that does not depend on reports."""
         attributes = str(sorted(self.what.items()))
-        return (self.kind, self.label, self.slot or '', self.source,
-                attributes)
+        return (
+            self.kind,
+            self.label,
+            self.slot or '',
+            self.source,
+            attributes,
+        )
 
 
 class Announced(typing.NamedTuple):
@@ -118,11 +124,14 @@ class Parts:
     parts: tuple[Part, ...]
     sources: Mapping[str, str | None]
     announced: Mapping[str, Announced] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     shared: frozenset[Identity] = dataclasses.field(
-        default=frozenset(), compare=False)
-    texts: Mapping[str, str] = dataclasses.field(default_factory=dict,
-                                                 compare=False)
+        default=frozenset(), compare=False
+    )
+    texts: Mapping[str, str] = dataclasses.field(
+        default_factory=dict, compare=False
+    )
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, which :meth:`from_dict` reads."""
@@ -168,8 +177,11 @@ def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(sorted(parts, key=Part.sort_key))
 
 
-def read(inventory: Mapping[str, typing.Any],
-         plugin_data: Mapping[str, typing.Any], reporter: str) -> Parts:
+def read(
+    inventory: Mapping[str, typing.Any],
+    plugin_data: Mapping[str, typing.Any],
+    reporter: str,
+) -> Parts:
     """Find the parts of a machine in its inventory.
 
     :param reporter: the inspect interface; each of them sees other parts.
@@ -182,7 +194,7 @@ def read(inventory: Mapping[str, typing.Any],
         has_parts = False
         items = list(source.items(data))
         # A machine may send any number: the limit is on all sources together.
-        for name, item in items[:MOST - len(parts)]:
+        for name, item in items[: MOST - len(parts)]:
             identities = _identities(source, item)
             part = _part(source, name, item, reporter, identities)
             if part is not None:
@@ -203,8 +215,9 @@ def read(inventory: Mapping[str, typing.Any],
     return Parts(in_order(labelled), sources, shared=shared, texts=texts)
 
 
-def _identities(source: part_source.PartSource, item: part_source.Item
-                ) -> dict[str, str]:
+def _identities(
+    source: part_source.PartSource, item: part_source.Item
+) -> dict[str, str]:
     """Return what a part is known by.
 
     :returns: texts as they were reported, by their normalised form; the first
@@ -227,8 +240,13 @@ def _identities(source: part_source.PartSource, item: part_source.Item
     return identities
 
 
-def _part(source: part_source.PartSource, name: str, item: part_source.Item,
-          reporter: str, identities: Mapping[str, str]) -> Part | None:
+def _part(
+    source: part_source.PartSource,
+    name: str,
+    item: part_source.Item,
+    reporter: str,
+    identities: Mapping[str, str],
+) -> Part | None:
     """Make a part of an item, None if the item says nothing of it."""
     what = source.describe(item)
     if not what and (source.given_id or not identities):
@@ -236,7 +254,7 @@ def _part(source: part_source.PartSource, name: str, item: part_source.Item,
     kind = source.kind_of(item)
     slot = source.slot_of(name, item)
     if slot is not None:
-        slot = slot[:part_identity.LONGEST]
+        slot = slot[: part_identity.LONGEST]
     label = next(iter(identities.values()), '')
     source_name = _source_name(source, reporter, kind)
     return Part(kind, tuple(identities), label, slot, what, source_name)
@@ -250,8 +268,9 @@ def kind_of(source: str) -> str:
     return source.split()[-2]
 
 
-def _source_name(source: part_source.PartSource, reporter: str, kind: str
-                 ) -> str:
+def _source_name(
+    source: part_source.PartSource, reporter: str, kind: str
+) -> str:
     return f'{reporter} {kind} {source.path}'
 
 
@@ -277,7 +296,9 @@ def _without_summed_up(parts: list[Part]) -> list[Part]:
     ``inventory.cpu`` is one entry for all processors of a machine; what a list
     of them without serial numbers says is part of it.
     """
-    summed_up = {part.kind for part in parts
-                 if part_source.GIVEN_IDS.intersection(part.ids)}
-    return [part for part in parts
-            if part.ids or part.kind not in summed_up]
+    summed_up = {
+        part.kind
+        for part in parts
+        if part_source.GIVEN_IDS.intersection(part.ids)
+    }
+    return [part for part in parts if part.ids or part.kind not in summed_up]

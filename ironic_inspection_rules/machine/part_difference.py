@@ -123,8 +123,9 @@ class PartComparison:
         after = part_group.by_source(self._after.parts)
         pairings = {}
         for source in self._after.sources:
-            pairings[source] = part_pair.find(before.get(source, []),
-                                              after.get(source, []))
+            pairings[source] = part_pair.find(
+                before.get(source, []), after.get(source, [])
+            )
         return pairings
 
     def _pairs(self) -> Iterator[part_pair.Pair]:
@@ -166,7 +167,7 @@ class PartComparison:
             # While this source was silent, others announced that many of its
             # parts are gone, which must not be announced twice. Without an
             # identity nobody knows which ones: the first are left out.
-            yield from unidentified[self._announced(source).gone:]
+            yield from unidentified[self._announced(source).gone :]
 
     def _additional(self, is_first: bool) -> Iterator[part.Part]:
         """Yield parts that were not known before.
@@ -191,7 +192,7 @@ class PartComparison:
                     yield new
             # The rest of the announced parts have no identity here, and nobody
             # knows which ones they are: the first are left out.
-            yield from unidentified[max(0, announced):]
+            yield from unidentified[max(0, announced) :]
 
     def _unreported(self) -> Iterator[PartChange]:
         """Yield parts that only one side can know.
@@ -205,21 +206,29 @@ class PartComparison:
         yield from self._unidentified_now(mentioned)
         reported = mentioned | self._reported_groups
         silent = self._groups.distinct(
-            self._outside(reported, self._silent_since_last()))
-        for old in self._groups.uncovered(silent, self._old,
-                                          self._after.parts):
+            self._outside(reported, self._silent_since_last())
+        )
+        for old in self._groups.uncovered(
+            silent, self._old, self._after.parts
+        ):
             yield PartChange(UNREPORTED, old, None)
         first = self._groups.distinct(
-            self._outside(mentioned, self._additional(is_first=True)))
-        for new in self._groups.uncovered(first, self._after.parts,
-                                          self._old):
+            self._outside(mentioned, self._additional(is_first=True))
+        )
+        for new in self._groups.uncovered(first, self._after.parts, self._old):
             yield PartChange(UNREPORTED, None, new)
 
-    def _outside(self, groups: Collection[part_group.Group | None],
-                 parts: Iterable[part.Part]) -> list[part.Part]:
+    def _outside(
+        self,
+        groups: Collection[part_group.Group | None],
+        parts: Iterable[part.Part],
+    ) -> list[part.Part]:
         """Leave out the parts of some groups."""
-        return [member for member in parts
-                if self._groups.of_part(member) not in groups]
+        return [
+            member
+            for member in parts
+            if self._groups.of_part(member) not in groups
+        ]
 
     def _silent_since_last(self) -> Iterator[part.Part]:
         """Yield the parts of sources that only the last inspection heard.
@@ -231,8 +240,9 @@ class PartComparison:
             if was_heard and old.source not in self._after.sources:
                 yield old
 
-    def _unidentified_now(self, mentioned: set[part_group.Group | None]
-                          ) -> Iterator[PartChange]:
+    def _unidentified_now(
+        self, mentioned: set[part_group.Group | None]
+    ) -> Iterator[PartChange]:
         """Yield the pairs of which only one side says which part it is.
 
         :param mentioned: groups of parts with another change; the groups of
@@ -344,14 +354,16 @@ def _has_changed(old: part.Part, new: part.Part) -> bool:
     return False
 
 
-def _renewed(old: part.Part, new: part.Part,
-             taken: Collection[part.Identity]) -> part.Part:
+def _renewed(
+    old: part.Part, new: part.Part, taken: Collection[part.Identity]
+) -> part.Part:
     """Return a part as it is reported now, with what was known of it.
 
     :param taken: what identifies another part, or one that is gone.
     """
-    known_ids = [name for kind, name in old.identities
-                 if (kind, name) not in taken]
+    known_ids = [
+        name for kind, name in old.identities if (kind, name) not in taken
+    ]
     ids = (*new.ids, *known_ids)
     identified = old
     if new.ids:

@@ -98,8 +98,9 @@ class PartGroups:
                 distinct.append(_Reported(member, {source}))
         return [entry.part for entry in distinct]
 
-    def distinct_pairs(self, pairs: Iterable[part_pair.Pair]
-                       ) -> list[part_pair.Pair]:
+    def distinct_pairs(
+        self, pairs: Iterable[part_pair.Pair]
+    ) -> list[part_pair.Pair]:
         """Keep one pair for each part that several sources report.
 
         A part without an identity is taken for the one of another source that
@@ -132,8 +133,12 @@ class PartGroups:
                 claims.setdefault(slot, set()).add(new.source)
         return list(distinct.values())
 
-    def uncovered(self, parts: Iterable[part.Part], own: Sequence[part.Part],
-                  others: Sequence[part.Part]) -> Iterator[part.Part]:
+    def uncovered(
+        self,
+        parts: Iterable[part.Part],
+        own: Sequence[part.Part],
+        others: Sequence[part.Part],
+    ) -> Iterator[part.Part]:
         """Leave out parts without identity that may be parts of another time.
 
         Only their numbers say that: of four parts of a kind at the other time,
@@ -164,9 +169,11 @@ class PartGroups:
             else:
                 left[member.source] -= 1
 
-    def updater(self, moved: Iterable[part_pair.Pair],
-                changed: Iterable[part_pair.Pair]
-                ) -> Callable[[part.Part], part.Part]:
+    def updater(
+        self,
+        moved: Iterable[part_pair.Pair],
+        changed: Iterable[part_pair.Pair],
+    ) -> Callable[[part.Part], part.Part]:
         """Return a function that brings a part of another source up to date.
 
         When that source reports again, it then does not announce the same
@@ -201,8 +208,9 @@ class PartGroups:
         return update
 
 
-def _without_reported(parts: Sequence[part.Part],
-                      reported: Sequence[_Reported]) -> Sequence[part.Part]:
+def _without_reported(
+    parts: Sequence[part.Part], reported: Sequence[_Reported]
+) -> Sequence[part.Part]:
     """Return the parts of a source that none of the reported ones may be.
 
     The source is noted with every reported one that may be one of its parts.
@@ -221,4 +229,4 @@ def _without_reported(parts: Sequence[part.Part],
     free = [entry for entries in in_slot.values() for entry in entries]
     for entry, member in zip(free, elsewhere, strict=False):
         entry.sources.add(member.source)
-    return elsewhere[len(free):]
+    return elsewhere[len(free) :]

@@ -12,13 +12,33 @@ LONGEST = 255
 _MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
 # What says which kind of number follows.
 _PREFIX = re.compile(r'^(0x|naa\.|eui\.|uuid\.|nguid\.)')
-_PLACEHOLDERS = frozenset((
-    '', 'none', 'null', 'n/a', 'na', 'unknown', 'default string',
-    'not specified', 'not available', 'not applicable', 'not provided',
-    'no asset tag',
-    'serial number', 'system serial number', 'chassis serial number',
-    'to be filled by o.e.m.', 'o.e.m.', 'empty', '[empty]', 'no dimm',
-    '0123456789', '123456789', '1234567890'))
+_PLACEHOLDERS = frozenset(
+    (
+        '',
+        'none',
+        'null',
+        'n/a',
+        'na',
+        'unknown',
+        'default string',
+        'not specified',
+        'not available',
+        'not applicable',
+        'not provided',
+        'no asset tag',
+        'serial number',
+        'system serial number',
+        'chassis serial number',
+        'to be filled by o.e.m.',
+        'o.e.m.',
+        'empty',
+        '[empty]',
+        'no dimm',
+        '0123456789',
+        '123456789',
+        '1234567890',
+    )
+)
 """What firmware reports in place of a serial number."""
 
 
@@ -57,7 +77,7 @@ def written(value: typing.Any) -> str | None:
 
     :param value: of any type, as a machine has sent it.
     """
-    if type(value) is int and abs(value) < 10 ** LONGEST:
+    if type(value) is int and abs(value) < 10**LONGEST:
         value = str(value)
     if not isinstance(value, str):
         return None

@@ -106,8 +106,9 @@ def _one_is_unidentified(old: part.Part, new: part.Part) -> bool:
 
 def _may_be(old: part.Part, new: part.Part) -> bool:
     """Check that no attribute that both have differs: it may be one part."""
-    return all(new.what.get(name, value) == value
-               for name, value in old.what.items())
+    return all(
+        new.what.get(name, value) == value for name, value in old.what.items()
+    )
 
 
 _STEPS: tuple[tuple[_Keys, _Fits], ...] = (
@@ -159,13 +160,17 @@ def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
         same.append((old, new))
         for key in keys(new):
             waiting[key].remove(match)
-    after = [new for position, new in enumerate(pairing.after)
-             if position not in taken]
+    after = [
+        new
+        for position, new in enumerate(pairing.after)
+        if position not in taken
+    ]
     return Pairing(same, before, after)
 
 
-def _candidates(old: part.Part, keys: _Keys,
-                waiting: Mapping[Hashable, Sequence[int]]) -> Iterator[int]:
+def _candidates(
+    old: part.Part, keys: _Keys, waiting: Mapping[Hashable, Sequence[int]]
+) -> Iterator[int]:
     """Yield the positions of later parts with a key of a part, in order.
 
     :param waiting: positions by key, the first one last.

@@ -56,8 +56,7 @@ def _is_bank(name: str, item: Item) -> bool:
         return False
     if '[empty]' in str(item.get('description')).lower():
         return False
-    return bool(item.get('size')
-                or part_identity.written(item.get('serial')))
+    return bool(item.get('size') or part_identity.written(item.get('serial')))
 
 
 def _is_module(_name: str, item: Item) -> bool:
@@ -167,11 +166,20 @@ _SLOTS = ('slot', 'location', 'device_locator')
 _NAMES = ('vendor', 'manufacturer', 'model', 'product', 'part_number')
 _MODULE = (*_NAMES, 'size', 'size_mb')
 
-DISKS = PartSource(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
-                                             'serial'),
-                   ('by_path',), ('rotational', 'size', 'vendor', 'model'))
-INTERFACES = PartSource(INTERFACE, 'inventory.interfaces', ('mac_address',),
-                        ('pci_address',), ('vendor', 'product'))
+DISKS = PartSource(
+    DISK,
+    'inventory.disks',
+    ('wwn_with_extension', 'wwn', 'serial'),
+    ('by_path',),
+    ('rotational', 'size', 'vendor', 'model'),
+)
+INTERFACES = PartSource(
+    INTERFACE,
+    'inventory.interfaces',
+    ('mac_address',),
+    ('pci_address',),
+    ('vendor', 'product'),
+)
 PCI = ('vendor_id', 'product_id')
 PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
 """The ramdisk has them beside the inventory, Redfish in it."""
@@ -189,45 +197,115 @@ GIVEN_IDS = frozenset((SYSTEM_FIRMWARE, PROCESSORS))
 """The identities of parts that every machine has; they are shown nowhere."""
 
 SOURCES = (
-    PartSource(SYSTEM, 'inventory.system_vendor', ('serial_number',), (),
-               ('manufacturer', 'product_name'), whole=True),
-    PartSource(FIRMWARE, 'inventory.system_vendor.firmware', (), (),
-               ('vendor', 'version', 'build_date'), whole=True,
-               given_id=SYSTEM_FIRMWARE),
-    PartSource(FIRMWARE, BIOS_PATH, (), (), ('vendor', 'version', 'date'),
-               whole=True, given_id=SYSTEM_FIRMWARE),
-    PartSource(FIRMWARE, DMI_BIOS_PATH, (), (),
-               ('Vendor', 'Version', 'Release Date'), whole=True,
-               given_id=SYSTEM_FIRMWARE),
-    PartSource(PROCESSOR, 'inventory.cpu', (), (),
-               ('model_name', 'architecture', 'socket_count', 'count'),
-               whole=True, given_id=PROCESSORS),
-    *(PartSource(PROCESSOR, path, _SERIALS, ('socket', *_SLOTS),
-                 (*_NAMES, 'model_name', 'cores', 'threads'))
-      for path in ('inventory.processors', 'plugin_data.processors')),
-    PartSource(PROCESSOR, 'plugin_data.dmi.cpu', ('Serial Number',),
-               ('Socket Designation',),
-               ('Manufacturer', 'Version', 'Core Count'),
-               is_part=_is_populated),
-    *(PartSource(DIMM, path, _SERIALS, _SLOTS, _MODULE)
-      for path in ('inventory.dimms', 'plugin_data.dimms')),
-    PartSource(DIMM, 'plugin_data.extra.memory', ('serial',), ('slot',),
-               _MODULE, is_part=_is_bank),
-    PartSource(DIMM, 'plugin_data.dmi.memory.devices', ('Serial Number',),
-               ('Locator',), ('Manufacturer', 'Part Number', 'Size'),
-               is_part=_is_module),
+    PartSource(
+        SYSTEM,
+        'inventory.system_vendor',
+        ('serial_number',),
+        (),
+        ('manufacturer', 'product_name'),
+        whole=True,
+    ),
+    PartSource(
+        FIRMWARE,
+        'inventory.system_vendor.firmware',
+        (),
+        (),
+        ('vendor', 'version', 'build_date'),
+        whole=True,
+        given_id=SYSTEM_FIRMWARE,
+    ),
+    PartSource(
+        FIRMWARE,
+        BIOS_PATH,
+        (),
+        (),
+        ('vendor', 'version', 'date'),
+        whole=True,
+        given_id=SYSTEM_FIRMWARE,
+    ),
+    PartSource(
+        FIRMWARE,
+        DMI_BIOS_PATH,
+        (),
+        (),
+        ('Vendor', 'Version', 'Release Date'),
+        whole=True,
+        given_id=SYSTEM_FIRMWARE,
+    ),
+    PartSource(
+        PROCESSOR,
+        'inventory.cpu',
+        (),
+        (),
+        ('model_name', 'architecture', 'socket_count', 'count'),
+        whole=True,
+        given_id=PROCESSORS,
+    ),
+    *(
+        PartSource(
+            PROCESSOR,
+            path,
+            _SERIALS,
+            ('socket', *_SLOTS),
+            (*_NAMES, 'model_name', 'cores', 'threads'),
+        )
+        for path in ('inventory.processors', 'plugin_data.processors')
+    ),
+    PartSource(
+        PROCESSOR,
+        'plugin_data.dmi.cpu',
+        ('Serial Number',),
+        ('Socket Designation',),
+        ('Manufacturer', 'Version', 'Core Count'),
+        is_part=_is_populated,
+    ),
+    *(
+        PartSource(DIMM, path, _SERIALS, _SLOTS, _MODULE)
+        for path in ('inventory.dimms', 'plugin_data.dimms')
+    ),
+    PartSource(
+        DIMM,
+        'plugin_data.extra.memory',
+        ('serial',),
+        ('slot',),
+        _MODULE,
+        is_part=_is_bank,
+    ),
+    PartSource(
+        DIMM,
+        'plugin_data.dmi.memory.devices',
+        ('Serial Number',),
+        ('Locator',),
+        ('Manufacturer', 'Part Number', 'Size'),
+        is_part=_is_module,
+    ),
     DISKS,
-    PartSource(DISK, 'inventory.storage_controllers.*.drives',
-               ('serial_number',), (), ('size', 'manufacturer', 'model')),
+    PartSource(
+        DISK,
+        'inventory.storage_controllers.*.drives',
+        ('serial_number',),
+        (),
+        ('size', 'manufacturer', 'model'),
+    ),
     INTERFACES,
-    *(PartSource(ACCELERATOR, path, (*_SERIALS, 'uuid'),
-                 ('pci_address', 'bus', *_SLOTS), (*_NAMES, *PCI))
-      for path in ('inventory.accelerators', 'plugin_data.accelerators')),
-    *(PartSource(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
-      for path in PCI_PATHS),
-    *(PartSource(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
-      for path in ('inventory.power_supplies',
-                   'plugin_data.power_supplies')),
+    *(
+        PartSource(
+            ACCELERATOR,
+            path,
+            (*_SERIALS, 'uuid'),
+            ('pci_address', 'bus', *_SLOTS),
+            (*_NAMES, *PCI),
+        )
+        for path in ('inventory.accelerators', 'plugin_data.accelerators')
+    ),
+    *(
+        PartSource(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
+        for path in PCI_PATHS
+    ),
+    *(
+        PartSource(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
+        for path in ('inventory.power_supplies', 'plugin_data.power_supplies')
+    ),
 )
 
 

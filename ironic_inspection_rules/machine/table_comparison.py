@@ -40,8 +40,11 @@ class ColumnDifference:
     found: typing.Any
 
     def as_dict(self) -> dict[str, typing.Any]:
-        return {'column': self.column, 'expected': self.expected,
-                'found': self.found}
+        return {
+            'column': self.column,
+            'expected': self.expected,
+            'found': self.found,
+        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,8 +78,7 @@ class TableFinding:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the form that the API shows."""
-        differences = [difference.as_dict()
-                       for difference in self.differences]
+        differences = [difference.as_dict() for difference in self.differences]
         return {
             'key': self.key,
             'node': self.machine,
@@ -85,8 +87,12 @@ class TableFinding:
         }
 
 
-def compare(expected: table.Table, machine: str, view: budget.View,
-            by: str | None = None) -> ComparedMachine:
+def compare(
+    expected: table.Table,
+    machine: str,
+    view: budget.View,
+    by: str | None = None,
+) -> ComparedMachine:
     """Compare a machine with its row.
 
     :param machine: what it is called.
@@ -122,12 +128,16 @@ def compare(expected: table.Table, machine: str, view: budget.View,
         if column in secret and actual not in _NOTHING:
             actual = masked_row[column]
         differences.append(
-            ColumnDifference(column, masked_row[column], actual))
+            ColumnDifference(column, masked_row[column], actual)
+        )
     return ComparedMachine(machine, key, tuple(differences), group)
 
 
-def findings(expected: table.Table, machines: Iterable[ComparedMachine],
-             by: str | None = None) -> Iterator[TableFinding]:
+def findings(
+    expected: table.Table,
+    machines: Iterable[ComparedMachine],
+    by: str | None = None,
+) -> Iterator[TableFinding]:
     """Yield rows and machines with their states.
 
     The rows come in their order, each with its machines. Then come the
@@ -154,15 +164,17 @@ def findings(expected: table.Table, machines: Iterable[ComparedMachine],
                 state = WRONG
             else:
                 state = RIGHT
-            yield TableFinding(key, machine.machine, state,
-                               machine.differences, group)
+            yield TableFinding(
+                key, machine.machine, state, machine.differences, group
+            )
     for machines_of_key in by_key.values():
         state = UNEXPECTED
         if len(machines_of_key) > 1:
             state = TWICE
         for machine in machines_of_key:
-            yield TableFinding(machine.key, machine.machine, state,
-                               group=machine.group)
+            yield TableFinding(
+                machine.key, machine.machine, state, group=machine.group
+            )
 
 
 def group_text(value: typing.Any) -> str | None:

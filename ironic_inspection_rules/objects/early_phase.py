@@ -46,16 +46,21 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
 
         :param kept: JSON data, see :mod:`.inspection.early_phase`.
         """
-        left_over = (
-            sa.select(_ROWS.c.id)
-            .where(_ROWS.c.node_uuid == node_uuid,
-                   _ROWS.c.stored_at < clock.now() - LONGEST_WAIT))
+        left_over = sa.select(_ROWS.c.id).where(
+            _ROWS.c.node_uuid == node_uuid,
+            _ROWS.c.stored_at < clock.now() - LONGEST_WAIT,
+        )
         with transaction.writer_without_session() as connection:
             ids = connection.execute(left_over).scalars().all()
             removal.remove(connection, models.EarlyPhaseRow, ids)
-            connection.execute(sa.insert(_ROWS).values(
-                request_id=context.request_id, node_uuid=node_uuid,
-                stored_at=clock.now(), kept=kept))
+            connection.execute(
+                sa.insert(_ROWS).values(
+                    request_id=context.request_id,
+                    node_uuid=node_uuid,
+                    stored_at=clock.now(),
+                    kept=kept,
+                )
+            )
 
     @remotable.class_method
     @transaction.retried
@@ -64,9 +69,11 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         # Read first: mostly there is nothing to remove.
         with transaction.reader_without_session() as connection:
             row = connection.execute(
-                sa.select(_ROWS.c.id, _ROWS.c.kept)
-                .where(_ROWS.c.request_id == context.request_id,
-                       _ROWS.c.node_uuid == node_uuid)).first()
+                sa.select(_ROWS.c.id, _ROWS.c.kept).where(
+                    _ROWS.c.request_id == context.request_id,
+                    _ROWS.c.node_uuid == node_uuid,
+                )
+            ).first()
         if row is None:
             return None
         with transaction.writer_without_session() as connection:

@@ -30,7 +30,8 @@ class InspectedMachine(base.IronicObject):
         """
         node = models.Node
         query = sa.select(node.uuid, node.name).where(
-            sa.or_(node.uuid.in_(uuids), node.name.in_(names)))
+            sa.or_(node.uuid.in_(uuids), node.name.in_(names))
+        )
         return _pairs(query)
 
     @remotable.class_method
@@ -49,7 +50,8 @@ class InspectedMachine(base.IronicObject):
             nodes[node['id']] = node
         of_node = models.NodeTrait.__table__.c
         query = sa.select(of_node.node_id, of_node.trait).where(
-            of_node.node_id.in_(list(nodes)))
+            of_node.node_id.in_(list(nodes))
+        )
         for node_id, name in _pairs(query):
             nodes[node_id]['traits'].append(name)
         return _as_of_objects(models.Node, list(nodes.values()))
@@ -65,8 +67,9 @@ class InspectedMachine(base.IronicObject):
     @remotable.class_method
     def list_port_groups(cls, context, node_ids):
         """Read the port groups of nodes, as :meth:`list_ports` the ports."""
-        return _as_of_objects(models.Portgroup,
-                              _of_nodes(models.Portgroup, node_ids))
+        return _as_of_objects(
+            models.Portgroup, _of_nodes(models.Portgroup, node_ids)
+        )
 
     @remotable.class_method
     def measure(cls, context, node_ids, node_uuids):
@@ -81,13 +84,14 @@ class InspectedMachine(base.IronicObject):
         runs = own_models.RunRow.__table__
         contents = own_models.ContentRow.__table__
         length = _length(stored.inventory_data, stored.plugin_data)
-        sizes_of_passed = (
-            sa.select(stored.node_id, length)
-            .where(stored.node_id.in_(node_ids)))
+        sizes_of_passed = sa.select(stored.node_id, length).where(
+            stored.node_id.in_(node_ids)
+        )
         sizes_of_failed = (
             sa.select(runs.c.node_uuid, contents.c.size)
             .join(contents, contents.c.digest == runs.c.content)
-            .where(run.are_last(node_uuids)))
+            .where(run.are_last(node_uuids))
+        )
         # Lists, as JSON-RPC has no tuples.
         return [
             [list(pair) for pair in _pairs(sizes_of_passed)],
@@ -103,12 +107,14 @@ class InspectedMachine(base.IronicObject):
         """
         inventories = []
         for row in _of_nodes(models.NodeInventory, node_ids):
-            inventories.append({
-                'node_id': row['node_id'],
-                'stored_at': _iso(row['updated_at'] or row['created_at']),
-                'inventory': row['inventory_data'],
-                'plugin_data': row['plugin_data'],
-            })
+            inventories.append(
+                {
+                    'node_id': row['node_id'],
+                    'stored_at': _iso(row['updated_at'] or row['created_at']),
+                    'inventory': row['inventory_data'],
+                    'plugin_data': row['plugin_data'],
+                }
+            )
         return inventories
 
     @remotable.class_method
@@ -145,9 +151,11 @@ def _pairs(query):
 def _of_nodes(model, node_ids):
     """Read the rows of nodes, in the order in which they were made."""
     columns = model.__table__.c
-    query = (sa.select(*columns)
-             .where(columns.node_id.in_(list(node_ids)))
-             .order_by(columns.id))
+    query = (
+        sa.select(*columns)
+        .where(columns.node_id.in_(list(node_ids)))
+        .order_by(columns.id)
+    )
     return transaction.read_rows(query)
 
 

@@ -14,8 +14,9 @@ from ironic_inspection_rules.objects import remotable
 
 
 @base.IronicObjectRegistry.register
-class InspectionRequest(base.IronicObject,
-                        object_base.VersionedObjectDictCompat):
+class InspectionRequest(
+    base.IronicObject, object_base.VersionedObjectDictCompat
+):
     """A request for an inspection, to read: only the queue changes it."""
 
     # Version 1.0: Initial version

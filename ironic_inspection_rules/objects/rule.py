@@ -66,8 +66,11 @@ def origin(context, message=None):
     :param message: what the user has given as the reason of the change.
     """
     return rule_set.ChangeOrigin(
-        user_id=context.user_id, project_id=context.project_id,
-        message=message, keep_revisions=CONF.inspection_rules.keep_revisions)
+        user_id=context.user_id,
+        project_id=context.project_id,
+        message=message,
+        keep_revisions=CONF.inspection_rules.keep_revisions,
+    )
 
 
 @base.IronicObjectRegistry.register
@@ -84,8 +87,10 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     fields = {
         'id': object_fields.IntegerField(),
         'revision': object_fields.IntegerField(),
-        **{field.name: _object_field(field)
-           for field in model.SETTABLE.values()},
+        **{
+            field.name: _object_field(field)
+            for field in model.SETTABLE.values()
+        },
     }
 
     @object_base.remotable
@@ -115,8 +120,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         values = _with_plain_lists(self.do_version_changes_for_db())
         with _known_to_ironic():
-            row = db_rule.update_rule(self.uuid, values, self.revision,
-                                      origin(self._context), base)
+            row = db_rule.update_rule(
+                self.uuid, values, self.revision, origin(self._context), base
+            )
         self._from_db_object(self._context, self, row)
 
     @object_base.remotable
@@ -175,8 +181,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         return transaction.read(query)[0]
 
     @remotable.class_method
-    def change(cls, context, base, created, updated, deleted, message=None,
-               tables=()):
+    def change(
+        cls, context, base, created, updated, deleted, message=None, tables=()
+    ):
         """Change many rules and tables, as one revision of the rule set.
 
         :param base: the revision that this was decided on.
@@ -196,8 +203,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
             changed_columns[uuid] = _columns(changes)
         change_origin = origin(context, message)
         with _known_to_ironic():
-            return db_rule.change_rules(base, new_rows, changed_columns,
-                                        deleted, change_origin, tables)
+            return db_rule.change_rules(
+                base, new_rows, changed_columns, deleted, change_origin, tables
+            )
 
     @remotable.class_method
     def read_rule_set(cls, context):

@@ -13,8 +13,7 @@ _TIMES = ('since', 'last_matched_at')
 
 
 @base.IronicObjectRegistry.register
-class RuleStatistics(base.IronicObject,
-                     object_base.VersionedObjectDictCompat):
+class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
     """Counters of the rules, over all processes.
 
     Rows are plain mappings, a value for each column; times are ISO 8601 text,

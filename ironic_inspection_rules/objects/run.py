@@ -72,8 +72,9 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             return runs
         # The other two were not read, and cannot be read any more once the
         # session of the query has ended.
-        fields = [name for name in cls.fields
-                  if name not in ('phases', 'places')]
+        fields = [
+            name for name in cls.fields if name not in ('phases', 'places')
+        ]
         return cls._from_db_object_list(context, rows, fields=fields)
 
     @staticmethod
@@ -82,7 +83,8 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         open_rules = db_rule.open_rules()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
-                run.phases, run.places or {}, open_rules)
+                run.phases, run.places or {}, open_rules
+            )
             # The row is not to be written: the object counts as unchanged.
             run.obj_reset_changes(['phases', 'places'])
 

@@ -20,10 +20,15 @@ from ironic_inspection_rules.objects import run
 from ironic_inspection_rules.objects import table
 
 # Importing them registers them.
-CLASSES = (early_phase.EarlyPhase, machine.InspectedMachine,
-           request.InspectionRequest, rule.StoredRule,
-           rule_statistics.RuleStatistics, run.InspectionRun,
-           table.RuleTable)
+CLASSES = (
+    early_phase.EarlyPhase,
+    machine.InspectedMachine,
+    request.InspectionRequest,
+    rule.StoredRule,
+    rule_statistics.RuleStatistics,
+    run.InspectionRun,
+    table.RuleTable,
+)
 """Objects that an API without a database reaches through a conductor."""
 
 
@@ -52,4 +57,5 @@ def require(what: str) -> None:
     """
     if not is_here():
         raise exceptions.Invalid(
-            _('%s: this API has [DEFAULT]use_rpc_for_database') % what)
+            _('%s: this API has [DEFAULT]use_rpc_for_database') % what
+        )

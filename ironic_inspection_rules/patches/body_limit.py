@@ -18,21 +18,31 @@ try:
 except ImportError:
     json_depth = None
 
-USUAL = {'max_json_body_depth': 25,
-         'max_json_body_size': 1024,
-         'max_json_body_size_provision': 65536,
-         'max_json_body_size_inspection': 16384}
+USUAL = {
+    'max_json_body_depth': 25,
+    'max_json_body_size': 1024,
+    'max_json_body_size_provision': 65536,
+    'max_json_body_size_inspection': 16384,
+}
 """The defaults of the options in ``[api]``, for where there are none."""
 
 INSPECTION_PATH = name.Name(
-    'ironic.api.middleware.json_depth', '_is_inspection_path',
+    'ironic.api.middleware.json_depth',
+    '_is_inspection_path',
     'rules for import and evaluation must be as small as other requests',
-    parameters=('path',), required=False, in_every_release=False)
+    parameters=('path',),
+    required=False,
+    in_every_release=False,
+)
 
 CHECK_DEPTH = name.Name(
-    'ironic.api.middleware.json_depth', 'check_depth',
+    'ironic.api.middleware.json_depth',
+    'check_depth',
     'the depth of large requests is counted slowly',
-    parameters=('raw', 'max_depth'), required=False, in_every_release=False)
+    parameters=('raw', 'max_depth'),
+    required=False,
+    in_every_release=False,
+)
 
 NAMES = (INSPECTION_PATH, CHECK_DEPTH)
 

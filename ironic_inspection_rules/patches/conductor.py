@@ -16,27 +16,45 @@ from requests import adapters
 from ironic_inspection_rules.patches import name
 
 MANAGER = name.Name(
-    'ironic.common.rpc', 'GLOBAL_MANAGER',
-    'an all-in-one Ironic has no inspection worker', required=False)
-SHUTDOWN = name.Name(
-    'ironic.conductor.base_manager', 'BaseConductorManager._shutdown',
-    'an all-in-one Ironic has no inspection worker', required=False)
-HAS_RESERVED = name.Name(
-    'ironic.conductor.base_manager', 'BaseConductorManager.has_reserved',
+    'ironic.common.rpc',
+    'GLOBAL_MANAGER',
     'an all-in-one Ironic has no inspection worker',
-    parameters=('self',), required=False)
+    required=False,
+)
+SHUTDOWN = name.Name(
+    'ironic.conductor.base_manager',
+    'BaseConductorManager._shutdown',
+    'an all-in-one Ironic has no inspection worker',
+    required=False,
+)
+HAS_RESERVED = name.Name(
+    'ironic.conductor.base_manager',
+    'BaseConductorManager.has_reserved',
+    'an all-in-one Ironic has no inspection worker',
+    parameters=('self',),
+    required=False,
+)
 DEL_HOST = name.Name(
-    'ironic.conductor.base_manager', 'BaseConductorManager.del_host',
-    'the last records before a stop are lost', required=False)
+    'ironic.conductor.base_manager',
+    'BaseConductorManager.del_host',
+    'the last records before a stop are lost',
+    required=False,
+)
 STOP_API = name.Name(
-    'ironic.common.wsgi_service', 'BaseWSGIService.stop',
-    'the last records before a stop are lost', required=False)
+    'ironic.common.wsgi_service',
+    'BaseWSGIService.stop',
+    'the last records before a stop are lost',
+    required=False,
+)
 STOPS = (DEL_HOST, STOP_API)
 """Methods with which a service ends its work, of a conductor or an API."""
 
 ADAPTER = name.Name(
-    'ironic.common.image_service', 'TLSHTTPAdapter',
-    "api-call does not keep to Ironic's options for TLS", required=False)
+    'ironic.common.image_service',
+    'TLSHTTPAdapter',
+    "api-call does not keep to Ironic's options for TLS",
+    required=False,
+)
 
 NAMES: tuple[name.Name, ...] = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
 if ADAPTER.find():
@@ -93,9 +111,11 @@ def before_stop(finish: Callable[[], None]) -> None:
             method.put(_followed_by(finish, stop))
 
 
-def _followed_by(finish: Callable[[], None],
-                 stop: Callable[..., Any]) -> Callable[..., Any]:
+def _followed_by(
+    finish: Callable[[], None], stop: Callable[..., Any]
+) -> Callable[..., Any]:
     """Wrap the method that stops a service: afterwards it calls ``finish``."""
+
     @functools.wraps(stop)
     def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
         try:

@@ -21,21 +21,33 @@ Controller = typing.Any
 _Method = Callable[..., typing.Any]
 
 MAP = name.Name(
-    'ironic.api.controllers.v1', 'Controller._subcontroller_map',
-    'there is no place for the API of rules and traits')
+    'ironic.api.controllers.v1',
+    'Controller._subcontroller_map',
+    'there is no place for the API of rules and traits',
+)
 ROOT = name.Name(
-    'ironic.api.controllers.v1', 'VERSIONED_CONTROLLERS',
-    'the root of the API does not show traits')
+    'ironic.api.controllers.v1',
+    'VERSIONED_CONTROLLERS',
+    'the root of the API does not show traits',
+)
 OF_CHASSIS = name.Name(
-    'ironic.api.controllers.v1.chassis', 'ChassisController.nodes',
-    'the nodes of a chassis cannot be listed by trait')
+    'ironic.api.controllers.v1.chassis',
+    'ChassisController.nodes',
+    'the nodes of a chassis cannot be listed by trait',
+)
 OF_NODE = name.Name(
-    'ironic.api.controllers.v1.node', 'NodesController._subcontroller_map',
-    "there is no place for the API of a node's traits")
+    'ironic.api.controllers.v1.node',
+    'NodesController._subcontroller_map',
+    "there is no place for the API of a node's traits",
+)
 
 BENEATH = tuple(
-    name.Name('ironic.api.controllers.v1.node', path,
-              'what Ironic itself answers is out of reach', parameters)
+    name.Name(
+        'ironic.api.controllers.v1.node',
+        path,
+        'what Ironic itself answers is out of reach',
+        parameters,
+    )
     for path, parameters in (
         ('NodesController.get_all', None),
         ('NodesController.detail', None),
@@ -43,40 +55,67 @@ BENEATH = tuple(
         ('NodeTraitsController.put', ('self', 'trait', 'body')),
         ('NodeTraitsController.delete', ('self', 'trait')),
         ('NodeInventoryController.get', ('self',)),
-        ('NodeStatesController.provision', ('self', 'node_ident', 'target'))))
+        ('NodeStatesController.provision', ('self', 'node_ident', 'target')),
+    )
+)
 """Methods that controllers of this project call, see :func:`undecorated`."""
 
 POST = name.Name(
-    'ironic.api.controllers.v1.ramdisk', 'ContinueInspectionController.post',
+    'ironic.api.controllers.v1.ramdisk',
+    'ContinueInspectionController.post',
     'inspection data cannot be taken from ramdisks',
-    parameters=('self', 'data', 'node_uuid'))
+    parameters=('self', 'data', 'node_uuid'),
+)
 VALIDATOR = name.Name(
-    'ironic.api.controllers.v1.ramdisk', 'DATA_VALIDATOR',
-    'inspection data cannot be checked', parameters=('name', 'value'))
+    'ironic.api.controllers.v1.ramdisk',
+    'DATA_VALIDATOR',
+    'inspection data cannot be checked',
+    parameters=('name', 'value'),
+)
 HAND_OVER = name.Name(
-    'ironic.conductor.rpcapi', 'ConductorAPI.continue_inspection',
+    'ironic.conductor.rpcapi',
+    'ConductorAPI.continue_inspection',
     'inspection data cannot be put into the queue',
-    parameters=('self', 'context', 'node_id', 'inventory', 'plugin_data'))
+    parameters=('self', 'context', 'node_id', 'inventory', 'plugin_data'),
+)
 FILTERS = name.Name(
-    'ironic.db.sqlalchemy.api', 'Connection._add_nodes_filters',
+    'ironic.db.sqlalchemy.api',
+    'Connection._add_nodes_filters',
     'nodes cannot be listed by trait',
-    parameters=('self', 'query', 'filters'), required=False)
+    parameters=('self', 'query', 'filters'),
+    required=False,
+)
 
 ANSWER = name.Name(
-    'ironic.api.controllers.v1.node', 'node_list_convert_with_links',
+    'ironic.api.controllers.v1.node',
+    'node_list_convert_with_links',
     'the nodes of a fleet are found more slowly',
-    parameters=('nodes', 'limit', 'url'), required=False)
+    parameters=('nodes', 'limit', 'url'),
+    required=False,
+)
 
-NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH, POST, VALIDATOR,
-         HAND_OVER, FILTERS, ANSWER)
+NAMES = (
+    MAP,
+    ROOT,
+    OF_CHASSIS,
+    OF_NODE,
+    *BENEATH,
+    POST,
+    VALIDATOR,
+    HAND_OVER,
+    FILTERS,
+    ANSWER,
+)
 
 # Ironic's own calls lie between the API that lists nodes and the query, and
 # pass on no filters but those that they know.
 _CONDITIONS: contextvars.ContextVar[tuple[sa.ColumnElement[bool], ...]] = (
-    contextvars.ContextVar('node_query_conditions', default=()))
+    contextvars.ContextVar('node_query_conditions', default=())
+)
 
 _ONLY_UUIDS: contextvars.ContextVar[bool] = contextvars.ContextVar(
-    'only_uuids', default=False)
+    'only_uuids', default=False
+)
 
 _stock_filters = FILTERS.find()
 _stock_answer = ANSWER.find()
@@ -140,9 +179,11 @@ def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
     return _stock_validator('data', data)
 
 
-def post_inspection_data(data: dict[str, typing.Any], node_uuid: str | None,
-                         hand_over: Callable[..., None] | None = None
-                         ) -> typing.Any:
+def post_inspection_data(
+    data: dict[str, typing.Any],
+    node_uuid: str | None,
+    hand_over: Callable[..., None] | None = None,
+) -> typing.Any:
     """Look a node up and hand its data over, as Ironic does.
 
     :param node_uuid: as the ramdisk knows it.
@@ -160,8 +201,9 @@ def post_inspection_data(data: dict[str, typing.Any], node_uuid: str | None,
     return post(ramdisk.ContinueInspectionController(), data, node_uuid)
 
 
-def hand_to_conductor(context: typing.Any, node_id: str, *args: typing.Any,
-                      **kwargs: typing.Any) -> None:
+def hand_to_conductor(
+    context: typing.Any, node_id: str, *args: typing.Any, **kwargs: typing.Any
+) -> None:
     """Hand the data of a node to its conductor, as Ironic's controller does.
 
     The arguments are those of ``ConductorAPI.continue_inspection``.
@@ -211,7 +253,8 @@ def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
     if FILTERS.find() is not _add_nodes_filters:
         raise exceptions.Invalid(
             _('Nodes cannot be listed by trait with Ironic %s')
-            % name.release())
+            % name.release()
+        )
     token = _CONDITIONS.set(tuple(conditions))
     try:
         yield
@@ -219,8 +262,13 @@ def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
         _CONDITIONS.reset(token)
 
 
-def _convert_nodes(nodes: Iterable[typing.Any], limit: int | None, url: str,
-                   *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+def _convert_nodes(
+    nodes: Iterable[typing.Any],
+    limit: int | None,
+    url: str,
+    *args: typing.Any,
+    **kwargs: typing.Any,
+) -> typing.Any:
     """Make the answer of a list of nodes: Ironic's, or one of UUIDs only.
 
     A UUID is masked for nobody, so no policy is asked.
@@ -230,11 +278,13 @@ def _convert_nodes(nodes: Iterable[typing.Any], limit: int | None, url: str,
     items = [{'uuid': node.uuid} for node in nodes]
     # With the link to the next page, of which the caller has to know.
     return collection.list_convert_with_links(
-        items, 'nodes', limit, url, *args, **kwargs)
+        items, 'nodes', limit, url, *args, **kwargs
+    )
 
 
-def _add_nodes_filters(self: typing.Any, query: sa.Select,
-                       filters: dict[str, object] | None) -> sa.Select:
+def _add_nodes_filters(
+    self: typing.Any, query: sa.Select, filters: dict[str, object] | None
+) -> sa.Select:
     """Add Ironic's filters to a query of nodes, and our conditions."""
     stock_query = _stock_filters(self, query, filters)
     return stock_query.where(*_CONDITIONS.get())

@@ -12,8 +12,11 @@ import sqlalchemy as sa
 from ironic_inspection_rules.patches import name
 
 SESSION = name.Name(
-    'ironic.db.sqlalchemy.api', '_session_for_write',
-    'the changes of a rule set cannot be saved as a whole', parameters=())
+    'ironic.db.sqlalchemy.api',
+    '_session_for_write',
+    'the changes of a rule set cannot be saved as a whole',
+    parameters=(),
+)
 
 NAMES = (SESSION,)
 
@@ -44,8 +47,9 @@ def transaction() -> Iterator[Any]:
             engine = session.get_bind()
             # After oslo.db's own listener, which translates the error.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
-                sa.event.listen(engine, 'handle_error', _rename_deadlock,
-                                retval=True)
+                sa.event.listen(
+                    engine, 'handle_error', _rename_deadlock, retval=True
+                )
             session.connection(execution_options={_IS_JOINED: True})
             yield session
     except _Undone as exc:

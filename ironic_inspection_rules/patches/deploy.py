@@ -14,16 +14,22 @@ from ironic_inspection_rules.patches import name
 _Node = typing.Any
 
 VALIDATE_TRAITS = name.Name(
-    'ironic.conductor.utils', 'validate_instance_info_traits',
-    'a validation does not name missing traits', parameters=('node',))
+    'ironic.conductor.utils',
+    'validate_instance_info_traits',
+    'a validation does not name missing traits',
+    parameters=('node',),
+)
 VALIDATE_NODE = name.Name(
-    'ironic.conductor.deployments', 'validate_node',
+    'ironic.conductor.deployments',
+    'validate_node',
     'nodes without the traits of an instance are deployed',
-    parameters=('task', 'event'))
+    parameters=('task', 'event'),
+)
 VALIDATE_INTERFACES = name.Name(
     'ironic.conductor.manager',
     'ConductorManager.validate_driver_interfaces',
-    'a validation does not name missing traits')
+    'a validation does not name missing traits',
+)
 
 NAMES = (VALIDATE_TRAITS, VALIDATE_NODE, VALIDATE_INTERFACES)
 
@@ -39,6 +45,7 @@ def check(problem: Callable[[_Node], str | None]) -> None:
 
     :param problem: says what is wrong with a node, None when nothing is.
     """
+
     # Ironic calls this after the deploy interface has accepted the node, when
     # it validates a node and when it begins a deployment. Its own function
     # takes any string for the name of a trait.
@@ -56,12 +63,13 @@ def check(problem: Callable[[_Node], str | None]) -> None:
         if reason is not None:
             # The answer is 400: without a code this error gives 500.
             raise exception.InstanceDeployFailure(
-                reason, code=exception.InvalidParameterValue.code)
+                reason, code=exception.InvalidParameterValue.code
+            )
 
     @functools.wraps(_stock_validate_interfaces)
     def validate_driver_interfaces(
-            self: typing.Any, context: typing.Any,
-            node_id: str) -> dict[str, dict[str, typing.Any]]:
+        self: typing.Any, context: typing.Any, node_id: str
+    ) -> dict[str, dict[str, typing.Any]]:
         validations = _stock_validate_interfaces(self, context, node_id)
         node = objects.Node.get(context, node_id)
         reason = problem(node)

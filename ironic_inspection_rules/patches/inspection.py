@@ -20,25 +20,36 @@ Its parameters have the names of Ironic's own function.
 """
 
 CONTINUE = name.Name(
-    'ironic.conductor.inspection', 'continue_inspection',
+    'ironic.conductor.inspection',
+    'continue_inspection',
     'what the rules of an inspection do is not kept as one run',
-    parameters=('task', 'inventory', 'plugin_data'))
+    parameters=('task', 'inventory', 'plugin_data'),
+)
 INSPECT = name.Name(
-    'ironic.conductor.inspection', 'inspect_hardware',
+    'ironic.conductor.inspection',
+    'inspect_hardware',
     'what the rules of an inspection do is not kept as one run',
-    parameters=('task',))
+    parameters=('task',),
+)
 APPLY_RULES = name.Name(
-    'ironic.common.inspection_rules.engine', 'apply_rules',
+    'ironic.common.inspection_rules.engine',
+    'apply_rules',
     'rules of the main phase do not run',
-    parameters=('task', 'inventory', 'plugin_data', 'inspection_phase'))
+    parameters=('task', 'inventory', 'plugin_data', 'inspection_phase'),
+)
 POWER_ON = name.Name(
     'ironic.drivers.modules.inspector.interface',
     'Common._power_on_or_reboot',
     '[inspection_queue]reboot_throttle is refused',
-    parameters=('self', 'task'), required=False)
+    parameters=('self', 'task'),
+    required=False,
+)
 DESTROY = name.Name(
-    'ironic.objects.node', 'Node.destroy',
-    'what is recorded of a node stays when it is removed', required=False)
+    'ironic.objects.node',
+    'Node.destroy',
+    'what is recorded of a node stays when it is removed',
+    required=False,
+)
 
 NAMES = (CONTINUE, INSPECT, APPLY_RULES, POWER_ON, DESTROY)
 
@@ -55,9 +66,11 @@ def around_inspection(context: Around) -> None:
         already, ``inventory`` and ``plugin_data``; returns the context, in
         which any error of the inspection is raised.
     """
+
     @functools.wraps(_stock_continue)
-    def continue_inspection(task: typing.Any, inventory: dict,
-                            plugin_data: dict | None) -> None:
+    def continue_inspection(
+        task: typing.Any, inventory: dict, plugin_data: dict | None
+    ) -> None:
         with context(task, inventory, plugin_data or {}):
             _stock_continue(task, inventory, plugin_data)
 
@@ -108,8 +121,12 @@ def replace_power_on(put: Callable[[str], object]) -> None:
     """
     if not name.are_here([POWER_ON]):
         raise exceptions.Invalid(
-            _('[inspection_queue]reboot_throttle cannot be kept with '
-              'Ironic %s') % name.release())
+            _(
+                '[inspection_queue]reboot_throttle cannot be kept with '
+                'Ironic %s'
+            )
+            % name.release()
+        )
 
     def power_on_or_reboot(self: typing.Any, task: typing.Any) -> None:
         put(task.node.uuid)

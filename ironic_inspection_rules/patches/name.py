@@ -58,8 +58,9 @@ class Name:
         """Replace the attribute."""
         # Of a name without a dot, the owner is empty: "module:" is the module.
         owner, _dot, attribute = self.path.rpartition('.')
-        setattr(pkgutil.resolve_name(f'{self.module}:{owner}'), attribute,
-                value)
+        setattr(
+            pkgutil.resolve_name(f'{self.module}:{owner}'), attribute, value
+        )
 
     def problem(self) -> str | None:
         """Check that this Ironic has the name as needed.
@@ -99,19 +100,28 @@ def check(names: Iterable[Name]) -> None:
         of all required names.
     """
     if releases.major(release()) < releases.OLDEST:
-        raise exceptions.UnsupportedIronic(release(), [
-            f'it is older than {releases.OLDEST}, the oldest that is '
-            'supported'])
+        raise exceptions.UnsupportedIronic(
+            release(),
+            [
+                f'it is older than {releases.OLDEST}, the oldest that is '
+                'supported'
+            ],
+        )
     refused = []
     for name in names:
         problem = name.problem()
         if problem and name.required:
             refused.append(f'{problem}, and without it {name.without}')
         elif problem:
-            LOG.warning('This Ironic, %(release)s, is not one that is '
-                        'supported: %(problem)s. Without it %(without)s.',
-                        {'release': release(), 'problem': problem,
-                         'without': name.without})
+            LOG.warning(
+                'This Ironic, %(release)s, is not one that is '
+                'supported: %(problem)s. Without it %(without)s.',
+                {
+                    'release': release(),
+                    'problem': problem,
+                    'without': name.without,
+                },
+            )
     if refused:
         raise exceptions.UnsupportedIronic(release(), refused)
     if releases.major(release()) > releases.NEWEST:
@@ -125,10 +135,12 @@ def release() -> str:
 
 @functools.cache
 def _warn_of_untried(installed: str) -> None:
-    LOG.warning('Ironic %(release)s is newer than %(newest)s, the newest that '
-                'inspection rules have been tried on. All names that they '
-                'need are there.',
-                {'release': installed, 'newest': releases.TRIED[-1]})
+    LOG.warning(
+        'Ironic %(release)s is newer than %(newest)s, the newest that '
+        'inspection rules have been tried on. All names that they '
+        'need are there.',
+        {'release': installed, 'newest': releases.TRIED[-1]},
+    )
 
 
 def _gives_to_instances(owner: Any, attribute: str) -> bool:
@@ -156,9 +168,10 @@ def _other_parameters(name: Name, function: Any) -> str | None:
     parameters = list(signature.parameters.values())
     parameter_names = [parameter.name for parameter in parameters]
     needed = list(name.parameters or ())
-    further = parameters[len(needed):]
-    if parameter_names[:len(needed)] == needed and all(
-            _may_be_left_out(parameter) for parameter in further):
+    further = parameters[len(needed) :]
+    if parameter_names[: len(needed)] == needed and all(
+        _may_be_left_out(parameter) for parameter in further
+    ):
         return None
     takes = ', '.join(parameter_names)
     return f'{name} takes ({takes}) instead of ({", ".join(needed)})'

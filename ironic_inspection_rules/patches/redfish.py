@@ -19,11 +19,16 @@ INSPECT = name.Name(
     'ironic.drivers.modules.redfish.inspect',
     'RedfishInspect.inspect_hardware',
     'redfish inspection overwrites what rules do to properties',
-    parameters=('self', 'task'), required=False)
+    parameters=('self', 'task'),
+    required=False,
+)
 STORE = name.Name(
-    'ironic.drivers.modules.inspect_utils', 'store_inspection_data',
+    'ironic.drivers.modules.inspect_utils',
+    'store_inspection_data',
     'redfish inspection stores its data without the marks of rules',
-    parameters=('node', 'inventory', 'plugin_data', 'context'), required=False)
+    parameters=('node', 'inventory', 'plugin_data', 'context'),
+    required=False,
+)
 
 NAMES = (INSPECT, STORE)
 
@@ -50,8 +55,9 @@ class RedfishInspection:
         Before rules run, the node gets the findings of the inspection. After
         their changes are saved, the inspection gets the result.
         """
-        merged = _merge(base=self.reconciled, ours=node.properties,
-                        theirs=self.properties)
+        merged = _merge(
+            base=self.reconciled, ours=node.properties, theirs=self.properties
+        )
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
         # The same mapping goes on: Ironic's code has a reference to it. A
@@ -81,8 +87,9 @@ def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
     STORE.find()(task.node, inventory, plugin_data, task.context)
 
 
-def _merge(base: dict[str, Any], ours: dict[str, Any],
-           theirs: dict[str, Any]) -> dict[str, Any]:
+def _merge(
+    base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
+) -> dict[str, Any]:
     """Merge two mappings that have a common ancestor.
 
     What only one of the two changed or removed is as that one has it. Where

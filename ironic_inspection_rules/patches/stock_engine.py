@@ -16,9 +16,11 @@ from ironic.common.inspection_rules import operators
 from ironic_inspection_rules.patches import name
 
 CHECK_RULE = name.Name(
-    'ironic.common.inspection_rules.engine', '_check_rule',
+    'ironic.common.inspection_rules.engine',
+    '_check_rule',
     "rules cannot be tried with Ironic's own engine",
-    parameters=('task', 'rule', 'inventory', 'plugin_data'))
+    parameters=('task', 'rule', 'inventory', 'plugin_data'),
+)
 
 NAMES = (CHECK_RULE,)
 
@@ -44,52 +46,67 @@ class Task:
     traits: list[str]
 
     @classmethod
-    def of(cls, context: Any, node: Any, ports: Sequence[Any],
-           traits: Sequence[str]) -> 'Task':
+    def of(
+        cls,
+        context: Any,
+        node: Any,
+        ports: Sequence[Any],
+        traits: Sequence[str],
+    ) -> 'Task':
         """Copy the objects of a machine."""
         unsaved_ports = [_unsaved(port) for port in ports]
         return cls(context, _unsaved(node), unsaved_ports, list(traits))
 
 
 class _AddTrait(actions.AddTraitAction):
-
     def __call__(self, task: Any, name: str) -> None:
         if name not in task.traits:
             task.traits.append(name)
 
 
 class _RemoveTrait(actions.RemoveTraitAction):
-
     def __call__(self, task: Any, name: str) -> None:
         if name in task.traits:
             task.traits.remove(name)
 
 
 class _Call(actions.CallAPIHookAction):
-
-    def __call__(self, task: Any, url: str, headers: Any = None,
-                 proxies: Any = None, timeout: Any = 5, retries: Any = 3,
-                 backoff_factor: Any = 0.3) -> None:
+    def __call__(
+        self,
+        task: Any,
+        url: str,
+        headers: Any = None,
+        proxies: Any = None,
+        timeout: Any = 5,
+        retries: Any = 3,
+        backoff_factor: Any = 0.3,
+    ) -> None:
         """Call nobody."""
 
 
 class _Log(actions.LogAction):
-
     def __call__(self, task: Any, msg: str, level: str = 'info') -> None:
         """Log nothing; fail as Ironic's action does for a bad level."""
         if level.lower() not in self.VALID_LOG_LEVELS:
             super().__call__(task, msg, level)
 
 
-_INSTEAD: dict[str, Any] = {'add-trait': _AddTrait, 'api-call': _Call,
-                            'remove-trait': _RemoveTrait, 'log': _Log}
+_INSTEAD: dict[str, Any] = {
+    'add-trait': _AddTrait,
+    'api-call': _Call,
+    'remove-trait': _RemoveTrait,
+    'log': _Log,
+}
 """Actions by name that a trial runs in place of Ironic's own, which would
 reach the database, a server or the log."""
 
 
-def run(rules: Sequence[Mapping[str, Any]], task: Task,
-        inventory: dict[str, Any], plugin_data: dict[str, Any]
-        ) -> Exception | None:
+def run(
+    rules: Sequence[Mapping[str, Any]],
+    task: Task,
+    inventory: dict[str, Any],
+    plugin_data: dict[str, Any],
+) -> Exception | None:
     """Run rules as stock Ironic does.
 
     :param rules: in the order in which they run; they are not changed.
@@ -112,8 +129,12 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
     return None
 
 
-def _run_rule(rule: Mapping[str, Any], task: Task, inventory: dict[str, Any],
-              plugin_data: dict[str, Any]) -> None:
+def _run_rule(
+    rule: Mapping[str, Any],
+    task: Task,
+    inventory: dict[str, Any],
+    plugin_data: dict[str, Any],
+) -> None:
     """Carry out the actions of a rule if its conditions hold."""
     # A function of Ironic's engine, which checks the conditions.
     check_rule = CHECK_RULE.find()

@@ -65,9 +65,11 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
         # A host that does not lead blocks them anyway. They are in its table
         # so that there is less to change when it becomes the leader.
         return Admission(denylist=machines.known)
-    return Admission(allowlist=machines.inspected,
-                     denylist=machines.known - machines.inspected,
-                     unknown=auto_discovery or machines.inspecting)
+    return Admission(
+        allowlist=machines.inspected,
+        denylist=machines.known - machines.inspected,
+        unknown=auto_discovery or machines.inspecting,
+    )
 
 
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
@@ -86,8 +88,9 @@ def read_macs(rows: Iterable[Row]) -> frozenset[str]:
             macs.add(mac)
         elif first_error is None:
             first_error = BadAddress(
-                _('Port %(port)s has a bad MAC address: "%(address)s"') % {
-                    'port': uuid, 'address': address})
+                _('Port %(port)s has a bad MAC address: "%(address)s"')
+                % {'port': uuid, 'address': address}
+            )
     if first_error is not None:
         raise first_error
     return frozenset(macs)

@@ -40,8 +40,9 @@ class FirewallError(exceptions.InspectionRulesError):
     """
 
 
-def run_nft(*arguments: str, script: str | None = None,
-            timeout: float = _TIMEOUT) -> str:
+def run_nft(
+    *arguments: str, script: str | None = None, timeout: float = _TIMEOUT
+) -> str:
     """Run the nft program.
 
     :param script: applied in one transaction.
@@ -54,14 +55,18 @@ def run_nft(*arguments: str, script: str | None = None,
         arguments = ('-f', '-', *arguments)
     for program in ('nft', 'timeout'):
         if not shutil.which(program):
-            raise FirewallError(
-                _('The %s program is not installed') % program)
+            raise FirewallError(_('The %s program is not installed') % program)
     process = subprocess.run(
         ['timeout', '-s', 'KILL', f'{timeout:g}', 'nft', *arguments],
-        input=script or '', capture_output=True, check=False, text=True)
+        input=script or '',
+        capture_output=True,
+        check=False,
+        text=True,
+    )
     if process.returncode in _KILLED:
         raise FirewallError(
-            _('nft did not answer within %g seconds') % timeout)
+            _('nft did not answer within %g seconds') % timeout
+        )
     if process.returncode != 0:
         lines = process.stderr.strip().splitlines()
         if lines:
@@ -89,8 +94,9 @@ class Firewall:
     :param run: see :func:`run_nft`.
     """
 
-    def __init__(self, table: nftables.FilterTable,
-                 run: Callable[..., str] = run_nft) -> None:
+    def __init__(
+        self, table: nftables.FilterTable, run: Callable[..., str] = run_nft
+    ) -> None:
         self._table = table
         self._run = run
         self._admitted = admission.Admission()
@@ -116,8 +122,9 @@ class Firewall:
         if self._is_name_taken():
             self._execute(self._table.create_fallback())
             raise FirewallError(
-                _('The nftables table "%s" exists and is not ours') %
-                self._table.name)
+                _('The nftables table "%s" exists and is not ours')
+                % self._table.name
+            )
         self._execute(self._table.create())
         self._admitted = admission.Admission()
 
@@ -125,8 +132,9 @@ class Firewall:
         """Return whether a foreign table has the name of ours."""
         try:
             # -t: terse, without the elements of the sets.
-            listing = self._run('-t', 'list', 'table', nftables.FAMILY,
-                                self._table.name)
+            listing = self._run(
+                '-t', 'list', 'table', nftables.FAMILY, self._table.name
+            )
         except FirewallError as exc:
             if _NO_SUCH_TABLE in str(exc):
                 return False

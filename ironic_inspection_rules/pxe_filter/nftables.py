@@ -76,19 +76,24 @@ class FilterTable:
 
     def create(self) -> list[str]:
         """Return the script that replaces the table; it blocks everything."""
-        return [*_drop(self.name), *_drop(self.fallback_name),
-                *self._define(self.name)]
+        return [
+            *_drop(self.name),
+            *_drop(self.fallback_name),
+            *self._define(self.name),
+        ]
 
     def create_fallback(self) -> list[str]:
         """Return the script for a table of another name that blocks all."""
         return [*_drop(self.fallback_name), *self._define(self.fallback_name)]
 
-    def change(self, before: admission.Admission,
-               after: admission.Admission) -> list[str]:
+    def change(
+        self, before: admission.Admission, after: admission.Admission
+    ) -> list[str]:
         """Return the script that changes one admission to another."""
         script = [
             *self._replace('whitelist', before.allowlist, after.allowlist),
-            *self._replace('blacklist', before.denylist, after.denylist)]
+            *self._replace('blacklist', before.denylist, after.denylist),
+        ]
         if before.unknown != after.unknown:
             # Unknown machines pass while the interface is in the set.
             action = 'delete'
@@ -97,23 +102,28 @@ class FilterTable:
             script += self._elements(action, 'unknown', [self._quoted])
         return script
 
-    def _replace(self, name: str, old: frozenset[str],
-                 new: frozenset[str]) -> list[str]:
+    def _replace(
+        self, name: str, old: frozenset[str], new: frozenset[str]
+    ) -> list[str]:
         """Return the script that replaces the elements of a set."""
         # Twice a second both are the same object. To compare the addresses
         # of many machines each time would take too long.
         if old is new:
             return []
-        return [*self._elements('delete', name, sorted(old - new)),
-                *self._elements('add', name, sorted(new - old))]
+        return [
+            *self._elements('delete', name, sorted(old - new)),
+            *self._elements('add', name, sorted(new - old)),
+        ]
 
     def block(self) -> list[str]:
         """Return the script that blocks all machines.
 
         nft fails if the table is gone, so this also checks that it is there.
         """
-        return [f'flush set {FAMILY} {self.name} {name}'
-                for name in ('leader', 'lease')]
+        return [
+            f'flush set {FAMILY} {self.name} {name}'
+            for name in ('leader', 'lease')
+        ]
 
     def pass_for(self, seconds: float, now: float, until: float) -> list[str]:
         """Return the script that lets admitted machines pass.
@@ -137,7 +147,8 @@ class FilterTable:
             # and time spans must not overlap.
             *self.block(),
             *self._elements('add', 'lease', [span]),
-            *self._elements('add', 'leader', [leader])]
+            *self._elements('add', 'leader', [leader]),
+        ]
 
     def is_foreign(self, listing: str) -> bool:
         """Return whether ``nft list table`` shows a table that is not ours."""
@@ -151,24 +162,28 @@ class FilterTable:
         yield f'add chain {FAMILY} {table} guard'
         # By the policy, whatever no rule below sends to the guard goes on to
         # the chains of others.
-        yield (f'add chain {FAMILY} {table} input {{ type filter hook input '
-               f'priority {_PRIORITY}; policy accept; }}')
+        yield (
+            f'add chain {FAMILY} {table} input {{ type filter hook input '
+            f'priority {_PRIORITY}; policy accept; }}'
+        )
         for number, protocol in self._ports:
-            yield (f'add rule {FAMILY} {table} input iifname {self._quoted} '
-                   f'{protocol} dport {number} goto guard comment "{MARK}"')
+            yield (
+                f'add rule {FAMILY} {table} input iifname {self._quoted} '
+                f'{protocol} dport {number} goto guard comment "{MARK}"'
+            )
         for match, verdict, comment in _GUARD:
             # The last rule has no match, so it would begin with a space.
             rule = f'{match} counter {verdict} comment "{comment}"'.lstrip()
             yield f'add rule {FAMILY} {table} guard {rule}'
 
-    def _elements(self, action: str, name: str,
-                  elements: list[str]) -> list[str]:
+    def _elements(
+        self, action: str, name: str, elements: list[str]
+    ) -> list[str]:
         # nft refuses an empty list.
         if not elements:
             return []
         items = ', '.join(elements)
-        return [f'{action} element {FAMILY} {self.name} {name} '
-                f'{{ {items} }}']
+        return [f'{action} element {FAMILY} {self.name} {name} {{ {items} }}']
 
     @property
     def _quoted(self) -> str:

@@ -70,7 +70,8 @@ class Sender:
         self._client = oslo_messaging.get_rpc_client(
             oslo_messaging.get_rpc_transport(conf),
             oslo_messaging.Target(topic=TOPIC, fanout=True, version=VERSION),
-            retry=1)
+            retry=1,
+        )
 
     def send(self, change: ListChange) -> None:
         """Send one change.
@@ -91,8 +92,14 @@ class Endpoint:
     def __init__(self, handle: Callable[[ListChange], None]) -> None:
         self._handle = handle
 
-    def announce(self, context: dict[str, Any], channel: str, action: str,
-                 port: str | None, mac: str | None) -> None:
+    def announce(
+        self,
+        context: dict[str, Any],
+        channel: str,
+        action: str,
+        port: str | None,
+        mac: str | None,
+    ) -> None:
         """Receive one message."""
         self._handle(ListChange(channel, action, port, mac))
 
@@ -118,9 +125,9 @@ def is_missed(conf: cfg.ConfigOpts) -> bool:
     return not (is_sent and is_received(conf))
 
 
-def listen(conf: cfg.ConfigOpts, host: str,
-           handle: Callable[[ListChange], None]
-           ) -> oslo_messaging.MessageHandlingServer:
+def listen(
+    conf: cfg.ConfigOpts, host: str, handle: Callable[[ListChange], None]
+) -> oslo_messaging.MessageHandlingServer:
     """Start to receive messages, in threads of oslo.messaging.
 
     Returns as soon as the message broker can be reached.
@@ -131,8 +138,10 @@ def listen(conf: cfg.ConfigOpts, host: str,
     """
     server = oslo_messaging.get_rpc_server(
         oslo_messaging.get_rpc_transport(conf),
-        oslo_messaging.Target(topic=TOPIC, server=host), [Endpoint(handle)],
-        executor='threading')
+        oslo_messaging.Target(topic=TOPIC, server=host),
+        [Endpoint(handle)],
+        executor='threading',
+    )
     server.start()
     return server
 
@@ -158,15 +167,26 @@ class PxeFilterDriver(notifier.Driver):
         are loaded before the configuration is complete.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, topics: list[str],
-                 transport: Any, sender: Sender | None = None) -> None:
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        topics: list[str],
+        transport: Any,
+        sender: Sender | None = None,
+    ) -> None:
         super().__init__(conf, topics, transport)
         self._sender = sender
         self._outage = watchdog.Outage(
-            'The message broker by which PXE filters learn of changes', 10)
+            'The message broker by which PXE filters learn of changes', 10
+        )
 
-    def notify(self, ctxt: dict[str, Any], msg: dict[str, Any],
-               priority: str, retry: int) -> None:
+    def notify(
+        self,
+        ctxt: dict[str, Any],
+        msg: dict[str, Any],
+        priority: str,
+        retry: int,
+    ) -> None:
         """Send the changes that a notification of Ironic implies.
 
         Errors of the message broker are only logged: Ironic's request or
@@ -192,8 +212,9 @@ def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
         port = payload['ironic_object.data']
         # A port group need not have an address.
         if port['address'] is not None:
-            yield ListChange(DENYLIST, _PORT_EVENTS[event], port['uuid'],
-                         port['address'])
+            yield ListChange(
+                DENYLIST, _PORT_EVENTS[event], port['uuid'], port['address']
+            )
     # Whatever its status, ``start`` or ``end``: Ironic sends it when the node
     # has the new state. It does not name the ports, so a filter reads those of
     # all nodes in inspection.

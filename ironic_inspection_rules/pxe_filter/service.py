@@ -69,16 +69,20 @@ class PxeFilter:
     :param elect: builds this host's part in the election.
     """
 
-    def __init__(self, firewall: firewalls.Firewall,
-                 source: watchers.PortSource, elect: Elect,
-                 settings: Settings) -> None:
+    def __init__(
+        self,
+        firewall: firewalls.Firewall,
+        source: watchers.PortSource,
+        elect: Elect,
+        settings: Settings,
+    ) -> None:
         self._firewall = firewall
         self._source = source
         self._elect = elect
         self._settings = settings
         self._outage = watchdog.Outage(
-            f'Letting machines pass on {firewall.interface}',
-            settings.retries)
+            f'Letting machines pass on {firewall.interface}', settings.retries
+        )
         # Set when the machines or the leadership may have changed.
         self._changed = threading.Event()
         self._state = threading.Condition()
@@ -111,13 +115,17 @@ class PxeFilter:
             stop=tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_fixed(self._settings.retry_interval),
             sleep=tenacity.sleep_using_event(stop),
-            retry_error_callback=_end_without_error)
+            retry_error_callback=_end_without_error,
+        )
         retrying(self._run_until_failure, stop)
 
     def _new_watcher(self) -> watchers.Watcher:
         return watchers.Watcher(
-            self._source, self._settings.sync_period,
-            self._settings.allowlist_period, self._changed)
+            self._source,
+            self._settings.sync_period,
+            self._settings.allowlist_period,
+            self._changed,
+        )
 
     def _run_until_failure(self, stop: threading.Event) -> None:
         """Filter until a stop is requested, or raise the first failure."""
@@ -126,8 +134,12 @@ class PxeFilter:
             self._block()
             self._watcher = self._new_watcher()
             # A daemon, as it may hang in the database.
-            threading.Thread(target=self._watcher.run, args=(leave,),
-                             name='pxe-filter-watcher', daemon=True).start()
+            threading.Thread(
+                target=self._watcher.run,
+                args=(leave,),
+                name='pxe-filter-watcher',
+                daemon=True,
+            ).start()
             while self._watcher.machines() is None and not stop.is_set():
                 self._wait_for_change()
             if not stop.is_set():
@@ -139,8 +151,9 @@ class PxeFilter:
         finally:
             leave.set()
 
-    def _take_part(self, stop: threading.Event,
-                   leave: threading.Event) -> None:
+    def _take_part(
+        self, stop: threading.Event, leave: threading.Event
+    ) -> None:
         """Take part in the election, and let machines pass as leader.
 
         :param leave: set when this host has to leave the election.
@@ -176,8 +189,9 @@ class PxeFilter:
         # None only before the first read, for which the caller has waited; it
         # may raise the error of a later one.
         machines = self._watcher.machines() or admission.Machines()
-        admit = admission.decide(machines, member.is_leader,
-                                 self._settings.auto_discovery)
+        admit = admission.decide(
+            machines, member.is_leader, self._settings.auto_discovery
+        )
         remaining = member.remaining()
         passes = firewalls.seconds_to_pass(remaining) > 0
         # Noted before the kernel lets machines pass, and after it blocks. So
@@ -203,11 +217,12 @@ class PxeFilter:
         """
         with self._state:
             if passes and not self._passes:
-                LOG.info('Passing machines in inspection on %s',
-                         self._firewall.interface)
+                LOG.info(
+                    'Passing machines in inspection on %s',
+                    self._firewall.interface,
+                )
             elif self._passes and not passes:
-                LOG.info('Blocking everything on %s',
-                         self._firewall.interface)
+                LOG.info('Blocking everything on %s', self._firewall.interface)
             self._passes = passes
             self._state.notify_all()
 

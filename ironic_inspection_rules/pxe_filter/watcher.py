@@ -78,7 +78,8 @@ class PortSource:
             query = query.outerjoin(kind, kind.node_id == models.Node.id)
             query = query.where(
                 models.Node.provision_state.in_(_IN_INSPECTION),
-                models.Node.inspect_interface.in_(self._interfaces))
+                models.Node.inspect_interface.in_(self._interfaces),
+            )
             for uuid, address in _rows(query):
                 if address is None:
                     yield None
@@ -98,14 +99,15 @@ def read(source: PortSource) -> admission.Machines:
     return _with_inspected(machines, source.inspected_ports())
 
 
-def _with_known(machines: admission.Machines,
-                rows: Iterable[admission.Row]) -> admission.Machines:
+def _with_known(
+    machines: admission.Machines, rows: Iterable[admission.Row]
+) -> admission.Machines:
     return dataclasses.replace(machines, known=admission.read_macs(rows))
 
 
-def _with_inspected(machines: admission.Machines,
-                    rows: Iterable[admission.Row | None]
-                    ) -> admission.Machines:
+def _with_inspected(
+    machines: admission.Machines, rows: Iterable[admission.Row | None]
+) -> admission.Machines:
     """Return the machines, with the ports of nodes in inspection replaced.
 
     :param rows: see :meth:`PortSource.inspected_ports`. Every row, also None,
@@ -114,8 +116,10 @@ def _with_inspected(machines: admission.Machines,
     all_rows = list(rows)
     ports = [row for row in all_rows if row is not None]
     return dataclasses.replace(
-        machines, inspecting=len(all_rows) > 0,
-        inspected=admission.read_macs(ports))
+        machines,
+        inspecting=len(all_rows) > 0,
+        inspected=admission.read_macs(ports),
+    )
 
 
 class _Schedule:
@@ -154,14 +158,20 @@ class Watcher:
     :param changed: set when the machines have changed, or reading failed.
     """
 
-    def __init__(self, source: PortSource, sync_period: float,
-                 allowlist_period: float, changed: threading.Event) -> None:
+    def __init__(
+        self,
+        source: PortSource,
+        sync_period: float,
+        allowlist_period: float,
+        changed: threading.Event,
+    ) -> None:
         self._source = source
         self._known_schedule = _Schedule(sync_period)
         self._inspected_schedule = _Schedule(allowlist_period)
         self._changed = changed
         self._received: queue.SimpleQueue[notification.ListChange] = (
-            queue.SimpleQueue())
+            queue.SimpleQueue()
+        )
         self._machines: admission.Machines | None = None
         self._error: Exception | None = None
         self._answered_at = time.monotonic()
@@ -177,7 +187,8 @@ class Watcher:
         silence = time.monotonic() - self._answered_at
         if silence > DATABASE_TIMEOUT:
             raise exceptions.TemporaryFailure(
-                _('The database has not answered for %.1f seconds') % silence)
+                _('The database has not answered for %.1f seconds') % silence
+            )
         return self._machines
 
     def handle(self, change: notification.ListChange) -> None:
@@ -190,8 +201,11 @@ class Watcher:
         May be called from any thread.
         """
         # As a message does.
-        self._received.put(notification.ListChange(
-            notification.ALLOWLIST, notification.ADD, None, None))
+        self._received.put(
+            notification.ListChange(
+                notification.ALLOWLIST, notification.ADD, None, None
+            )
+        )
 
     def run(self, stop: threading.Event) -> None:
         """Read until a stop is requested; store the first error and end."""
@@ -213,8 +227,7 @@ class Watcher:
             rows = self._note_answers(self._source.ports())
             machines = _with_known(machines, rows)
         if self._inspected_schedule.is_due():
-            inspected_rows = self._note_answers(
-                self._source.inspected_ports())
+            inspected_rows = self._note_answers(self._source.inspected_ports())
             machines = _with_inspected(machines, inspected_rows)
         self._publish(machines)
 
@@ -248,8 +261,9 @@ class Watcher:
         elif self._machines is not None:
             self._add_port(self._machines, change)
 
-    def _add_port(self, machines: admission.Machines,
-                  change: notification.ListChange) -> None:
+    def _add_port(
+        self, machines: admission.Machines, change: notification.ListChange
+    ) -> None:
         """Add the port of a message to the known machines.
 
         One with a bad address is left to the next read, which fails for it.
@@ -260,8 +274,9 @@ class Watcher:
         except admission.BadAddress as exc:
             LOG.warning('Ignored a message: %s', exc)
             return
-        self._publish(dataclasses.replace(
-            machines, known=machines.known | macs))
+        self._publish(
+            dataclasses.replace(machines, known=machines.known | macs)
+        )
 
     def _publish(self, machines: admission.Machines) -> None:
         if machines != self._machines:

@@ -34,8 +34,10 @@ from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
 
-_EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
-                   queue_request.REAPPLY: recorder.REAPPLY}
+_EVENTS_OF_RUNS = {
+    queue_request.CONTINUE: recorder.INSPECTION,
+    queue_request.REAPPLY: recorder.REAPPLY,
+}
 
 _WITH_DATA = (queue_request.CONTINUE, queue_request.REAPPLY)
 """Events of requests that run rules on the data of a machine."""
@@ -62,8 +64,13 @@ class Attempt(inspection.Inspection):
 
     is_repeatable = True
 
-    def __init__(self, task: Any, requests: database_queue.DatabaseQueue,
-                 request: queue_request.Request, timeout: float) -> None:
+    def __init__(
+        self,
+        task: Any,
+        requests: database_queue.DatabaseQueue,
+        request: queue_request.Request,
+        timeout: float,
+    ) -> None:
         # All attempts at a request make one run, and share its UUID.
         event = _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION)
         super().__init__(task, recorder.RunRecorder(event, request.uuid))
@@ -122,9 +129,10 @@ class Attempt(inspection.Inspection):
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise surroundings.failure(exc) from exc
-            LOG.exception('Request %(request)s of node %(node)s failed',
-                          {'request': self.request.uuid,
-                           'node': self.request.node_uuid})
+            LOG.exception(
+                'Request %(request)s of node %(node)s failed',
+                {'request': self.request.uuid, 'node': self.request.node_uuid},
+            )
             reason = failure.reason_of(exc)
             failure.fail_node(self.task, self.request, reason)
             failure.put_first(self.task.node, reason)
@@ -160,8 +168,9 @@ class Attempt(inspection.Inspection):
             # An open request is a newer one, which the node waits for: it will
             # bring the node into a final state itself.
             if self._queue.find_open(task.node.uuid) is None:
-                failure.fail_node(task, request,
-                                  request.last_error or _('it has ended'))
+                failure.fail_node(
+                    task, request, request.last_error or _('it has ended')
+                )
         task.settle(functools.partial(self._queue.settle, request))
 
     def apply(self, phase: str, inventory: dict, plugin_data: dict) -> None:
@@ -169,8 +178,9 @@ class Attempt(inspection.Inspection):
         with self.guard():
             super().apply(phase, inventory, plugin_data)
 
-    def save_checkpoint(self, phase: str, saved: checkpoint.Checkpoint,
-                        session: Any) -> None:
+    def save_checkpoint(
+        self, phase: str, saved: checkpoint.Checkpoint, session: Any
+    ) -> None:
         """Save a checkpoint, see :meth:`.Inspection.save_checkpoint`.
 
         :raises: Abandoned if the request was delivered again.
@@ -178,7 +188,8 @@ class Attempt(inspection.Inspection):
         checkpoints = {**self.checkpoints, phase: saved}
         try:
             self.request = self._queue.save_checkpoints(
-                self.request, checkpoints, session)
+                self.request, checkpoints, session
+            )
         except exceptions.LeaseLost as exc:
             # Ironic catches exceptions, and would fail the node.
             raise surroundings.Abandoned() from exc
@@ -252,7 +263,8 @@ class Attempt(inspection.Inspection):
                 del task.node.save
         with _kept_from_failing(task):
             conductor_inspection.continue_inspection(
-                task, request.inventory, request.plugin_data)
+                task, request.inventory, request.plugin_data
+            )
         if task.node.provision_state == states.INSPECTFAIL:
             return task.node.last_error or _('Inspection failed.')
         return None
@@ -263,19 +275,22 @@ class Attempt(inspection.Inspection):
         hooks = getattr(task.driver.inspect, 'hooks', None)
         if hooks is None:
             raise ironic_exception.UnsupportedDriverExtension(
-                driver=task.node.driver, extension='reapply')
+                driver=task.node.driver, extension='reapply'
+            )
         inventory = self.request.inventory
         plugin_data = self.request.plugin_data
         # None in the place of the function with which an inspection stores
         # the logs of its ramdisk where a hook fails: there are no new ones.
-        inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
-                                           hooks, None)
+        inspect_utils.run_inspection_hooks(
+            task, inventory, plugin_data, hooks, None
+        )
         # The rules of this project, which take the place of Ironic's own.
         engine.apply_rules(task, inventory, plugin_data, model.MAIN)
         # As Ironic does: logs can be huge, and are stored apart.
         plugin_data.pop('logs', None)
-        inspect_utils.store_inspection_data(task.node, inventory,
-                                            plugin_data, task.context)
+        inspect_utils.store_inspection_data(
+            task.node, inventory, plugin_data, task.context
+        )
         task.node.last_error = None
         task.node.save()
         return None
@@ -311,14 +326,18 @@ def _save_later(*_context: Any) -> None:
     """Take the place of a node's ``save``; a later one saves the changes."""
 
 
-Lock = Callable[[queue_request.Request],
-                contextlib.AbstractContextManager[Attempt]]
+Lock = Callable[
+    [queue_request.Request], contextlib.AbstractContextManager[Attempt]
+]
 """Locks the node of a request, see :func:`locked`."""
 
 
 @contextlib.contextmanager
-def locked(requests: database_queue.DatabaseQueue, timeout: float,
-           request: queue_request.Request) -> Iterator[Attempt]:
+def locked(
+    requests: database_queue.DatabaseQueue,
+    timeout: float,
+    request: queue_request.Request,
+) -> Iterator[Attempt]:
     """Lock the node of a request for an attempt, while the context lasts.
 
     :param requests: the queue.
@@ -329,8 +348,11 @@ def locked(requests: database_queue.DatabaseQueue, timeout: float,
         yield Attempt(task, requests, request, timeout)
 
 
-def settle(requests: database_queue.DatabaseQueue, lock: Lock,
-           request: queue_request.Request) -> None:
+def settle(
+    requests: database_queue.DatabaseQueue,
+    lock: Lock,
+    request: queue_request.Request,
+) -> None:
     """Bring the node of an ended request into a final state.
 
     :param lock: see :data:`Lock`.
@@ -396,7 +418,8 @@ def _kept_from_failing(task) -> Iterator[None]:
                 raise cause
             if task.node.last_error:
                 raise ironic_exception.HardwareInspectionFailure(
-                    error=task.node.last_error)
+                    error=task.node.last_error
+                )
         process_event(event, *args, **kwargs)
 
     task.process_event = process

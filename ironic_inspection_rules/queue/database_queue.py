@@ -33,8 +33,9 @@ Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 """See ``accept`` of :class:`DatabaseQueue`."""
 
 
-def _accept_without_clock(_session: typing.Any, _node_uuid: str,
-                          _starting: bool) -> None:
+def _accept_without_clock(
+    _session: typing.Any, _node_uuid: str, _starting: bool
+) -> None:
     """Accept a request, and change nothing of its node."""
 
 
@@ -57,20 +58,32 @@ class DatabaseQueue:
     :param wake: called when a request has been put; wakes the workers.
     """
 
-    def __init__(self, lease: float, accept: Accept = _accept_without_clock,
-                 served: typing.Any = None,
-                 wake: Callable[[], None] = _wake_nobody) -> None:
+    def __init__(
+        self,
+        lease: float,
+        accept: Accept = _accept_without_clock,
+        served: typing.Any = None,
+        wake: Callable[[], None] = _wake_nobody,
+    ) -> None:
         self._lease = lease
         self._accept = accept
         self._wake = wake
         self._posted = leases.Search(
-            lease, (state.WAITING, state.PROCESSING), served)
+            lease, (state.WAITING, state.PROCESSING), served
+        )
         self._starting = leases.Search(lease, (state.STARTING,), served)
 
-    def put(self, node_uuid: str, event: str, inventory: dict | None = None,
-            plugin_data: dict | None = None,
-            checkpoints: dict | None = None, *, sender: str | None = None,
-            trusted: bool = True) -> queue_request.Request:
+    def put(
+        self,
+        node_uuid: str,
+        event: str,
+        inventory: dict | None = None,
+        plugin_data: dict | None = None,
+        checkpoints: dict | None = None,
+        *,
+        sender: str | None = None,
+        trusted: bool = True,
+    ) -> queue_request.Request:
         """Store a request; it is committed when this returns.
 
         A node has at most one open request. An open one of an earlier
@@ -111,10 +124,14 @@ class DatabaseQueue:
         self._wake()
         return stored
 
-    def _try_put(self, node_uuid: str, event: str,
-                 data: dict[str, typing.Any] | None,
-                 values: dict[str, typing.Any],
-                 trusted: bool) -> queue_request.Request | None:
+    def _try_put(
+        self,
+        node_uuid: str,
+        event: str,
+        data: dict[str, typing.Any] | None,
+        values: dict[str, typing.Any],
+        trusted: bool,
+    ) -> queue_request.Request | None:
         """Store a request, or renew the one that is open.
 
         :param data: what to store as unprocessed data, None for nothing.
@@ -142,9 +159,13 @@ class DatabaseQueue:
         }
         try:
             row, created = db_request.find_or_create_request(
-                new_row, data, accept,
+                new_row,
+                data,
+                accept,
                 functools.partial(queue_request.why_over, event),
-                state.ERROR, _precedence(event))
+                state.ERROR,
+                _precedence(event),
+            )
         except exceptions.RequestPending:
             return None
         present = _request(row)
@@ -169,8 +190,12 @@ class DatabaseQueue:
         # claimed the request since works on the data that it has read, and
         # would never see these.
         renewed = db_request.renew_request(
-            present.uuid, present.token, present.state,
-            {**values, 'lock_failures': 0}, data)
+            present.uuid,
+            present.token,
+            present.state,
+            {**values, 'lock_failures': 0},
+            data,
+        )
         if renewed is None:
             return None
         return _request(renewed)
@@ -187,8 +212,9 @@ class DatabaseQueue:
         """Return whether a power-on request is due."""
         return self._starting.is_any_due()
 
-    def begin(self, request: queue_request.Request,
-              reached: str) -> queue_request.Request:
+    def begin(
+        self, request: queue_request.Request, reached: str
+    ) -> queue_request.Request:
         """Save the state in which processing begins; count the attempt.
 
         Renews the lease.
@@ -196,22 +222,33 @@ class DatabaseQueue:
         :returns: the changed request.
         :raises: LeaseLost if this delivery is not the last one.
         """
-        begun = dataclasses.replace(request, state=reached, lock_failures=0,
-                                    attempts=request.attempts + 1)
-        values = {'state': begun.state, 'attempts': begun.attempts,
-                  'lock_failures': begun.lock_failures,
-                  'started_at': timeutils.utcnow()}
+        begun = dataclasses.replace(
+            request,
+            state=reached,
+            lock_failures=0,
+            attempts=request.attempts + 1,
+        )
+        values = {
+            'state': begun.state,
+            'attempts': begun.attempts,
+            'lock_failures': begun.lock_failures,
+            'started_at': timeutils.utcnow(),
+        }
         # The change itself asks for the token. The fence would ask for it once
         # more, and raise an error that is meant for Ironic's calls.
         with fence.suspended():
             is_held = db_request.change_request(
-                request.uuid, request.token, values, self._lease)
+                request.uuid, request.token, values, self._lease
+            )
         _require(request, is_held)
         return begun
 
-    def save_checkpoints(self, request: queue_request.Request,
-                         checkpoints: dict, transaction: typing.Any = None
-                         ) -> queue_request.Request:
+    def save_checkpoints(
+        self,
+        request: queue_request.Request,
+        checkpoints: dict,
+        transaction: typing.Any = None,
+    ) -> queue_request.Request:
         """Save the checkpoints of an attempt, for later attempts.
 
         Renews the lease.
@@ -222,8 +259,12 @@ class DatabaseQueue:
         :raises: LeaseLost if this delivery is not the last one.
         """
         is_held = db_request.change_request(
-            request.uuid, request.token, {'checkpoints': checkpoints},
-            self._lease, session=transaction)
+            request.uuid,
+            request.token,
+            {'checkpoints': checkpoints},
+            self._lease,
+            session=transaction,
+        )
         _require(request, is_held)
         return dataclasses.replace(request, checkpoints=checkpoints)
 
@@ -232,17 +273,22 @@ class DatabaseQueue:
 
         :returns: the names of deliveries that have lost their lease.
         """
-        deliveries = {(request.uuid, request.token): request.delivery
-                      for request in requests}
+        deliveries = {
+            (request.uuid, request.token): request.delivery
+            for request in requests
+        }
         if not deliveries:
             return set()
         renewed = leases.prolong_requests(deliveries, self._lease)
         lost = deliveries.keys() - renewed
         return {deliveries[key] for key in lost}
 
-    def consume(self, request: queue_request.Request,
-                error: str | None = None, transaction: typing.Any = None
-                ) -> queue_request.Request:
+    def consume(
+        self,
+        request: queue_request.Request,
+        error: str | None = None,
+        transaction: typing.Any = None,
+    ) -> queue_request.Request:
         """End a request, and remove its checkpoints.
 
         :param error: why it failed, None if it did not.
@@ -259,14 +305,22 @@ class DatabaseQueue:
         # released. The token is asked for by the change itself.
         with fence.suspended():
             is_held = db_request.finish_request(
-                request.uuid, request.token, reached, error,
-                session=transaction)
+                request.uuid,
+                request.token,
+                reached,
+                error,
+                session=transaction,
+            )
         _require(request, is_held)
         return dataclasses.replace(request, state=reached, last_error=error)
 
-    def retry(self, request: queue_request.Request, delay: float,
-              error: str | None = None, of_surroundings: bool = False
-              ) -> None:
+    def retry(
+        self,
+        request: queue_request.Request,
+        delay: float,
+        error: str | None = None,
+        of_surroundings: bool = False,
+    ) -> None:
         """Return a request to the queue, to be delivered again.
 
         :param request: its ``attempts`` are stored.
@@ -278,18 +332,23 @@ class DatabaseQueue:
         lock_failures = request.lock_failures
         if of_surroundings:
             lock_failures += 1
-        values = {'worker': None,
-                  # Nothing that this delivery still does is accepted.
-                  'token': request.token + 1,
-                  'lock_failures': lock_failures,
-                  'attempts': request.attempts,
-                  'last_error': error or request.last_error}
+        values = {
+            'worker': None,
+            # Nothing that this delivery still does is accepted.
+            'token': request.token + 1,
+            'lock_failures': lock_failures,
+            'attempts': request.attempts,
+            'last_error': error or request.last_error,
+        }
         # The fence would refuse the new token as that of another delivery. A
         # reapplication is put behind others again, as when it was stored.
         with fence.suspended():
             is_held = db_request.change_request(
-                request.uuid, request.token, values,
-                due_in=delay + _precedence(request.event))
+                request.uuid,
+                request.token,
+                values,
+                due_in=delay + _precedence(request.event),
+            )
         _require(request, is_held)
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
@@ -306,11 +365,13 @@ class DatabaseQueue:
             raise exceptions.RequestNotWaiting(uuid)
         # Token and state are those that were read: a worker may claim the
         # request meanwhile.
-        if not db_request.finish_request(uuid, row.token, change.target,
-                                         reason, row.state):
+        if not db_request.finish_request(
+            uuid, row.token, change.target, reason, row.state
+        ):
             raise exceptions.RequestNotWaiting(uuid)
-        return dataclasses.replace(_request(row), state=change.target,
-                                   last_error=reason)
+        return dataclasses.replace(
+            _request(row), state=change.target, last_error=reason
+        )
 
     def supersede(self, node_uuid: str) -> None:
         """End the open request of a node's earlier inspection.
@@ -322,9 +383,15 @@ class DatabaseQueue:
         # does no harm: its worker reads the clock of the node, which the new
         # inspection has set.
         db_request.supersede_request(
-            node_uuid, (queue_request.CONTINUE, queue_request.REAPPLY,
-                        queue_request.POWER_ON),
-            state.ERROR, queue_request.OVERTAKEN)
+            node_uuid,
+            (
+                queue_request.CONTINUE,
+                queue_request.REAPPLY,
+                queue_request.POWER_ON,
+            ),
+            state.ERROR,
+            queue_request.OVERTAKEN,
+        )
 
     def forgive(self, request: queue_request.Request) -> None:
         """Uncount an attempt that the surroundings cut off.
@@ -344,18 +411,26 @@ class DatabaseQueue:
 
         :returns: the leases that had expired.
         """
-        rows: typing.Any = leases.expire_leases(self._lease,
-                                                (state.PROCESSING,))
-        return [queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker)
-                for row in rows]
+        rows: typing.Any = leases.expire_leases(
+            self._lease, (state.PROCESSING,)
+        )
+        return [
+            queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker)
+            for row in rows
+        ]
 
     def unsettled(self) -> list[queue_request.Request]:
         """Lease ended requests whose nodes may not be in a final state."""
-        return [_request(row) for row in leases.claim_unsettled(
-            self._lease, sorted(state.TERMINAL))]
+        return [
+            _request(row)
+            for row in leases.claim_unsettled(
+                self._lease, sorted(state.TERMINAL)
+            )
+        ]
 
-    def settle(self, request: queue_request.Request,
-               transaction: typing.Any = None) -> None:
+    def settle(
+        self, request: queue_request.Request, transaction: typing.Any = None
+    ) -> None:
         """Store that the node of an ended request is in a final state.
 
         :param transaction: a session of SQLAlchemy, None for a new one.
@@ -372,8 +447,10 @@ class DatabaseQueue:
 
         :param holder: name of a delivery.
         """
-        deliveries = [_request(row).delivery
-                      for row in leases.list_held_requests(node_uuid)]
+        deliveries = [
+            _request(row).delivery
+            for row in leases.list_held_requests(node_uuid)
+        ]
         return holder in deliveries
 
     def find(self, uuid: str) -> queue_request.Request:
@@ -391,7 +468,8 @@ class DatabaseQueue:
         :returns: the number of requests removed.
         """
         return db_request.destroy_done_requests(
-            timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
+            timeutils.utcnow() - datetime.timedelta(seconds=age), limit
+        )
 
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
         """Return the open request of a node, without its data.
@@ -404,8 +482,11 @@ class DatabaseQueue:
         return _request(row)
 
 
-_STORED = tuple(field.name for field in
-                dataclasses.fields(queue_request.Request) if field.repr)
+_STORED = tuple(
+    field.name
+    for field in dataclasses.fields(queue_request.Request)
+    if field.repr
+)
 """Fields of a request that are always read from its row.
 
 Data and checkpoints, which only a worker needs, are large; so they are not in
@@ -426,25 +507,27 @@ def _precedence(event: str) -> float:
     return 0.0
 
 
-def _claimed(claimed: leases.Claimed | None
-             ) -> queue_request.Request | None:
+def _claimed(claimed: leases.Claimed | None) -> queue_request.Request | None:
     """Return a claimed request with its checkpoints and its data."""
     if claimed is None:
         return None
     row: typing.Any
     data: typing.Any
     row, data = claimed
-    request = dataclasses.replace(_request(row),
-                                  checkpoints=row.checkpoints)
+    request = dataclasses.replace(_request(row), checkpoints=row.checkpoints)
     if data is None:
         return request
-    return dataclasses.replace(request, inventory=data.inventory,
-                               plugin_data=data.plugin_data)
+    return dataclasses.replace(
+        request, inventory=data.inventory, plugin_data=data.plugin_data
+    )
 
 
-def _require_same(waiting: dict[str, typing.Any],
-                  data: dict[str, typing.Any] | None,
-                  present: queue_request.Request, sender: str | None) -> None:
+def _require_same(
+    waiting: dict[str, typing.Any],
+    data: dict[str, typing.Any] | None,
+    present: queue_request.Request,
+    sender: str | None,
+) -> None:
     """Refuse data of an unknown sender that differ from those that wait.
 
     :param present: the request whose data wait.
@@ -452,16 +535,22 @@ def _require_same(waiting: dict[str, typing.Any],
     """
     if _same(waiting, data):
         return
-    LOG.warning('Inspection data of node %(node)s from %(sender)s are '
-                'refused: other data wait to be processed, which '
-                '%(present)s posted',
-                {'node': present.node_uuid, 'sender': sender,
-                 'present': present.sender})
+    LOG.warning(
+        'Inspection data of node %(node)s from %(sender)s are '
+        'refused: other data wait to be processed, which '
+        '%(present)s posted',
+        {
+            'node': present.node_uuid,
+            'sender': sender,
+            'present': present.sender,
+        },
+    )
     raise exceptions.AnotherSender(present.node_uuid, present.sender)
 
 
-def _same(waiting: dict[str, typing.Any],
-          data: dict[str, typing.Any] | None) -> bool:
+def _same(
+    waiting: dict[str, typing.Any], data: dict[str, typing.Any] | None
+) -> bool:
     """Return whether inventory and plugin data are the same."""
     if data is None:
         return False

@@ -71,8 +71,10 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
             return RunDecision(request.state)
-        refusal = (f'the event {request.transition_event} is not allowed in '
-                   f'the state {request.state}')
+        refusal = (
+            f'the event {request.transition_event} is not allowed in '
+            f'the state {request.state}'
+        )
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
         # A timeout leads there. But the state is reached when the request
@@ -89,7 +91,7 @@ def retry_delay(failures: int, interval: float) -> float:
         ``MAX_DELAY``.
     """
     doublings = min(failures, _FAILURES_FOR_MAX_DELAY)
-    return min(interval * 2 ** doublings, MAX_DELAY)
+    return min(interval * 2**doublings, MAX_DELAY)
 
 
 class Outcome(enum.Enum):
@@ -116,10 +118,15 @@ class Delivery:
         worker stops.
     """
 
-    def __init__(self, requests: database_queue.DatabaseQueue,
-                 request: queue_request.Request, lock: attempts.Lock,
-                 max_attempts: int, retry_interval: float,
-                 pause: Callable[[float], bool]) -> None:
+    def __init__(
+        self,
+        requests: database_queue.DatabaseQueue,
+        request: queue_request.Request,
+        lock: attempts.Lock,
+        max_attempts: int,
+        retry_interval: float,
+        pause: Callable[[float], bool],
+    ) -> None:
         self._queue = requests
         self.request = request
         self._lock = lock
@@ -148,16 +155,18 @@ class Delivery:
         # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
             # It broke off before the attempt was counted.
-            counted = dataclasses.replace(request,
-                                          attempts=request.attempts + 1)
+            counted = dataclasses.replace(
+                request, attempts=request.attempts + 1
+            )
             return self._give_back(counted, exc)
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
         """Process the request, or refuse it; its node is locked."""
         check = attempt.check()
         if check.done:
-            log_request(LOG.info, self.request,
-                        'an earlier attempt has finished it')
+            log_request(
+                LOG.info, self.request, 'an earlier attempt has finished it'
+            )
             return self._end(self.request, None, attempt)
         if check.superseded:
             return self._end(self.request, queue_request.OVERTAKEN, attempt)
@@ -190,13 +199,18 @@ class Delivery:
         except Exception as exc:
             if surroundings.are_to_blame(exc):
                 raise
-            log_request(LOG.exception, request,
-                        'its node is left to the leader')
+            log_request(
+                LOG.exception, request, 'its node is left to the leader'
+            )
             return self._end(request, refusal)
         return self._end(request, refusal, attempt)
 
-    def _end(self, request: queue_request.Request, error: str | None,
-             attempt: attempts.Attempt | None = None) -> Outcome:
+    def _end(
+        self,
+        request: queue_request.Request,
+        error: str | None,
+        attempt: attempts.Attempt | None = None,
+    ) -> Outcome:
         """End the request, and unlock its node.
 
         :param request: as it is to end.
@@ -213,8 +227,9 @@ class Delivery:
         log_request(LOG.error, ended, error)
         return Outcome.FAILED
 
-    def _give_back(self, begun: queue_request.Request,
-                   exc: Exception) -> Outcome:
+    def _give_back(
+        self, begun: queue_request.Request, exc: Exception
+    ) -> Outcome:
         """Return the request to the queue after an error, or end it.
 
         After an error of the surroundings it is returned as it was.
@@ -223,8 +238,9 @@ class Delivery:
         """
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
-            return self._retry(self.request, self.request.lock_failures,
-                               str(exc), True)
+            return self._retry(
+                self.request, self.request.lock_failures, str(exc), True
+            )
         log_request(LOG.exception, begun, 'processing broke off')
         # After the last attempt one more delivery follows, which refuses the
         # request and fails its node (decide). If that breaks off as well, the
@@ -237,8 +253,13 @@ class Delivery:
             failures = _FAILURES_FOR_MAX_DELAY
         return self._retry(begun, failures, str(exc), False)
 
-    def _retry(self, request: queue_request.Request, failures: int,
-               reason: str, of_surroundings: bool) -> Outcome:
+    def _retry(
+        self,
+        request: queue_request.Request,
+        failures: int,
+        reason: str,
+        of_surroundings: bool,
+    ) -> Outcome:
         """Return a request to the queue; retry while the worker runs.
 
         :param failures: see :func:`retry_delay`.
@@ -263,20 +284,30 @@ class Delivery:
             log_method = LOG.warning
             if of_surroundings:
                 log_method = LOG.info
-            log_request(log_method, request,
-                        f'will be tried again in {delay:.0f} seconds: '
-                        f'{reason}')
+            log_request(
+                log_method,
+                request,
+                f'will be tried again in {delay:.0f} seconds: {reason}',
+            )
             return Outcome.RETRIED
 
 
-def log_request(method: Callable[..., None], request: queue_request.Request,
-                what: str) -> None:
+def log_request(
+    method: Callable[..., None], request: queue_request.Request, what: str
+) -> None:
     """Log a message about a request, with its state.
 
     :param method: method of a logger, such as ``LOG.info``.
     """
-    method('Request %(request)s (%(event)s) of node %(node)s, state '
-           '%(state)s, attempt %(attempt)d: %(what)s',
-           {'request': request.uuid, 'event': request.event,
-            'node': request.node_uuid, 'state': request.state,
-            'attempt': request.attempts, 'what': what})
+    method(
+        'Request %(request)s (%(event)s) of node %(node)s, state '
+        '%(state)s, attempt %(attempt)d: %(what)s',
+        {
+            'request': request.uuid,
+            'event': request.event,
+            'node': request.node_uuid,
+            'state': request.state,
+            'attempt': request.attempts,
+            'what': what,
+        },
+    )

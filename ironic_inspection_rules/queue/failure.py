@@ -19,13 +19,16 @@ from ironic_inspection_rules.queue import surroundings
 
 LOG = log.getLogger(__name__)
 
-_OF_STORING = (db_exc.DBError, db_exc.DBInvalidUnicodeParameter,
-               sa.exc.SQLAlchemyError, UnicodeError)
+_OF_STORING = (
+    db_exc.DBError,
+    db_exc.DBInvalidUnicodeParameter,
+    sa.exc.SQLAlchemyError,
+    UnicodeError,
+)
 """Errors of storing a text: of oslo.db, SQLAlchemy and the driver."""
 
 
-def fail_node(task: Any, request: queue_request.Request,
-              reason: str) -> None:
+def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     """Record on a node that its request has failed, and why.
 
     A node in inspection goes to "inspect failed". One that data were
@@ -34,7 +37,9 @@ def fail_node(task: Any, request: queue_request.Request,
     """
     node = task.node
     message = _('Inspection request %(request)s failed: %(reason)s') % {
-        'request': request.uuid, 'reason': reason}
+        'request': request.uuid,
+        'reason': reason,
+    }
     if node.provision_state in queue_node.IN_INSPECTION:
         _clean_up(task, message)
         # Ironic fails a node itself where it cannot clean up.
@@ -42,14 +47,17 @@ def fail_node(task: Any, request: queue_request.Request,
             task.process_event('fail', last_error=message)
         else:
             put_first(node, message)
-    elif (request.event == queue_request.REAPPLY
-          or node.provision_state == states.ENROLL):
+    elif (
+        request.event == queue_request.REAPPLY
+        or node.provision_state == states.ENROLL
+    ):
         conductor_utils.node_history_record(
-            node, event=message, event_type=states.INTROSPECTION,
-            error=True)
+            node, event=message, event_type=states.INTROSPECTION, error=True
+        )
         node.save()
-    elif (node.provision_state == states.INSPECTFAIL
-          and node.last_error is None):
+    elif (
+        node.provision_state == states.INSPECTFAIL and node.last_error is None
+    ):
         # Powering off has removed the reason.
         put_first(node, message)
 
@@ -65,7 +73,9 @@ def put_first(node: Any, reason: str) -> None:
         node.last_error = reason
     elif reason not in present:
         node.last_error = _('%(reason)s. Also: %(other)s') % {
-            'reason': reason.rstrip('.'), 'other': present}
+            'reason': reason.rstrip('.'),
+            'other': present,
+        }
     else:
         return
     node.save()
@@ -95,12 +105,16 @@ def _clean_up(task: Any, message: str) -> None:
     try:
         task.load_driver()
     except ironic_exception.IronicException:
-        LOG.exception('Cannot clean up after the inspection of node %s',
-                      task.node.uuid)
+        LOG.exception(
+            'Cannot clean up after the inspection of node %s', task.node.uuid
+        )
         # What cleans up would have recorded it, but needs the driver.
         conductor_utils.node_history_record(
-            task.node, event=message, event_type=states.INTROSPECTION,
-            error=True)
+            task.node,
+            event=message,
+            event_type=states.INTROSPECTION,
+            error=True,
+        )
         return
     try:
         conductor_utils.inspecting_error_handler(task, message, errmsg=message)
@@ -108,5 +122,6 @@ def _clean_up(task: Any, message: str) -> None:
     except Exception as exc:
         if surroundings.are_to_blame(exc):
             raise
-        LOG.exception('Cannot clean up after the inspection of node %s',
-                      task.node.uuid)
+        LOG.exception(
+            'Cannot clean up after the inspection of node %s', task.node.uuid
+        )

@@ -63,19 +63,26 @@ class QueueMaintenance:
     :param settle: brings the node of an ended request into a final state.
     """
 
-    def __init__(self, requests: database_queue.DatabaseQueue,
-                 inspection_timeout: float, report_expiration: float,
-                 wake: Callable[[], None],
-                 settle: Callable[[queue_request.Request], None]) -> None:
+    def __init__(
+        self,
+        requests: database_queue.DatabaseQueue,
+        inspection_timeout: float,
+        report_expiration: float,
+        wake: Callable[[], None],
+        settle: Callable[[queue_request.Request], None],
+    ) -> None:
         self._queue = requests
         self._inspection_timeout = inspection_timeout
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
         self._stored = 0
-        self._records = (_Records('requests', unprocessed.list_nodes,
-                                  unprocessed.destroy_nodes),
-                         _Records('runs', run.list_nodes, recorder.forget))
+        self._records = (
+            _Records(
+                'requests', unprocessed.list_nodes, unprocessed.destroy_nodes
+            ),
+            _Records('runs', run.list_nodes, recorder.forget),
+        )
 
     @property
     def tasks(self) -> tuple[Callable[[], None], ...]:
@@ -85,25 +92,37 @@ class QueueMaintenance:
         counts as held. Nodes are unlocked before they are settled, which
         needs their lock.
         """
-        return (self.return_requests, self.unlock_nodes, self.settle_nodes,
-                self.put_timeouts, self.forget_requests,
-                self.remove_deleted_nodes, self.store_data_by_content)
+        return (
+            self.return_requests,
+            self.unlock_nodes,
+            self.settle_nodes,
+            self.put_timeouts,
+            self.forget_requests,
+            self.remove_deleted_nodes,
+            self.store_data_by_content,
+        )
 
     def return_requests(self) -> None:
         """Return the requests of dead workers to the queue."""
         expired = self._queue.expire()
         for lease in expired:
-            LOG.warning('Request %(request)s of node %(node)s is returned, '
-                        'worker %(worker)s gives no sign of life',
-                        {'request': lease.uuid, 'node': lease.node_uuid,
-                         'worker': lease.worker})
+            LOG.warning(
+                'Request %(request)s of node %(node)s is returned, '
+                'worker %(worker)s gives no sign of life',
+                {
+                    'request': lease.uuid,
+                    'node': lease.node_uuid,
+                    'worker': lease.worker,
+                },
+            )
         if expired:
             self._wake()
 
     def unlock_nodes(self) -> None:
         """Unlock nodes that were locked by dead workers."""
         for node_uuid, holder in node_reservation.list_reserved(
-                queue_request.DELIVERY_PREFIX, _CHUNK):
+            queue_request.DELIVERY_PREFIX, _CHUNK
+        ):
             queue_node.unlock_if_over(self._queue, node_uuid, holder)
 
     def settle_nodes(self) -> None:
@@ -119,8 +138,9 @@ class QueueMaintenance:
                 log_method = LOG.exception
                 if surroundings.are_to_blame(exc):
                     log_method = LOG.info
-                delivery.log_request(log_method, request,
-                                     f'its node is seen to later: {exc}')
+                delivery.log_request(
+                    log_method, request, f'its node is seen to later: {exc}'
+                )
 
     def put_timeouts(self) -> None:
         """Store a timeout request for each overdue node without a request.
@@ -129,8 +149,9 @@ class QueueMaintenance:
         is not waited for.
         """
         put = False
-        overdue = queue_node.list_overdue(ironic_context.get_admin_context(),
-                                          self._inspection_timeout)
+        overdue = queue_node.list_overdue(
+            ironic_context.get_admin_context(), self._inspection_timeout
+        )
         for node_uuid in node_reservation.without_held(overdue):
             if self._queue.find_open(node_uuid) is not None:
                 continue
@@ -166,10 +187,15 @@ class QueueMaintenance:
             gone = _without_present(known)
             if gone:
                 records.remove(gone)
-                LOG.info('Removed the %(records)s of %(count)d deleted '
-                         'nodes: %(nodes)s',
-                         {'records': records.name, 'count': len(gone),
-                          'nodes': ', '.join(sorted(gone))})
+                LOG.info(
+                    'Removed the %(records)s of %(count)d deleted '
+                    'nodes: %(nodes)s',
+                    {
+                        'records': records.name,
+                        'count': len(gone),
+                        'nodes': ', '.join(sorted(gone)),
+                    },
+                )
 
 
 def _without_present(uuids: Collection[str]) -> set[str]:
@@ -177,8 +203,10 @@ def _without_present(uuids: Collection[str]) -> set[str]:
     if not uuids:
         return set()
     nodes = objects.Node.list(
-        ironic_context.get_admin_context(), fields=['uuid'],
-        filters={'uuid_in': uuids, 'include_children': True})
+        ironic_context.get_admin_context(),
+        fields=['uuid'],
+        filters={'uuid_in': uuids, 'include_children': True},
+    )
     return set(uuids) - {node.uuid for node in nodes}
 
 
@@ -212,7 +240,9 @@ class UnservedRequests:
                     '%(delay).0f seconds, the first is that of node %(node)s'
                     ': is there an ironic-inspection-worker with this driver '
                     'in [DEFAULT]enabled_hardware_types and this group in '
-                    '[inspection_queue]conductor_groups?', kind._asdict())
+                    '[inspection_queue]conductor_groups?',
+                    kind._asdict(),
+                )
         # A kind that is served in the meantime is forgotten, and warned of
         # again when it waits once more.
         self._known = present
@@ -232,18 +262,23 @@ class LeaderTasks:
         thread goes on.
     """
 
-    def __init__(self,
-                 make_election: Callable[..., election.Election],
-                 tasks: Iterable[Callable[[], None]],
-                 period: float, limit: float = 600.0) -> None:
+    def __init__(
+        self,
+        make_election: Callable[..., election.Election],
+        tasks: Iterable[Callable[[], None]],
+        period: float,
+        limit: float = 600.0,
+    ) -> None:
         self._reset = threading.Event()
-        self._election = make_election(on_gained=self._begin,
-                                       on_lost=self._end)
+        self._election = make_election(
+            on_gained=self._begin, on_lost=self._end
+        )
         self._tasks = tuple(tasks)
         self._period = period
         self._limit = limit
-        self._trouble = watchdog.Outage('A periodic task of the leader',
-                                        _RETRIES)
+        self._trouble = watchdog.Outage(
+            'A periodic task of the leader', _RETRIES
+        )
 
     def run(self, stop: threading.Event) -> None:
         """Take part in the election until stopped; run tasks when elected."""
@@ -256,7 +291,8 @@ class LeaderTasks:
         reset = threading.Event()
         self._reset = reset
         loop = watchdog.WatchedLoop(
-            'leader tasks', functools.partial(self._work, reset), reset)
+            'leader tasks', functools.partial(self._work, reset), reset
+        )
         loop.start()
         # A round with nothing to do waits for a period.
         limit = max(self._limit, 2 * self._period)
@@ -264,7 +300,9 @@ class LeaderTasks:
         threading.Thread(
             target=watchdog.watch,
             args=(look_after, min(limit / 4, 10.0), reset),
-            name='watchdog', daemon=True).start()
+            name='watchdog',
+            daemon=True,
+        ).start()
 
     def _end(self) -> None:
         """Have the threads of the present leadership end."""

@@ -35,8 +35,9 @@ from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
 
-REAPPLICABLE = frozenset({states.MANAGEABLE, states.INSPECTFAIL,
-                          states.AVAILABLE, states.ACTIVE})
+REAPPLICABLE = frozenset(
+    {states.MANAGEABLE, states.INSPECTFAIL, states.AVAILABLE, states.ACTIVE}
+)
 """Provision states in which hooks and rules may be reapplied."""
 
 IN_INSPECTION = frozenset({states.INSPECTING, states.INSPECTWAIT})
@@ -88,16 +89,25 @@ class DeliveryTask(task_manager.TaskManager):
         reserved = node_reservation.reserve(request.node_uuid, self._holder)
         # "shared", so that Ironic's task does not lock the node again. It
         # reads the node of another holder too, whom the error names.
-        super().__init__(context, request.node_uuid, shared=True,
-                         load_driver=False, purpose='inspection request')
+        super().__init__(
+            context,
+            request.node_uuid,
+            shared=True,
+            load_driver=False,
+            purpose='inspection request',
+        )
         if not reserved:
-            raise ironic_exception.NodeLocked(node=request.node_uuid,
-                                              host=self.node.reservation)
+            raise ironic_exception.NodeLocked(
+                node=request.node_uuid, host=self.node.reservation
+            )
         # Ironic's functions that need an exclusive lock look at this.
         self.shared = False
 
-    def end(self, consume: Callable[[Any], queue_request.Request],
-            store: recorder.Store | None = None) -> queue_request.Request:
+    def end(
+        self,
+        consume: Callable[[Any], queue_request.Request],
+        store: recorder.Store | None = None,
+    ) -> queue_request.Request:
         """Unlock the node, end its request and store its run, atomically.
 
         If the run cannot be stored, the other two are done without it.
@@ -121,14 +131,18 @@ class DeliveryTask(task_manager.TaskManager):
         return ended
 
     @transaction.retried
-    def _end(self, consume: Callable[[Any], queue_request.Request],
-             store: recorder.Store | None) -> queue_request.Request:
+    def _end(
+        self,
+        consume: Callable[[Any], queue_request.Request],
+        store: recorder.Store | None,
+    ) -> queue_request.Request:
         # All transactions lock the node first, then the request. Another
         # order would cause deadlocks. The fence is suspended, as it would ask
         # at the commit for the lock that is released here.
         with fence.suspended(), transaction.writer() as session:
-            unlocked = node_reservation.release(session, self.node.uuid,
-                                                self._holder)
+            unlocked = node_reservation.release(
+                session, self.node.uuid, self._holder
+            )
             if store is not None:
                 store(session.connection())
             ended = consume(session)
@@ -145,8 +159,9 @@ class DeliveryTask(task_manager.TaskManager):
             :meth:`.DatabaseQueue.settle`.
         """
         with fence.suspended(), transaction.writer() as session:
-            self.shared = node_reservation.release(session, self.node.uuid,
-                                                   self._holder)
+            self.shared = node_reservation.release(
+                session, self.node.uuid, self._holder
+            )
             note(transaction=session)
 
     def release_resources(self) -> None:
@@ -162,14 +177,16 @@ class DeliveryTask(task_manager.TaskManager):
             try:
                 objects.Node.release(self.context, self._holder, self.node.id)
             except ironic_exception.NodeNotFound:
-                LOG.debug('Node %s was deleted while it was locked',
-                          self.node_id)
+                LOG.debug(
+                    'Node %s was deleted while it was locked', self.node_id
+                )
         super().release_resources()
 
 
 @contextlib.contextmanager
-def locked(requests: database_queue.DatabaseQueue,
-           request: queue_request.Request) -> Iterator[Any]:
+def locked(
+    requests: database_queue.DatabaseQueue, request: queue_request.Request
+) -> Iterator[Any]:
     """Lock the node of a request while the context lasts.
 
     The fence refuses commits of this thread after the node was locked by
@@ -179,6 +196,7 @@ def locked(requests: database_queue.DatabaseQueue,
     :returns: the :class:`DeliveryTask`.
     :raises: NodeBusy, NodeGone, LeaseLost
     """
+
     def abandon() -> BaseException:
         abandoned = surroundings.Abandoned()
         abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
@@ -186,22 +204,32 @@ def locked(requests: database_queue.DatabaseQueue,
 
     task = _acquire(requests, request)
     try:
-        with fence.while_locked(request.node_uuid, request.delivery,
-                                request.uuid, request.token, abandon):
+        with fence.while_locked(
+            request.node_uuid,
+            request.delivery,
+            request.uuid,
+            request.token,
+            abandon,
+        ):
             yield task
     except surroundings.Abandoned as exc:
         raise exceptions.LeaseLost(request.uuid) from exc
     finally:
         try:
             task.release_resources()
-        except (ironic_exception.NodeLocked,
-                ironic_exception.NodeNotLocked) as exc:
-            LOG.warning('The lock of node %(node)s was taken away: %(error)s',
-                        {'node': request.node_uuid, 'error': exc})
+        except (
+            ironic_exception.NodeLocked,
+            ironic_exception.NodeNotLocked,
+        ) as exc:
+            LOG.warning(
+                'The lock of node %(node)s was taken away: %(error)s',
+                {'node': request.node_uuid, 'error': exc},
+            )
 
 
-def _acquire(requests: database_queue.DatabaseQueue,
-             request: queue_request.Request) -> DeliveryTask:
+def _acquire(
+    requests: database_queue.DatabaseQueue, request: queue_request.Request
+) -> DeliveryTask:
     """Lock the node of a request, also where a dead worker has locked it.
 
     :raises: NodeBusy, NodeGone
@@ -220,8 +248,11 @@ def _acquire(requests: database_queue.DatabaseQueue,
         is_again = True
 
 
-def _unlock_dead_holder(context, requests: database_queue.DatabaseQueue,
-                        request: queue_request.Request) -> bool:
+def _unlock_dead_holder(
+    context,
+    requests: database_queue.DatabaseQueue,
+    request: queue_request.Request,
+) -> bool:
     """Unlock the node of a request if a delivery that has ended locks it.
 
     Its worker died or was given up, so it will not unlock the node itself.
@@ -234,8 +265,9 @@ def _unlock_dead_holder(context, requests: database_queue.DatabaseQueue,
     return unlock_if_over(requests, node.uuid, node.reservation)
 
 
-def unlock_if_over(requests: database_queue.DatabaseQueue, node_uuid: str,
-                   holder: str) -> bool:
+def unlock_if_over(
+    requests: database_queue.DatabaseQueue, node_uuid: str, holder: str
+) -> bool:
     """Unlock a node if its lock is that of a delivery which has ended.
 
     :param holder: the ``reservation`` of the node.
@@ -247,8 +279,11 @@ def unlock_if_over(requests: database_queue.DatabaseQueue, node_uuid: str,
     if requests.is_held(node_uuid, holder):
         return False
     if node_reservation.unlock(node_uuid, holder):
-        LOG.warning('Node %(node)s is unlocked, its worker died or was given '
-                    'up: %(holder)s', {'node': node_uuid, 'holder': holder})
+        LOG.warning(
+            'Node %(node)s is unlocked, its worker died or was given '
+            'up: %(holder)s',
+            {'node': node_uuid, 'holder': holder},
+        )
     return True
 
 
@@ -272,8 +307,10 @@ def check(node, request: queue_request.Request) -> NodeCheck:
         if present == states.MANAGEABLE:
             return NodeCheck(done=True)
         return _check_state(present, _BEGUN)
-    has_failed = (present == states.INSPECTFAIL
-                  and request.inspection_began_at is not None)
+    has_failed = (
+        present == states.INSPECTFAIL
+        and request.inspection_began_at is not None
+    )
     if has_failed and has_timed_out(node):
         # The data were accepted after a conductor had listed the node as
         # overdue, and before it failed the node.
@@ -329,8 +366,12 @@ def list_overdue(context, timeout: float) -> list[str]:
         'include_children': True,
     }
     nodes = objects.Node.list(
-        context, fields=['uuid'], filters=filters, limit=_MOST_OVERDUE,
-        sort_key='inspection_started_at')
+        context,
+        fields=['uuid'],
+        filters=filters,
+        limit=_MOST_OVERDUE,
+        sort_key='inspection_started_at',
+    )
     return [node.uuid for node in nodes]
 
 
@@ -342,6 +383,7 @@ def is_overdue(node, timeout: float) -> bool:
     started = node.inspection_started_at
     if started is None:
         return False
-    end = (timeutils.normalize_time(started)
-           + datetime.timedelta(seconds=timeout))
+    end = timeutils.normalize_time(started) + datetime.timedelta(
+        seconds=timeout
+    )
     return bool(end < timeutils.utcnow())

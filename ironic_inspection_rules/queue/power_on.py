@@ -48,7 +48,8 @@ def install() -> None:
         return
     transaction.limit_waits(enginefacade.writer.get_engine(), options.lease)
     requests = database_queue.DatabaseQueue(
-        options.lease, node_reservation.stop_clock)
+        options.lease, node_reservation.stop_clock
+    )
 
     def end_earlier_request(task: Any) -> None:
         requests.supersede(task.node.uuid)
@@ -56,8 +57,9 @@ def install() -> None:
     inspection.before_inspection(end_earlier_request)
     if options.reboot_throttle:
         coordinator.check(CONF)
-        inspection.replace_power_on(functools.partial(
-            requests.put, event=queue_request.POWER_ON))
+        inspection.replace_power_on(
+            functools.partial(requests.put, event=queue_request.POWER_ON)
+        )
 
 
 class Throttle:
@@ -75,9 +77,14 @@ class Throttle:
     :param retry_interval: seconds between two tries.
     """
 
-    def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
-                 interval: float, wait: Callable[[float], bool],
-                 retries: int, retry_interval: float) -> None:
+    def __init__(
+        self,
+        make_lock: Callable[[], coordinator.LeasedLock],
+        interval: float,
+        wait: Callable[[float], bool],
+        retries: int,
+        retry_interval: float,
+    ) -> None:
         self._make_lock = make_lock
         self._interval = interval
         self._wait = wait
@@ -85,7 +92,9 @@ class Throttle:
         self._retry_interval = retry_interval
         self._outage = watchdog.Outage(
             'The coordination service of the reboot throttle '
-            '([coordination]backend_url)', retries)
+            '([coordination]backend_url)',
+            retries,
+        )
         self._of_process = threading.Lock()
 
     @contextlib.contextmanager
@@ -113,10 +122,13 @@ class Throttle:
         """
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(
-                exceptions.TemporaryFailure),
+                exceptions.TemporaryFailure
+            ),
             stop=tenacity.stop_after_attempt(self._retries + 1),
             wait=tenacity.wait_fixed(self._retry_interval),
-            sleep=self._sleep, reraise=True)
+            sleep=self._sleep,
+            reraise=True,
+        )
         turn = retrying(self._get_lock)
         self._outage.over()
         return turn
@@ -150,19 +162,25 @@ class Throttle:
         except Exception as exc:
             self._outage.failed(exc)
             raise exceptions.TemporaryFailure(
-                _('The coordination service of [coordination]backend_url is '
-                  'out of reach: %s') % watchdog.reason(exc)) from exc
+                _(
+                    'The coordination service of [coordination]backend_url is '
+                    'out of reach: %s'
+                )
+                % watchdog.reason(exc)
+            ) from exc
 
     def _sleep(self, seconds: float) -> None:
         if self._wait(seconds):
             raise exceptions.Stopping(
-                _('The service stops before the machine could be powered '
-                  'on.'))
+                _('The service stops before the machine could be powered on.')
+            )
 
 
-def claim(requests: database_queue.DatabaseQueue,
-          make_turn: Callable[[], Any],
-          worker: str) -> queue_request.Request | None:
+def claim(
+    requests: database_queue.DatabaseQueue,
+    make_turn: Callable[[], Any],
+    worker: str,
+) -> queue_request.Request | None:
     """Lease the next power-on request when the throttle allows it.
 
     :param make_turn: see :meth:`.Throttle.turn`.
@@ -180,9 +198,17 @@ def make_throttle(wait: Callable[[float], bool]) -> Throttle:
     :param wait: see :class:`.Throttle`.
     """
     make_lock = functools.partial(
-        coordinator.LeasedLock, CONF.coordination.backend_url, CONF.host,
-        LOCK, election.LEASE)
+        coordinator.LeasedLock,
+        CONF.coordination.backend_url,
+        CONF.host,
+        LOCK,
+        election.LEASE,
+    )
     options = CONF.inspection_queue
-    return Throttle(make_lock, options.reboot_throttle, wait,
-                    options.connection_retries,
-                    options.connection_retry_interval)
+    return Throttle(
+        make_lock,
+        options.reboot_throttle,
+        wait,
+        options.connection_retries,
+        options.connection_retry_interval,
+    )

@@ -114,8 +114,9 @@ def displaces(event: str, present: typing.Any) -> bool:
     return event == TIMEOUT and present.event == TIMEOUT
 
 
-def why_over(event: str, present: typing.Any,
-             began: datetime.datetime | None) -> str | None:
+def why_over(
+    event: str, present: typing.Any, began: datetime.datetime | None
+) -> str | None:
     """Return why a node's open request ends when another one is put.
 
     :param event: event of the other request.

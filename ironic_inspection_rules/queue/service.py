@@ -43,9 +43,9 @@ _RESTART_DELAY = 1.0
 """Seconds until a thread that failed is started again."""
 
 
-def make_queue(served: typing.Any = None,
-               wake: Callable[[], None] | None = None
-               ) -> database_queue.DatabaseQueue:
+def make_queue(
+    served: typing.Any = None, wake: Callable[[], None] | None = None
+) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
     :param served: see :class:`.DatabaseQueue`.
@@ -55,9 +55,11 @@ def make_queue(served: typing.Any = None,
     transaction.limit_waits(enginefacade.writer.get_engine(), lease)
     if wake is None:
         return database_queue.DatabaseQueue(
-            lease, node_reservation.stop_clock, served)
+            lease, node_reservation.stop_clock, served
+        )
     return database_queue.DatabaseQueue(
-        lease, node_reservation.stop_clock, served, wake)
+        lease, node_reservation.stop_clock, served, wake
+    )
 
 
 class WorkerService:
@@ -71,12 +73,13 @@ class WorkerService:
         coordinator.check(CONF)
         options = CONF.inspection_queue
         served = node_reservation.served_by(
-            sorted(driver_factory.hardware_types()),
-            options.conductor_groups)
+            sorted(driver_factory.hardware_types()), options.conductor_groups
+        )
         requests = make_queue(served)
         self._stop = threading.Event()
-        lock = functools.partial(attempt.locked, requests,
-                                 options.inspection_timeout)
+        lock = functools.partial(
+            attempt.locked, requests, options.inspection_timeout
+        )
         settings = worker.WorkerSettings(
             threads=options.workers or processutils.get_worker_count(),
             get_timeout=options.get_timeout,
@@ -84,25 +87,36 @@ class WorkerService:
             max_attempts=options.max_attempts,
             connection_retries=options.connection_retries,
             retry_interval=options.connection_retry_interval,
-            time_limit=options.processing_time_limit)
-        self._worker = worker.Worker(name, requests, lock, settings,
-                                     count_delivery)
+            time_limit=options.processing_time_limit,
+        )
+        self._worker = worker.Worker(
+            name, requests, lock, settings, count_delivery
+        )
         # Throttle and starter need each other: the throttle waits by the
         # starter, which is made of the throttle below.
         throttle = power_on.make_throttle(self._pause_starter)
         self._starter = worker.Worker(
-            f'{name}:power-on', requests, lock,
+            f'{name}:power-on',
+            requests,
+            lock,
             # The throttle has one turn at a time.
             dataclasses.replace(settings, threads=1),
-            claim=functools.partial(power_on.claim, requests, throttle.turn))
+            claim=functools.partial(power_on.claim, requests, throttle.turn),
+        )
         queue_maintenance = maintenance.QueueMaintenance(
-            requests, options.inspection_timeout, options.report_expiration,
-            self.wake, functools.partial(attempt.settle, requests, lock))
+            requests,
+            options.inspection_timeout,
+            options.report_expiration,
+            self.wake,
+            functools.partial(attempt.settle, requests, lock),
+        )
         unserved = maintenance.UnservedRequests(served, options.lease)
         self._leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
             (*queue_maintenance.tasks, unserved.check, report_backlog),
-            options.clean_up_period, options.processing_time_limit)
+            options.clean_up_period,
+            options.processing_time_limit,
+        )
         self._listener: wakeup.Listener | None = None
         if wakeup.is_available():
             self._listener = wakeup.Listener(name, self.wake)
@@ -113,10 +127,12 @@ class WorkerService:
             self._make_thread('power-on', self._starter.run),
         ]
 
-    def _make_thread(self, name: str, run: Callable[[], None]
-                     ) -> threading.Thread:
-        return threading.Thread(target=self._supervise, args=(run,),
-                                name=name, daemon=True)
+    def _make_thread(
+        self, name: str, run: Callable[[], None]
+    ) -> threading.Thread:
+        return threading.Thread(
+            target=self._supervise, args=(run,), name=name, daemon=True
+        )
 
     def _pause_starter(self, seconds: float) -> bool:
         """Wait for the throttle, see :meth:`.Worker.pause`."""
@@ -160,17 +176,20 @@ class WorkerService:
 
     def _supervise(self, run: Callable[[], None]) -> None:
         """Run a function until the service stops; restart it if it fails."""
+
         def log_restart(retry_state: tenacity.RetryCallState) -> None:
             assert retry_state.outcome is not None
-            LOG.error('A thread of the inspection worker broke off and '
-                      'starts again',
-                      exc_info=retry_state.outcome.exception())
+            LOG.error(
+                'A thread of the inspection worker broke off and starts again',
+                exc_info=retry_state.outcome.exception(),
+            )
 
         tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
             wait=tenacity.wait_fixed(_RESTART_DELAY),
-            before_sleep=log_restart)(run)
+            before_sleep=log_restart,
+        )(run)
 
 
 def count_delivery(outcome: delivery.Outcome) -> None:
@@ -207,6 +226,7 @@ def start_embedded() -> WorkerService:
         conductor.stop_event().wait()
         started.stop()
 
-    threading.Thread(target=stop_with_conductor, name='embedded-worker',
-                     daemon=True).start()
+    threading.Thread(
+        target=stop_with_conductor, name='embedded-worker', daemon=True
+    ).start()
     return started

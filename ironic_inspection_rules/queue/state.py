@@ -124,8 +124,9 @@ def advance(state: str, event: str) -> StateChange:
         return StateChange(Verdict.IGNORED, target)
     # A strict event that has led to the present state comes a second time:
     # the table has a row for that, but only to say where it would end.
-    is_repeated = any(row.event == event and row.target == state
-                      for row in TRANSITIONS)
+    is_repeated = any(
+        row.event == event and row.target == state for row in TRANSITIONS
+    )
     if event in STRICT and is_repeated:
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)

@@ -25,39 +25,79 @@ class Abandoned(BaseException):
 
 
 _TROUBLE: tuple[type[BaseException], ...] = (
-    exceptions.NodeBusy, exceptions.TemporaryFailure, exceptions.Stopping,
-    db_exc.DBConnectionError, db_exc.DBDeadlock, db_exc.RetryRequest,
-    db_exc.CantStartEngineError, sa.exc.TimeoutError,
-    ironic_exception.NodeLocked, ironic_exception.NoFreeConductorWorker)
+    exceptions.NodeBusy,
+    exceptions.TemporaryFailure,
+    exceptions.Stopping,
+    db_exc.DBConnectionError,
+    db_exc.DBDeadlock,
+    db_exc.RetryRequest,
+    db_exc.CantStartEngineError,
+    sa.exc.TimeoutError,
+    ironic_exception.NodeLocked,
+    ironic_exception.NoFreeConductorWorker,
+)
 
-_OF_SERVICES = {('oslo_messaging', 'MessagingException'),
-                ('tooz', 'ToozError')}
+_OF_SERVICES = {
+    ('oslo_messaging', 'MessagingException'),
+    ('tooz', 'ToozError'),
+}
 """Errors of libraries that not every service loads."""
 
-_CODES = frozenset({
-    # MySQL: too many connections, shutdown, lost connection, lock wait
-    # timeout, deadlock, read only, killed (as idle transactions are).
-    1040, 1053, 1203, 1205, 1213, 1226, 1290, 1792, 1836, 1927, 2006, 2013,
-    3024, 4031,
-    # The same of PostgreSQL, by SQLSTATE.
-    '25006', '25P03', '40001', '40P01', '53300', '55P03', '57P01', '57P02',
-    '57P03'})
+_CODES = frozenset(
+    {
+        # MySQL: too many connections, shutdown, lost connection, lock wait
+        # timeout, deadlock, read only, killed (as idle transactions are).
+        1040,
+        1053,
+        1203,
+        1205,
+        1213,
+        1226,
+        1290,
+        1792,
+        1836,
+        1927,
+        2006,
+        2013,
+        3024,
+        4031,
+        # The same of PostgreSQL, by SQLSTATE.
+        '25006',
+        '25P03',
+        '40001',
+        '40P01',
+        '53300',
+        '55P03',
+        '57P01',
+        '57P02',
+        '57P03',
+    }
+)
 
-_OF_DATABASE = (db_exc.DBError, sa.exc.DBAPIError,
-                sa.exc.PendingRollbackError)
+_OF_DATABASE = (db_exc.DBError, sa.exc.DBAPIError, sa.exc.PendingRollbackError)
 """What libraries make of an error of the database, whatever it is."""
 
 # Errors that have no code, of SQLite and of Python.
-_TEXT = re.compile('database is locked|readonly database'
-                   "|can't start new thread")
+_TEXT = re.compile(
+    "database is locked|readonly database|can't start new thread"
+)
 
 # An earlier error in the text of a PendingRollbackError: its code in MySQL, or
 # the name of its class in psycopg2.
 _EARLIER = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
-_OF_POSTGRESQL = frozenset({
-    'ReadOnlySqlTransaction', 'IdleInTransactionSessionTimeout',
-    'SerializationFailure', 'DeadlockDetected', 'TooManyConnections',
-    'LockNotAvailable', 'AdminShutdown', 'CrashShutdown', 'CannotConnectNow'})
+_OF_POSTGRESQL = frozenset(
+    {
+        'ReadOnlySqlTransaction',
+        'IdleInTransactionSessionTimeout',
+        'SerializationFailure',
+        'DeadlockDetected',
+        'TooManyConnections',
+        'LockNotAvailable',
+        'AdminShutdown',
+        'CrashShutdown',
+        'CannotConnectNow',
+    }
+)
 """The names of these errors of PostgreSQL in psycopg2."""
 
 

@@ -39,7 +39,8 @@ class WakeupSender:
         self._thread: threading.Thread | None = None
         self._outage = watchdog.Outage(
             'Waking up inspection workers',
-            CONF.inspection_queue.connection_retries)
+            CONF.inspection_queue.connection_retries,
+        )
 
     def wake(self) -> None:
         """Send a wake-up soon."""
@@ -48,12 +49,14 @@ class WakeupSender:
             # A thread does not survive the fork of a web server.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(
-                    target=self._run, name='wake-up', daemon=True)
+                    target=self._run, name='wake-up', daemon=True
+                )
                 self._thread.start()
 
     def _run(self) -> None:
-        client = rpc.get_client(oslo_messaging.Target(
-            topic=TOPIC, version=_VERSION, fanout=True))
+        client = rpc.get_client(
+            oslo_messaging.Target(topic=TOPIC, version=_VERSION, fanout=True)
+        )
         context = ironic_context.get_admin_context()
         while self._pending.wait():
             # Before the message: a call in the meantime gets one of its own.
@@ -76,13 +79,14 @@ class Listener:
 
     def __init__(self, name: str, wake: Callable[[], None]) -> None:
         self._server = rpc.get_server(
-            oslo_messaging.Target(topic=TOPIC, server=name),
-            [_Endpoint(wake)])
+            oslo_messaging.Target(topic=TOPIC, server=name), [_Endpoint(wake)]
+        )
 
     def start(self) -> None:
         """Listen as soon as the message broker can be reached."""
-        threading.Thread(target=self._server.start, name='listener',
-                         daemon=True).start()
+        threading.Thread(
+            target=self._server.start, name='listener', daemon=True
+        ).start()
 
 
 class _Endpoint:

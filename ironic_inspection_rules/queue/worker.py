@@ -92,12 +92,15 @@ class Worker:
         take those of posted inventories.
     """
 
-    def __init__(self, name: str, requests: database_queue.DatabaseQueue,
-                 lock: attempt.Lock, settings: WorkerSettings,
-                 observe: Callable[[delivery.Outcome], None]
-                 = _observe_nothing,
-                 claim: Callable[[str], queue_request.Request | None] | None
-                 = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        requests: database_queue.DatabaseQueue,
+        lock: attempt.Lock,
+        settings: WorkerSettings,
+        observe: Callable[[delivery.Outcome], None] = _observe_nothing,
+        claim: Callable[[str], queue_request.Request | None] | None = None,
+    ) -> None:
         self.name = name
         self._queue = requests
         self._stop = threading.Event()
@@ -118,15 +121,19 @@ class Worker:
         self._asks = False
         self._outage = watchdog.Outage(
             f'The queue of inspection worker {name}',
-            settings.connection_retries)
+            settings.connection_retries,
+        )
         self._heart_trouble = watchdog.Outage(
             f'Keeping the leases of inspection worker {name}',
-            settings.connection_retries)
+            settings.connection_retries,
+        )
         self._dispatcher = watchdog.WatchedLoop(
-            'dispatcher', self._dispatch, self._stop, self._lose_dispatcher)
+            'dispatcher', self._dispatch, self._stop, self._lose_dispatcher
+        )
         self._heart_failed_at = -math.inf
         self._heart = watchdog.WatchedLoop(
-            'heartbeat', self._send_heartbeat, self._drained)
+            'heartbeat', self._send_heartbeat, self._drained
+        )
 
     def wake(self) -> None:
         """Poll the queue now."""
@@ -147,16 +154,19 @@ class Worker:
 
     def run(self) -> None:
         """Process requests until stopped, then finish those in progress."""
-        LOG.info('Inspection worker %(worker)s starts with %(threads)d '
-                 'threads', {'worker': self.name,
-                             'threads': self._settings.threads})
+        LOG.info(
+            'Inspection worker %(worker)s starts with %(threads)d threads',
+            {'worker': self.name, 'threads': self._settings.threads},
+        )
         # Set if a run before has ended, because a thread could not be started.
         self._drained.clear()
         limit = self._settings.time_limit
         threading.Thread(
             target=watchdog.watch,
             args=(self._look_after_all, min(limit / 4, 10.0), self._drained),
-            name='watchdog', daemon=True).start()
+            name='watchdog',
+            daemon=True,
+        ).start()
         self._heart.start()
         try:
             self._dispatcher.start()
@@ -191,9 +201,11 @@ class Worker:
             place = watchdog.place(ongoing.thread)
         if self._let_go(ongoing):
             delivery.log_request(
-                LOG.error, ongoing.request,
+                LOG.error,
+                ongoing.request,
                 f'takes longer than {self._settings.time_limit:.0f} seconds '
-                f'and is given up; it is at {place}')
+                f'and is given up; it is at {place}',
+            )
 
     def _let_go(self, ongoing: _InHand) -> bool:
         """Free the slot of a delivery; return False if it is free already."""
@@ -239,7 +251,8 @@ class Worker:
         # so it gets the process for itself. One that has had no attempt yet
         # has ended nothing, even where max_attempts is one.
         has_one_attempt_left = (
-            request.attempts == self._settings.max_attempts - 1)
+            request.attempts == self._settings.max_attempts - 1
+        )
         is_last = has_one_attempt_left and request.attempts > 0
         if is_last:
             self._hold_until(self._has_one_delivery)
@@ -250,17 +263,22 @@ class Worker:
                 return
         # Set before it starts: the watchdog logs where the thread hangs.
         ongoing.thread = threading.Thread(
-            target=self._deliver, args=(ongoing,), name='delivery',
-            daemon=True)
+            target=self._deliver, args=(ongoing,), name='delivery', daemon=True
+        )
         try:
             ongoing.thread.start()
         except RuntimeError as exc:
             self._outage.failed(exc)
-            self._give_back(ongoing, self._settings.retry_interval, str(exc),
-                            of_surroundings=True)
+            self._give_back(
+                ongoing,
+                self._settings.retry_interval,
+                str(exc),
+                of_surroundings=True,
+            )
             self._stop.wait(self._settings.retry_interval)
             return
         if is_last:
+
             def is_done() -> bool:
                 return request.delivery not in self._in_hand
 
@@ -269,9 +287,13 @@ class Worker:
     def _has_one_delivery(self) -> bool:
         return len(self._in_hand) == 1
 
-    def _give_back(self, ongoing: _InHand, delay: float,
-                   error: str | None = None, of_surroundings: bool = False
-                   ) -> None:
+    def _give_back(
+        self,
+        ongoing: _InHand,
+        delay: float,
+        error: str | None = None,
+        of_surroundings: bool = False,
+    ) -> None:
         """Put a request whose delivery has not begun back into the queue."""
         try:
             self._queue.retry(ongoing.request, delay, error, of_surroundings)
@@ -285,8 +307,10 @@ class Worker:
 
         For half a lease at most: one that hangs must not hold up others.
         """
-        end = time.monotonic() + min(self._settings.lease,
-                                     self._settings.time_limit) / 2
+        end = (
+            time.monotonic()
+            + min(self._settings.lease, self._settings.time_limit) / 2
+        )
         while not condition() and time.monotonic() < end:
             self._dispatcher.note_life()
             if self._stop.wait(_PAUSE):
@@ -297,12 +321,14 @@ class Worker:
 
         :returns: None if no request is due, or the worker stops.
         """
+
         def seconds_to_wait(retry_state: tenacity.RetryCallState) -> float:
             # The interval grows only after the first tries.
-            excess = (retry_state.attempt_number
-                      - self._settings.connection_retries)
+            excess = (
+                retry_state.attempt_number - self._settings.connection_retries
+            )
             doublings = min(max(excess, 0), _MOST_DOUBLINGS)
-            interval = self._settings.retry_interval * 2 ** doublings
+            interval = self._settings.retry_interval * 2**doublings
             return min(interval, _MAX_RETRY_INTERVAL)
 
         def note_outage(retry_state: tenacity.RetryCallState) -> None:
@@ -326,8 +352,10 @@ class Worker:
         retrying = tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
-            wait=seconds_to_wait, before_sleep=note_outage,
-            retry_error_callback=give_up)
+            wait=seconds_to_wait,
+            before_sleep=note_outage,
+            retry_error_callback=give_up,
+        )
         return retrying(ask)
 
     def _deliver(self, ongoing: _InHand) -> None:
@@ -335,9 +363,13 @@ class Worker:
         request = ongoing.request
         try:
             current = delivery.Delivery(
-                self._queue, request, self._lock,
-                self._settings.max_attempts, self._settings.retry_interval,
-                self._stop.wait)
+                self._queue,
+                request,
+                self._lock,
+                self._settings.max_attempts,
+                self._settings.retry_interval,
+                self._stop.wait,
+            )
             outcome = current.carry_out()
             self._observe(outcome)
             # If a heartbeat has failed since, the database is the reason for
@@ -348,8 +380,11 @@ class Worker:
                 self._queue.forgive(request)
         # Nobody catches what this thread raises: only the log can have it.
         except Exception:
-            LOG.exception('Delivery %s broke off; the request is delivered '
-                          'again when its lease ends', request.delivery)
+            LOG.exception(
+                'Delivery %s broke off; the request is delivered '
+                'again when its lease ends',
+                request.delivery,
+            )
         finally:
             self._let_go(ongoing)
 
@@ -375,5 +410,6 @@ class Worker:
             # A delivery that has ended meanwhile has no lease to lose.
             is_in_hand = request.delivery in self._in_hand
             if request.delivery in lost and is_in_hand:
-                delivery.log_request(LOG.warning, request,
-                                     'the lease was lost')
+                delivery.log_request(
+                    LOG.warning, request, 'the lease was lost'
+                )

@@ -24,10 +24,14 @@ class WorkerAbsence:
     :param clock: a monotonic clock, in seconds.
     """
 
-    def __init__(self, patience: float,
-                 read: Callable[[float], backlog.Backlog | None] = (
-                     backlog.read_neglected),
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        patience: float,
+        read: Callable[[float], backlog.Backlog | None] = (
+            backlog.read_neglected
+        ),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._patience = patience
         self._read = read
         self._clock = clock
@@ -50,7 +54,9 @@ class WorkerAbsence:
             LOG.warning(
                 '%(waiting)d inspection requests wait, the first for '
                 '%(delay).0f seconds, and no worker takes them: is '
-                'ironic-inspection-worker running?', neglected._asdict())
+                'ironic-inspection-worker running?',
+                neglected._asdict(),
+            )
         elif neglected is None and self._warned:
             LOG.info('Workers take inspection requests again')
         self._warned = neglected is not None

@@ -43,8 +43,9 @@ class TableText(typing.NamedTuple):
     columns: list[str]
 
 
-def read(path: str, data: bytes, encoding: str,
-         types: typing.Mapping[str, str]) -> TableText:
+def read(
+    path: str, data: bytes, encoding: str, types: typing.Mapping[str, str]
+) -> TableText:
     """Read rows under a header.
 
     :param data: the content of the file.
@@ -54,6 +55,7 @@ def read(path: str, data: bytes, encoding: str,
     :raises: :class:`.exceptions.InvalidDocument` with the line, also for a
         cell with a formula.
     """
+
     def fail(reason: str, line: int) -> typing.NoReturn:
         raise exceptions.InvalidDocument(path, reason, (line, 1))
 
@@ -72,12 +74,19 @@ def read(path: str, data: bytes, encoding: str,
                 columns.append(_Column(name, types.get(name)))
             continue
         if len(cells) > len(columns):
-            fail(_('the row has %(cells)d cells, and there are %(columns)d '
-                   'columns') % {'cells': len(cells),
-                                 'columns': len(columns)}, line)
+            fail(
+                _(
+                    'the row has %(cells)d cells, and there are %(columns)d '
+                    'columns'
+                )
+                % {'cells': len(cells), 'columns': len(columns)},
+                line,
+            )
         if len(rows) == table_members.MOST_ROWS:
-            fail(_('there are more than %d rows') % table_members.MOST_ROWS,
-                 line)
+            fail(
+                _('there are more than %d rows') % table_members.MOST_ROWS,
+                line,
+            )
         # A row of a spreadsheet may end before its last columns.
         cells += [''] * (len(columns) - len(cells))
         row = {}
@@ -105,8 +114,9 @@ class _Records:
         self._encoding = encoding
 
     def _open(self) -> io.TextIOWrapper:
-        return io.TextIOWrapper(io.BytesIO(self._data), self._encoding,
-                                newline='')
+        return io.TextIOWrapper(
+            io.BytesIO(self._data), self._encoding, newline=''
+        )
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         lines = self._open()
@@ -125,8 +135,10 @@ class _Records:
         except csv.Error as exc:
             # A quote that is not closed takes in all that follows.
             raise exceptions.InvalidDocument(
-                self._path, _('the row that begins here is no CSV: %s')
-                % exc, (begin, 1)) from exc
+                self._path,
+                _('the row that begins here is no CSV: %s') % exc,
+                (begin, 1),
+            ) from exc
 
     def _find_header(self) -> tuple[int, str]:
         """Return how many lines come before the header, and the delimiter.
@@ -150,8 +162,12 @@ class _Records:
         if len(present) > 1:
             raise exceptions.InvalidDocument(
                 self._path,
-                _('the header has commas, semicolons or tabs beside one '
-                  'another; put the names in quotes'), (line, 1))
+                _(
+                    'the header has commas, semicolons or tabs beside one '
+                    'another; put the names in quotes'
+                ),
+                (line, 1),
+            )
         if not present:
             return ','
         return present[0]
@@ -186,8 +202,11 @@ class _Column:
             text = _TEXT_FORMULA.fullmatch(cell)
             if text is None:
                 raise exceptions.OperationError(
-                    _('the cell is a formula; text that begins with "=" is '
-                      'written as ="=…"'))
+                    _(
+                        'the cell is a formula; text that begins with "=" is '
+                        'written as ="=…"'
+                    )
+                )
             cell = text[1].replace('""', '"')
         try:
             return column_type.convert(cell, self._kind)

@@ -73,7 +73,8 @@ class Document:
     entries: tuple[typing.Any, ...]
     places: typing.Mapping[tuple[int, str], Place]
     ambiguous: typing.Mapping[tuple[int, str], str] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     tables: tuple[WrittenTable, ...] | None = None
 
     def place(self, index: int, pointer: str = '') -> Place:
@@ -88,9 +89,10 @@ class Document:
         return self.places[index, pointer]
 
 
-def files(paths: typing.Iterable[str],
-          none: str = _('there are no files of rules in this directory')
-          ) -> list[str]:
+def files(
+    paths: typing.Iterable[str],
+    none: str = _('there are no files of rules in this directory'),
+) -> list[str]:
     """Return files, and in the place of a folder the files in it, by name.
 
     What is hidden in a folder is not meant: where Kubernetes mounts files, a
@@ -142,6 +144,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
         no mapping, or has a number that is not finite, which Python would
         take.
     """
+
     def finite(number: str) -> float:
         value = float(number)
         if not math.isfinite(value):
@@ -163,7 +166,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
             value = documents[0]
     if not isinstance(value, dict):
         raise exceptions.InvalidDocument(
-            path, _('the file must hold one mapping'))
+            path, _('the file must hold one mapping')
+        )
     return value
 
 
@@ -196,12 +200,13 @@ def read(path: str) -> str:
         return io.TextIOWrapper(io.BytesIO(data), 'utf-8-sig').read()
     except OSError as exc:
         raise exceptions.InvalidDocument(
-            path, exc.strerror or str(exc)) from exc
+            path, exc.strerror or str(exc)
+        ) from exc
     except UnicodeDecodeError as exc:
         raise exceptions.InvalidDocument(
-            path, _('the file is not text in UTF-8: byte %(number)d is '
-                    '0x%(byte)02x') % {'number': exc.start + 1,
-                                       'byte': exc.object[exc.start]}
+            path,
+            _('the file is not text in UTF-8: byte %(number)d is 0x%(byte)02x')
+            % {'number': exc.start + 1, 'byte': exc.object[exc.start]},
         ) from exc
 
 
@@ -216,12 +221,16 @@ def parse(path: str, text: str) -> Document:
     # actions are missing, would not help them.
     if any(_is_machine(entry) for entry in without_actions):
         raise exceptions.InvalidDocument(
-            path, _('this is the inventory of a machine, not a file of '
-                    'rules'))
+            path, _('this is the inventory of a machine, not a file of rules')
+        )
     if any(_is_abridged(entry) for entry in without_actions):
         raise exceptions.InvalidDocument(
-            path, _('the API lists these rules without their conditions and '
-                    'actions; ask for them with detail=true'))
+            path,
+            _(
+                'the API lists these rules without their conditions and '
+                'actions; ask for them with detail=true'
+            ),
+        )
     return parsed
 
 
@@ -260,8 +269,9 @@ def _content(text: str) -> _Content:
     return _Content(entries, tables)
 
 
-def _compose(path: str, text: str,
-             split: typing.Callable[[str], _Content]) -> Document:
+def _compose(
+    path: str, text: str, split: typing.Callable[[str], _Content]
+) -> Document:
     """Read a file whose text is known.
 
     :param split: returns the nodes of the text that become entries and
@@ -280,15 +290,17 @@ def _compose(path: str, text: str,
                     ambiguous[index, pointer] = node.value
         tables: tuple[WrittenTable, ...] | None = None
         if content.tables is not None:
-            tables = tuple(_table(path, name, node, text)
-                           for name, node in content.tables)
+            tables = tuple(
+                _table(path, name, node, text) for name, node in content.tables
+            )
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
     return Document(path, tuple(values), places, ambiguous, tables)
 
 
-def _table(path: str, name: yaml.Node, node: yaml.Node, text: str
-           ) -> WrittenTable:
+def _table(
+    path: str, name: yaml.Node, node: yaml.Node, text: str
+) -> WrittenTable:
     """Read a table of a file; its rows apart from the rest."""
     rows = None
     if isinstance(node, yaml.MappingNode):
@@ -301,8 +313,7 @@ def _table(path: str, name: yaml.Node, node: yaml.Node, text: str
                 rest.append((key, value))
         # A place for each value of a hundred thousand rows would be large.
         # The node itself stays: aliases may stand for it.
-        node = yaml.MappingNode(node.tag, rest, node.start_mark,
-                                node.end_mark)
+        node = yaml.MappingNode(node.tag, rest, node.start_mark, node.end_mark)
     entry = yaml_text.construct(node, text)
     places = {pointer: _place(value) for pointer, value in _values(node, '')}
     return WrittenTable(path, name.value, entry, places, rows)
@@ -340,8 +351,9 @@ def _items(text: str) -> _Content:
     return _Content(items)
 
 
-def _values(node: yaml.Node, pointer: str
-            ) -> typing.Iterator[tuple[str, yaml.Node]]:
+def _values(
+    node: yaml.Node, pointer: str
+) -> typing.Iterator[tuple[str, yaml.Node]]:
     """Yield a node and all in it, with the pointers to them."""
     yield pointer, node
     if isinstance(node, yaml.SequenceNode):

@@ -31,11 +31,14 @@ def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
     # they have no size.
     has_size = after.st_size > 0 or before.st_size > 0
     is_same = (before.st_mtime_ns, before.st_size) == (
-        after.st_mtime_ns, after.st_size)
+        after.st_mtime_ns,
+        after.st_size,
+    )
     # The time has steps of some milliseconds, within which a file that is
     # written anew may get the same size again.
     is_whole = not has_size or len(data) in (after.st_size, most)
     if not is_same or not is_whole:
         raise exceptions.InvalidDocument(
-            path, _('the file changed while it was read; try again'))
+            path, _('the file changed while it was read; try again')
+        )
     return data

@@ -23,12 +23,17 @@ from ironic_inspection_rules.rule_file import stock_form
 
 _NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
 
-_NAMES = {'conditions': _('condition %d'), 'actions': _('action %d'),
-          'when': _('when %d')}
+_NAMES = {
+    'conditions': _('condition %d'),
+    'actions': _('action %d'),
+    'when': _('when %d'),
+}
 
 
-OLD = _('a rule of ironic-inspector, which does here what it did there; '
-        '"ironic-inspection-rules convert" converts it')
+OLD = _(
+    'a rule of ironic-inspector, which does here what it did there; '
+    '"ironic-inspection-rules convert" converts it'
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,9 +126,11 @@ def _warn_nobody(_line: str) -> None:
     """Drop a warning."""
 
 
-def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
-              warn: typing.Callable[[str], typing.Any] = _warn_nobody
-              ) -> list[model.Rule]:
+def parse_all(
+    written: typing.Iterable[WrittenRule],
+    ops: registry.Registry,
+    warn: typing.Callable[[str], typing.Any] = _warn_nobody,
+) -> list[model.Rule]:
     """Parse rules of files as built-in ones, in their order.
 
     :param warn: called with a line for each rule of stock Ironic, and for
@@ -142,8 +149,11 @@ def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
             raise _as_document_error(entry, foreign, exc) from exc
         if rule.uuid in by_uuid:
             raise exceptions.InvalidDocument(
-                path, _('rule %s is there twice, or another one has its UUID')
-                % entry.label, entry.place())
+                path,
+                _('rule %s is there twice, or another one has its UUID')
+                % entry.label,
+                entry.place(),
+            )
         by_uuid[rule.uuid] = rule
         if foreign is None or path in old_files:
             continue
@@ -153,15 +163,23 @@ def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
             old_files.add(path)
             level = _('note')
         line, column = entry.place(foreign.pointer)
-        warn(_('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
-            'place': f'{path}:{line}:{column}', 'level': level,
-            'rule': entry.label, 'message': foreign.sentence})
+        warn(
+            _('%(place)s: %(level)s: %(rule)s: %(message)s\n')
+            % {
+                'place': f'{path}:{line}:{column}',
+                'level': level,
+                'rule': entry.label,
+                'message': foreign.sentence,
+            }
+        )
     return list(by_uuid.values())
 
 
-def _as_document_error(entry: WrittenRule, foreign: exceptions.Problem | None,
-                       error: exceptions.InvalidRule
-                       ) -> exceptions.InvalidDocument:
+def _as_document_error(
+    entry: WrittenRule,
+    foreign: exceptions.Problem | None,
+    error: exceptions.InvalidRule,
+) -> exceptions.InvalidDocument:
     """Return the error of a file for that of one of its rules.
 
     :param foreign: says that the rule is in another language.
@@ -172,11 +190,13 @@ def _as_document_error(entry: WrittenRule, foreign: exceptions.Problem | None,
     return exceptions.InvalidDocument(
         entry.source.path,
         str(exceptions.InvalidRule(problems, entry.label)),
-        entry.place(error.problems[0].pointer))
+        entry.place(error.problems[0].pointer),
+    )
 
 
-def built_in(read: document.Document, ops: registry.Registry
-             ) -> tuple[model.Rule, ...]:
+def built_in(
+    read: document.Document, ops: registry.Registry
+) -> tuple[model.Rule, ...]:
     """Return the rules of the file of built-in rules, in its order.
 
     They are read once when a service starts, are never in the database and
@@ -297,16 +317,23 @@ class Operation:
         return not interpolation.fields(written)
 
 
-def operations(rule: model.Rule, ops: registry.Registry
-               ) -> tuple[list[Operation], list[Operation]]:
+def operations(
+    rule: model.Rule, ops: registry.Registry
+) -> tuple[list[Operation], list[Operation]]:
     """Return the conditions and the actions of a rule."""
-    return (read(rule.conditions, '/conditions', ops),
-            read(rule.actions, '/actions', ops, 'when'))
+    return (
+        read(rule.conditions, '/conditions', ops),
+        read(rule.actions, '/actions', ops, 'when'),
+    )
 
 
-def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
-         pointer: str, ops: registry.Registry, inside: str = 'conditions',
-         skip: frozenset[str] = frozenset()) -> list[Operation]:
+def read(
+    written: typing.Iterable[typing.Mapping[str, typing.Any]],
+    pointer: str,
+    ops: registry.Registry,
+    inside: str = 'conditions',
+    skip: frozenset[str] = frozenset(),
+) -> list[Operation]:
     """Return operations with the conditions in them.
 
     :param written: conditions or actions, which passed validation.
@@ -334,6 +361,7 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
                 arguments[argument.name] = bound[argument.name]
             elif not argument.required:
                 arguments[argument.name] = argument.default
-        operations_read.append(Operation(
-            place, op, operation, inverted, arguments, tuple(inner)))
+        operations_read.append(
+            Operation(place, op, operation, inverted, arguments, tuple(inner))
+        )
     return operations_read

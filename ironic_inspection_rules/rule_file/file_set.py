@@ -42,8 +42,9 @@ class RuleFiles:
         :returns: a line for each problem, nothing where none is of a rule or
             a table.
         """
-        places = {f'/rules/{index}': rule
-                  for index, rule in enumerate(self.written)}
+        places = {
+            f'/rules/{index}': rule for index, rule in enumerate(self.written)
+        }
         lines = []
         is_of_file = False
         for problem in problems:
@@ -57,8 +58,10 @@ class RuleFiles:
             is_of_file = True
             inside = problem.at(''.join(f'/{token}' for token in tokens[3:]))
             line, column = rule.place(inside.pointer)
-            lines.append(f'{rule.source.path}:{line}:{column}: {rule.label}: '
-                         f'{file_rule.counted_from_one(inside)}')
+            lines.append(
+                f'{rule.source.path}:{line}:{column}: {rule.label}: '
+                f'{file_rule.counted_from_one(inside)}'
+            )
         if not is_of_file:
             return ''
         return '\n'.join(lines)
@@ -85,6 +88,7 @@ def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
             raise exceptions.InvalidDocument(
                 rule.source.path,
                 f'{rule.label}: ' + _('a rule must be a mapping'),
-                rule.place())
+                rule.place(),
+            )
     table_file.build(files.tables)
     return files

@@ -28,8 +28,15 @@ TABLES = 'tables'
 """Member of a document that has its tables by name."""
 
 REQUEST = ('message', 'revision')
-ANSWER = ('changes', 'created_at', 'links', 'next', 'project_id', 'user_id',
-          'warnings')
+ANSWER = (
+    'changes',
+    'created_at',
+    'links',
+    'next',
+    'project_id',
+    'user_id',
+    'warnings',
+)
 """Members that may stand beside these, and are not read."""
 
 # A variable of Ansible, which stands for a rule of the same file.
@@ -76,7 +83,9 @@ def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     if not isinstance(member, yaml.MappingNode):
         raise yaml.MarkedYAMLError(
             problem=_('expected a mapping of names to tables under "%s"')
-            % TABLES, problem_mark=member.start_mark)
+            % TABLES,
+            problem_mark=member.start_mark,
+        )
     yaml_text.check_names(member)
     return list(member.value)
 
@@ -102,14 +111,20 @@ def _has_tables(members: dict[str, yaml.Node]) -> bool:
 
 def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document that has them in a list."""
-    unknown = [key for key, _value in node.value
-               if key.value not in (*LISTS, TABLES, *REQUEST, *ANSWER)]
+    unknown = [
+        key
+        for key, _value in node.value
+        if key.value not in (*LISTS, TABLES, *REQUEST, *ANSWER)
+    ]
     if unknown:
         raise yaml.MarkedYAMLError(
             problem=suggestion.all_unknown(
-                _('member of the file'), [key.value for key in unknown],
-                (*LISTS, TABLES, *REQUEST)),
-            problem_mark=unknown[0].start_mark)
+                _('member of the file'),
+                [key.value for key in unknown],
+                (*LISTS, TABLES, *REQUEST),
+            ),
+            problem_mark=unknown[0].start_mark,
+        )
     rules: list[yaml.Node] = []
     for key, value in node.value:
         if key.value not in LISTS or value.tag == yaml_text.NULL:
@@ -117,7 +132,8 @@ def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
         if not isinstance(value, yaml.SequenceNode):
             raise yaml.MarkedYAMLError(
                 problem=_('expected a list of rules under "%s"') % key.value,
-                problem_mark=value.start_mark)
+                problem_mark=value.start_mark,
+            )
         rules += value.value
     return rules
 
@@ -139,15 +155,20 @@ def _named(node: yaml.MappingNode) -> list[yaml.Node]:
             others.append(key)
         elif isinstance(value, yaml.SequenceNode):
             if any(map(_is_named_rule, value.value)):
-                rules += [item for item in value.value
-                          if not _refers(item, names)]
+                rules += [
+                    item for item in value.value if not _refers(item, names)
+                ]
             elif not _has_only_scalars(value):
                 others.append(key)
     if rules and others:
         raise yaml.MarkedYAMLError(
-            problem=_('"%s" is neither a rule nor a list of rules, as others '
-                      'in this file are') % others[0].value,
-            problem_mark=others[0].start_mark)
+            problem=_(
+                '"%s" is neither a rule nor a list of rules, as others '
+                'in this file are'
+            )
+            % others[0].value,
+            problem_mark=others[0].start_mark,
+        )
     return rules
 
 
@@ -164,8 +185,9 @@ def _is_named_rule(node: yaml.Node) -> bool:
     actions = _actions(node)
     if actions is None:
         return False
-    return (isinstance(actions, yaml.SequenceNode)
-            or actions.tag == yaml_text.NULL)
+    return (
+        isinstance(actions, yaml.SequenceNode) or actions.tag == yaml_text.NULL
+    )
 
 
 def _actions(node: yaml.Node) -> yaml.Node | None:
@@ -196,11 +218,13 @@ def _refers(node: yaml.Node, names: set[str]) -> bool:
     return reference is not None and reference[1] in names
 
 
-def _of_kubernetes(node: yaml.MappingNode, members: dict[str, yaml.Node]
-                   ) -> yaml.MarkedYAMLError:
+def _of_kubernetes(
+    node: yaml.MappingNode, members: dict[str, yaml.Node]
+) -> yaml.MarkedYAMLError:
     """Return the error for an object of Kubernetes, such as a ConfigMap."""
     text = _('this is a %s of Kubernetes, not a file of rules') % (
-        members['kind'].value)
+        members['kind'].value
+    )
     inside = []
     for name in ('data', 'stringData'):
         data = members.get(name)
@@ -208,5 +232,6 @@ def _of_kubernetes(node: yaml.MappingNode, members: dict[str, yaml.Node]
             inside += [f'{name}.{key.value}' for key, _value in data.value]
     if inside:
         text += '; ' + _('write the text of %s to a file and give that') % (
-            _(' or ').join(inside))
+            _(' or ').join(inside)
+        )
     return yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)

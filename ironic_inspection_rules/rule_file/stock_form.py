@@ -60,8 +60,14 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     'set-port-attribute': ('port_id', 'path', 'value'),
     'extend-port-attribute': ('port_id', 'path', 'value', 'unique'),
     'del-port-attribute': ('port_id', 'path'),
-    'api-call': ('url', 'headers', 'proxies', 'timeout', 'retries',
-                 'backoff_factor'),
+    'api-call': (
+        'url',
+        'headers',
+        'proxies',
+        'timeout',
+        'retries',
+        'backoff_factor',
+    ),
 }
 """The arguments of its actions."""
 
@@ -140,12 +146,16 @@ def find(entry: typing.Any) -> Problem | None:
         if name not in ops or not operation.keys() <= _KEYS:
             return None
     for sign in _certain(entry):
-        message = _('this is a rule of stock Ironic, %s: run '
-                    '"ironic-inspection-rules convert --from ironic"')
+        message = _(
+            'this is a rule of stock Ironic, %s: run '
+            '"ironic-inspection-rules convert --from ironic"'
+        )
         return Problem(sign.pointer, message % sign.detail)
     for sign in _likely(entry):
-        message = _('this looks like a rule of stock Ironic, %s: if it is '
-                    'one, run "ironic-inspection-rules convert --from ironic"')
+        message = _(
+            'this looks like a rule of stock Ironic, %s: if it is '
+            'one, run "ironic-inspection-rules convert --from ironic"'
+        )
         return Problem(sign.pointer, message % sign.detail)
     return None
 
@@ -168,8 +178,10 @@ def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
         if is_of_plugin_data and _has_plugin_data(args):
             yield Problem(f'{pointer}/args', _('as its API shows it'))
         if isinstance(args, dict) and _asks_for_own_text(args):
-            yield Problem(f'{pointer}/args', _(
-                'where a missing field stays as it is written'))
+            yield Problem(
+                f'{pointer}/args',
+                _('where a missing field stays as it is written'),
+            )
 
 
 def _has_plugin_data(args: typing.Any) -> bool:
@@ -197,22 +209,31 @@ def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
     for pointer, operation in _operations(entry):
         args = operation.get('args')
         if operation.get('loop') in ([], {}):
-            yield Problem(f'{pointer}/loop', _(
-                'where an empty loop is none; here nothing happens'))
-        texts = [value for _path, value in data_path.walk(args)
-                 if isinstance(value, str)]
+            yield Problem(
+                f'{pointer}/loop',
+                _('where an empty loop is none; here nothing happens'),
+            )
+        texts = [
+            value
+            for _path, value in data_path.walk(args)
+            if isinstance(value, str)
+        ]
         is_condition = pointer.startswith('/conditions')
         if is_condition and any(map(_is_plain_field, texts)):
             for text in texts:
                 if text in _TEXTS:
-                    yield Problem(f'{pointer}/args', _(
-                        'where true, false and null become the text "%s"')
-                        % text)
+                    yield Problem(
+                        f'{pointer}/args',
+                        _('where true, false and null become the text "%s"')
+                        % text,
+                    )
         if not is_condition:
             for text in texts:
                 if text.startswith(('{"', '[{"')) and _is_json(text):
-                    yield Problem(f'{pointer}/args', _(
-                        'where text such as %s is none with fields') % text)
+                    yield Problem(
+                        f'{pointer}/args',
+                        _('where text such as %s is none with fields') % text,
+                    )
 
 
 def _is_plain_field(text: str) -> bool:
@@ -221,8 +242,9 @@ def _is_plain_field(text: str) -> bool:
     return field is not None and bool(field.root) and field.is_plain
 
 
-def _operations(entry: dict[str, typing.Any]
-                ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
+def _operations(
+    entry: dict[str, typing.Any],
+) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield conditions and actions, each with its pointer.
 
     The entry is not validated yet: what is no operation is left out.

@@ -46,8 +46,11 @@ class FileTable:
         """Return the JSON form, as it is posted to Ironic."""
         if self.rows is None:
             return self.written.entry
-        entry = {name: value for name, value in self.written.entry.items()
-                 if name != FILE}
+        entry = {
+            name: value
+            for name, value in self.written.entry.items()
+            if name != FILE
+        }
         return {**entry, 'rows': self.rows.rows}
 
     @functools.cached_property
@@ -99,7 +102,8 @@ class FileTables:
     """
 
     tables: typing.Mapping[str, FileTable] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     is_given: bool = False
 
     @property
@@ -107,14 +111,17 @@ class FileTables:
         """Return the member ``tables`` of a request, None without one."""
         if not self.is_given:
             return None
-        return {name: file_table.entry
-                for name, file_table in self.tables.items()}
+        return {
+            name: file_table.entry for name, file_table in self.tables.items()
+        }
 
     def without_built(self) -> 'FileTables':
         """Return the tables as they were read; what is built takes memory."""
         # A copy has not cached what the original has built.
-        tables = {name: dataclasses.replace(file_table)
-                  for name, file_table in self.tables.items()}
+        tables = {
+            name: dataclasses.replace(file_table)
+            for name, file_table in self.tables.items()
+        }
         return dataclasses.replace(self, tables=tables)
 
     def explain(self, problem: Problem) -> str | None:
@@ -143,7 +150,8 @@ class FileTables:
             inside = inside[2:]
         label = '.'.join(map(str, (file_table.name, *inside)))
         return exceptions.InvalidDocument(
-            path, f'{label}: {problem.sentence}', place)
+            path, f'{label}: {problem.sentence}', place
+        )
 
 
 NO_TABLES = FileTables()
@@ -167,11 +175,15 @@ def load(documents: Iterable[document.Document]) -> FileTables:
             if other is not None:
                 line, _column = other.written.place()
                 raise exceptions.InvalidDocument(
-                    written.path, _('the table "%(name)s" is also at '
-                                    '%(path)s:%(line)d') % {
+                    written.path,
+                    _('the table "%(name)s" is also at %(path)s:%(line)d')
+                    % {
                         'name': suggestion.shown(written.name),
-                        'path': other.written.path, 'line': line},
-                    written.place())
+                        'path': other.written.path,
+                        'line': line,
+                    },
+                    written.place(),
+                )
             by_name[written.name] = FileTable(written, _rows(written))
     return FileTables(by_name, is_given)
 
@@ -186,7 +198,8 @@ def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
             for problem in exc.problems:
                 error = tables.error(problem)
                 yield error or exceptions.InvalidDocument(
-                    written.path, str(problem), written.place())
+                    written.path, str(problem), written.place()
+                )
 
 
 def build(tables: FileTables) -> dict[str, table.Table]:
@@ -198,12 +211,16 @@ def build(tables: FileTables) -> dict[str, table.Table]:
     errors = list(problems(tables))
     if errors:
         raise joined(errors)
-    return {name: file_table.table
-            for name, file_table in tables.tables.items()}
+    return {
+        name: file_table.table for name, file_table in tables.tables.items()
+    }
 
 
-def check_rules(written: Sequence[file_rule.WrittenRule],
-                rules: Sequence[model.Rule], tables: table.Tables) -> None:
+def check_rules(
+    written: Sequence[file_rule.WrittenRule],
+    rules: Sequence[model.Rule],
+    tables: table.Tables,
+) -> None:
     """Check that the tables and columns that rules read are there.
 
     :param rules: those that are written, parsed.
@@ -216,16 +233,20 @@ def check_rules(written: Sequence[file_rule.WrittenRule],
             raise exceptions.InvalidDocument(
                 written_rule.source.path,
                 f'{written_rule.label}: {file_rule.counted_from_one(problem)}',
-                written_rule.place(problem.pointer))
+                written_rule.place(problem.pointer),
+            )
 
 
-def joined(errors: Sequence[exceptions.InvalidDocument]
-           ) -> exceptions.InvalidDocument:
+def joined(
+    errors: Sequence[exceptions.InvalidDocument],
+) -> exceptions.InvalidDocument:
     """Return one error with what several say, at the place of the first."""
     first, *others = errors
     return exceptions.InvalidDocument(
-        first.path, exceptions.listed([first.reason, *map(str, others)]),
-        first.place)
+        first.path,
+        exceptions.listed([first.reason, *map(str, others)]),
+        first.place,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,9 +286,12 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
         if named:
             with_tables.add(os.path.realpath(read_file.path))
     only_rows = with_rows - with_tables
-    return [read_file for read_file in files
-            if read_file.path == document.STDIN
-            or os.path.realpath(read_file.path) not in only_rows]
+    return [
+        read_file
+        for read_file in files
+        if read_file.path == document.STDIN
+        or os.path.realpath(read_file.path) not in only_rows
+    ]
 
 
 def documents(paths: Iterable[str]) -> list[document.Document]:
@@ -290,8 +314,11 @@ def _named_files(read_file: ReadFile) -> list[str]:
     """Return the files that the tables of a rule file name."""
     text = read_file.text
     # Most files have no tables, and reading YAML takes long.
-    if (read_file.path == document.STDIN
-            or 'tables' not in text or 'file' not in text):
+    if (
+        read_file.path == document.STDIN
+        or 'tables' not in text
+        or 'file' not in text
+    ):
         return []
     try:
         tables = read_file.document.tables or ()
@@ -304,8 +331,11 @@ def _named_files(read_file: ReadFile) -> list[str]:
         if isinstance(written.entry, dict):
             name = written.entry.get(FILE)
         if isinstance(name, str) and '\0' not in name:
-            named.append(os.path.realpath(os.path.join(
-                os.path.dirname(read_file.path), name)))
+            named.append(
+                os.path.realpath(
+                    os.path.join(os.path.dirname(read_file.path), name)
+                )
+            )
     return named
 
 
@@ -316,18 +346,21 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
         check reports that.
     :raises: :class:`.exceptions.InvalidDocument`
     """
+
     def fail(reason: str, pointer: str = '') -> typing.NoReturn:
         raise exceptions.InvalidDocument(
-            written.path, f'{written.name}: {reason}',
-            written.place(pointer))
+            written.path, f'{written.name}: {reason}', written.place(pointer)
+        )
 
     entry = written.entry
     if not isinstance(entry, dict):
         return None
     for name in entry:
         if name not in MEMBERS:
-            fail(suggestion.unknown(_('member'), name, MEMBERS),
-                 data_path.pointer([name]))
+            fail(
+                suggestion.unknown(_('member'), name, MEMBERS),
+                data_path.pointer([name]),
+            )
     if FILE not in entry:
         if written.rows is None and 'rows' not in entry:
             fail(_('a table has "%s" or "rows"') % FILE)
@@ -342,8 +375,11 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
     return table_rows.read(path, types)
 
 
-def _path_beside(rule_file: str, name: typing.Any,
-                 fail: typing.Callable[[str, str], typing.NoReturn]) -> str:
+def _path_beside(
+    rule_file: str,
+    name: typing.Any,
+    fail: typing.Callable[[str, str], typing.NoReturn],
+) -> str:
     """Return the path of a file in the folder of a rule file.
 
     Rule files come from others, and with the rights of who applies them no
@@ -357,21 +393,38 @@ def _path_beside(rule_file: str, name: typing.Any,
     if '\0' in name:
         fail(_('the name of a file has no character NUL'), pointer)
     if rule_file == document.STDIN:
-        fail(_('rules that are piped in have no file beside them; write the '
-               'rows under "rows"'), pointer)
+        fail(
+            _(
+                'rules that are piped in have no file beside them; write the '
+                'rows under "rows"'
+            ),
+            pointer,
+        )
     parts = name.replace('\\', '/').split('/')
     if os.path.isabs(name) or '..' in parts:
-        fail(_('must be a file in the folder of the rule file, not "%s"')
-             % suggestion.shown(name), pointer)
+        fail(
+            _('must be a file in the folder of the rule file, not "%s"')
+            % suggestion.shown(name),
+            pointer,
+        )
     folder = os.path.dirname(rule_file)
     path = os.path.join(folder, name)
     inside = os.path.realpath(folder or os.curdir)
     target = os.path.realpath(path)
     # Kubernetes mounts files as links to others in the same folder.
     if os.path.commonpath([inside, target]) != inside:
-        fail(_('"%s" is a link to a file outside of the folder of the rule '
-               'file') % suggestion.shown(name), pointer)
+        fail(
+            _(
+                '"%s" is a link to a file outside of the folder of the rule '
+                'file'
+            )
+            % suggestion.shown(name),
+            pointer,
+        )
     if not os.path.exists(target):
-        fail(_('there is no file "%s" beside the rule file')
-             % suggestion.shown(name), pointer)
+        fail(
+            _('there is no file "%s" beside the rule file')
+            % suggestion.shown(name),
+            pointer,
+        )
     return path

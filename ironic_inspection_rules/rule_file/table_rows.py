@@ -31,11 +31,13 @@ from ironic_inspection_rules.rule_file import yaml_text
 CSV, JSON, YAML = '.csv', '.json', ('.yaml', '.yml')
 SUFFIXES = (CSV, JSON, *YAML)
 
-_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, 'utf-8-sig'),
-                     (codecs.BOM_UTF32_LE, 'utf-32'),
-                     (codecs.BOM_UTF32_BE, 'utf-32'),
-                     (codecs.BOM_UTF16_LE, 'utf-16'),
-                     (codecs.BOM_UTF16_BE, 'utf-16'))
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, 'utf-8-sig'),
+    (codecs.BOM_UTF32_LE, 'utf-32'),
+    (codecs.BOM_UTF32_BE, 'utf-32'),
+    (codecs.BOM_UTF16_LE, 'utf-16'),
+    (codecs.BOM_UTF16_BE, 'utf-16'),
+)
 
 _WORKBOOKS = (b'PK\3\4', b'\xd0\xcf\x11\xe0')
 """How files of spreadsheets begin: those of today, and of old ones."""
@@ -86,20 +88,21 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
         raise exceptions.InvalidDocument(
-            path, _('rows are read from files that end in %s')
-            % ', '.join(SUFFIXES))
+            path,
+            _('rows are read from files that end in %s') % ', '.join(SUFFIXES),
+        )
     data = _content(path)
     if data.startswith(_WORKBOOKS):
         raise exceptions.InvalidDocument(
-            path, _('this is a workbook; save it as "CSV UTF-8"'), (1, 1))
+            path, _('this is a workbook; save it as "CSV UTF-8"'), (1, 1)
+        )
     encoding = _encoding(data)
     text = _decoded(path, data, encoding)
     if suffix == CSV:
         # It is decoded once more, piece by piece: that takes less memory.
         del text
         content = csv_text.read(path, data, encoding, types)
-        return Rows(path, content.rows, content.lines,
-                    columns=content.columns)
+        return Rows(path, content.rows, content.lines, columns=content.columns)
     if suffix == JSON:
         return _of_json(path, text)
     return _of_yaml(path, text)
@@ -117,8 +120,9 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
         row = yaml_text.construct(item, text)
         rows.append(row)
         if isinstance(row, dict):
-            cells.extend(value.start_mark.line + 1
-                         for _key, value in item.value)
+            cells.extend(
+                value.start_mark.line + 1 for _key, value in item.value
+            )
     lines = array.array('L')
     for line in yaml_text.item_lines(node, text):
         lines.append(line + 1)
@@ -137,20 +141,26 @@ def _content(path: str) -> bytes:
         with open(descriptor, 'rb') as stream:
             mode = os.fstat(descriptor).st_mode
             if stat.S_ISDIR(mode):
-                raise IsADirectoryError(errno.EISDIR,
-                                        os.strerror(errno.EISDIR))
+                raise IsADirectoryError(
+                    errno.EISDIR, os.strerror(errno.EISDIR)
+                )
             if not stat.S_ISREG(mode):
                 raise exceptions.InvalidDocument(
-                    path, _('this is no regular file'))
-            data = file_content.read(path, stream,
-                                     table_members.MOST_BYTES + 1)
+                    path, _('this is no regular file')
+                )
+            data = file_content.read(
+                path, stream, table_members.MOST_BYTES + 1
+            )
     except OSError as exc:
         raise exceptions.InvalidDocument(
-            path, exc.strerror or str(exc)) from exc
+            path, exc.strerror or str(exc)
+        ) from exc
     if len(data) > table_members.MOST_BYTES:
         raise exceptions.InvalidDocument(
-            path, _('the file is larger than %d MiB')
-            % (table_members.MOST_BYTES // 2 ** 20))
+            path,
+            _('the file is larger than %d MiB')
+            % (table_members.MOST_BYTES // 2**20),
+        )
     return data
 
 
@@ -165,21 +175,28 @@ def _decoded(path: str, data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as exc:
-        before = data[:exc.start].decode(encoding, errors='ignore')
+        before = data[: exc.start].decode(encoding, errors='ignore')
         if encoding.startswith('utf-8'):
-            reason = _('byte 0x%02x is no text in UTF-8; save the file as '
-                       '"CSV UTF-8"') % data[exc.start]
+            reason = (
+                _(
+                    'byte 0x%02x is no text in UTF-8; save the file as '
+                    '"CSV UTF-8"'
+                )
+                % data[exc.start]
+            )
         else:
             reason = _('the file is no text in %s') % encoding.upper()
         raise exceptions.InvalidDocument(
-            path, reason, (before.count('\n') + 1, 1)) from exc
+            path, reason, (before.count('\n') + 1, 1)
+        ) from exc
 
 
 def _of_yaml(path: str, text: str) -> Rows:
     try:
         documents = yaml_text.nodes(text)
-        if len(documents) != 1 or not isinstance(documents[0],
-                                                 yaml.SequenceNode):
+        if len(documents) != 1 or not isinstance(
+            documents[0], yaml.SequenceNode
+        ):
             raise exceptions.InvalidDocument(path, _not_a_list())
         return of_list(path, documents[0], text)
     except (yaml.YAMLError, RecursionError) as exc:
@@ -188,23 +205,27 @@ def _of_yaml(path: str, text: str) -> Rows:
 
 def _of_json(path: str, text: str) -> Rows:
     """Read a list of JSON item by item, to know the line of every row."""
+
     def fail(reason: str, position: int) -> typing.NoReturn:
         raise exceptions.InvalidDocument(
-            path, reason, (text.count('\n', 0, position) + 1, 1))
+            path, reason, (text.count('\n', 0, position) + 1, 1)
+        )
 
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
     decoder = json.JSONDecoder(
-        object_pairs_hook=_mapping, parse_constant=_no_constant,
-        parse_float=_finite)
+        object_pairs_hook=_mapping,
+        parse_constant=_no_constant,
+        parse_float=_finite,
+    )
     rows: list[typing.Any] = []
     lines = array.array('L')
     line = 1
     counted = 0
     position = _skip(text, 0)
-    if text[position:position + 1] != '[':
+    if text[position : position + 1] != '[':
         fail(_not_a_list(), position)
     position = _skip(text, position + 1)
-    is_empty = text[position:position + 1] == ']'
+    is_empty = text[position : position + 1] == ']'
     while not is_empty:
         # From where it was counted last: from the beginning, it would take
         # quadratic time.
@@ -224,7 +245,7 @@ def _of_json(path: str, text: str) -> Rows:
         rows.append(row)
         lines.append(line)
         position = _skip(text, position)
-        separator = text[position:position + 1]
+        separator = text[position : position + 1]
         if separator == ']':
             break
         if separator != ',':
@@ -237,7 +258,7 @@ def _of_json(path: str, text: str) -> Rows:
 
 
 def _skip(text: str, position: int) -> int:
-    while text[position:position + 1] and text[position] in _WHITE:
+    while text[position : position + 1] and text[position] in _WHITE:
         position += 1
     return position
 
@@ -254,7 +275,8 @@ def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
         # The first one of the object among those that are there twice.
         twice = next(name for name, count in counts.items() if count > 1)
         raise exceptions.OperationError(
-            _('key "%s" is there twice') % suggestion.shown(twice))
+            _('key "%s" is there twice') % suggestion.shown(twice)
+        )
     return made
 
 

@@ -9,8 +9,10 @@ import yaml
 # A number to the base of 8 or of 60.
 _ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
 # These may be meant as numbers, too.
-_WRITTEN_NUMBER = re.compile(r'[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|'
-                             r'[0-9][0-9_]*_[0-9_.]*|[0-9.]+[eE][-+][0-9]+)')
+_WRITTEN_NUMBER = re.compile(
+    r'[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|'
+    r'[0-9][0-9_]*_[0-9_.]*|[0-9.]+[eE][-+][0-9]+)'
+)
 # A number with a zero at its end, which is lost, or to the base of 60.
 _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 

@@ -29,8 +29,10 @@ Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TEXT = 'tag:yaml.org,2002:str'
 MERGE = 'tag:yaml.org,2002:merge'
 # Two escapes of JSON for one character, which YAML does not know.
-_PAIR = re.compile(r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
-                   r'\\u[dD][c-fC-F][0-9a-fA-F]{2}')
+_PAIR = re.compile(
+    r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
+    r'\\u[dD][c-fC-F][0-9a-fA-F]{2}'
+)
 _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
@@ -42,8 +44,10 @@ _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A field at the beginning of a value.
 _FIELD = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
 # A field as a value that YAML takes for a mapping, and does not finish.
-_UNQUOTED = re.compile(rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
-                       r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)')
+_UNQUOTED = re.compile(
+    rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
+    r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)'
+)
 # The one key of such a mapping: the path of the field.
 _PATH = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
 # A value without quotes, up to the end of the line.
@@ -67,8 +71,11 @@ class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         self.allow_unicode = allowed
 
 
-class FastDumper(getattr(  # type: ignore[misc]
-        yaml, 'CSafeDumper', yaml.SafeDumper)):
+class FastDumper(
+    getattr(  # type: ignore[misc]
+        yaml, 'CSafeDumper', yaml.SafeDumper
+    )
+):
     """A dumper for what is large."""
 
 
@@ -98,8 +105,12 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
 
     :param options: of PyYAML's ``dump``.
     """
-    options = {'Dumper': Dumper, 'sort_keys': False, 'allow_unicode': True,
-               **options}
+    options = {
+        'Dumper': Dumper,
+        'sort_keys': False,
+        'allow_unicode': True,
+        **options,
+    }
     text = str(yaml.dump(value, **options))
     if exceptions.CONTROL_CHARACTER.search(text.replace('\n', '')):
         # libyaml has no escapes for what turns text around.
@@ -110,9 +121,19 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
 def comment(text: str, width: int = sys.maxsize) -> str:
     """Write a text as a comment, whatever is in it."""
     line = exceptions.one_line(' '.join(text.split()))
-    return '\n'.join(textwrap.wrap(
-        line, width, initial_indent='# ', subsequent_indent='#   ',
-        break_long_words=False, break_on_hyphens=False)) + '\n'
+    return (
+        '\n'.join(
+            textwrap.wrap(
+                line,
+                width,
+                initial_indent='# ',
+                subsequent_indent='#   ',
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+        + '\n'
+    )
 
 
 def packaged(path: str) -> typing.Any:
@@ -143,12 +164,13 @@ def nodes(text: str) -> list[yaml.Node]:
         _check_bounds(text)
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
         # libyaml reads ahead, and has a depth and words of its own for it.
-        before = text[:exc.problem_mark.index + 1]
+        before = text[: exc.problem_mark.index + 1]
         if budget.is_deeper(before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP
         raise
-    return [node for node in yaml.compose_all(text, Loader)
-            if node is not None]
+    return [
+        node for node in yaml.compose_all(text, Loader) if node is not None
+    ]
 
 
 def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
@@ -173,7 +195,8 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
     events = iter(yaml.parse(readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
-                event.start_mark.index == node.start_mark.index):
+            event.start_mark.index == node.start_mark.index
+        ):
             break
     lines = []
     depth = 0
@@ -243,10 +266,12 @@ def _check_bounds(text: str) -> None:
         if aliased > ALIASED:
             raise yaml.MarkedYAMLError(
                 problem=_('aliases stand for too many values'),
-                problem_mark=event.start_mark)
+                problem_mark=event.start_mark,
+            )
         if len(outer) + outer[-1].height > DEPTH:
-            raise yaml.MarkedYAMLError(problem=_TOO_DEEP,
-                                       problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(
+                problem=_TOO_DEEP, problem_mark=event.start_mark
+            )
 
 
 def _problem(node: yaml.Node, text: str) -> str | None:
@@ -256,7 +281,8 @@ def _problem(node: yaml.Node, text: str) -> str | None:
     :returns: None if nothing is.
     """
     if isinstance(node, yaml.CollectionNode) and (
-            node.tag not in _COLLECTIONS):
+        node.tag not in _COLLECTIONS
+    ):
         kind = str(node.tag).replace(_STANDARD, '!!')
         return _('there are no values of the type %s') % kind
     if isinstance(node, yaml.MappingNode):
@@ -304,15 +330,17 @@ def syntax_hint(text: str, line: int) -> str | None:
     if unquoted:
         return _quote(unquoted['field'])
     plain = _PLAIN.search(wrong)
-    if plain and (plain['text'].startswith(('!', '%', '@', '`', '&', '*'))
-                  or _FIELD.match(plain['text'])):
+    if plain and (
+        plain['text'].startswith(('!', '%', '@', '`', '&', '*'))
+        or _FIELD.match(plain['text'])
+    ):
         return _quote(plain['text'].rstrip())
     return None
 
 
-def as_document_error(path: str, text: str,
-                      error: yaml.YAMLError | RecursionError
-                      ) -> exceptions.InvalidDocument:
+def as_document_error(
+    path: str, text: str, error: yaml.YAMLError | RecursionError
+) -> exceptions.InvalidDocument:
     """Return the error of a file that is no YAML, with its place.
 
     :param text: of the whole file.
@@ -326,8 +354,9 @@ def as_document_error(path: str, text: str,
         hint = syntax_hint(text, mark.line)
         if hint:
             reason = f'{reason}; {hint}'
-    return exceptions.InvalidDocument(path, reason,
-                                      (mark.line + 1, mark.column + 1))
+    return exceptions.InvalidDocument(
+        path, reason, (mark.line + 1, mark.column + 1)
+    )
 
 
 def _quote(text: str) -> str:
@@ -342,23 +371,26 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     """
     problem = _problem(node, text)
     if problem:
-        raise yaml.MarkedYAMLError(problem=problem,
-                                   problem_mark=node.start_mark)
+        raise yaml.MarkedYAMLError(
+            problem=problem, problem_mark=node.start_mark
+        )
     if isinstance(node, yaml.SequenceNode):
         return [construct(item, text) for item in node.value]
     if isinstance(node, yaml.MappingNode):
         return _construct_mapping(node, text)
     if node.tag == _TIMESTAMP:
         return node.value
-    written = text[node.start_mark.index:node.end_mark.index]
+    written = text[node.start_mark.index : node.end_mark.index]
     if node.style == '"' and _PAIR.search(written) and '\ufffd' in node.value:
         # The marks are those of readable().
         return json.loads(written)
     value = _construct_scalar(node, written)
     if isinstance(value, bytes) or (
-            isinstance(value, float) and not math.isfinite(value)):
-        raise yaml.MarkedYAMLError(problem=NOT_JSON % written,
-                                   problem_mark=node.start_mark)
+        isinstance(value, float) and not math.isfinite(value)
+    ):
+        raise yaml.MarkedYAMLError(
+            problem=NOT_JSON % written, problem_mark=node.start_mark
+        )
     return value
 
 
@@ -384,12 +416,14 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
         else:
             problem = _quote(written)
         raise yaml.MarkedYAMLError(
-            problem=problem, problem_mark=node.start_mark) from exc
+            problem=problem, problem_mark=node.start_mark
+        ) from exc
     return value
 
 
-def _construct_mapping(node: yaml.MappingNode, text: str
-                       ) -> dict[str, typing.Any]:
+def _construct_mapping(
+    node: yaml.MappingNode, text: str
+) -> dict[str, typing.Any]:
     """Return the value of a mapping, with what is merged into it by ``<<``.
 
     Names are checked before the merge, after which the same name may be
@@ -401,10 +435,13 @@ def _construct_mapping(node: yaml.MappingNode, text: str
         _require_text(key, _TEXT)
     # A node with an alias is constructed again, and then holds merged values
     # beside those that replace them, which must not count as twice.
-    node.value = list({key.value: (key, value)
-                       for key, value in node.value}.values())
-    return {construct(key, text): construct(value, text)
-            for key, value in node.value}
+    node.value = list(
+        {key.value: (key, value) for key, value in node.value}.values()
+    )
+    return {
+        construct(key, text): construct(value, text)
+        for key, value in node.value
+    }
 
 
 def check_names(node: yaml.MappingNode) -> None:
@@ -418,7 +455,8 @@ def check_names(node: yaml.MappingNode) -> None:
         if key.value in names:
             raise yaml.MarkedYAMLError(
                 problem=_('key "%s" is there twice') % key.value,
-                problem_mark=key.start_mark)
+                problem_mark=key.start_mark,
+            )
         names.add(key.value)
 
 
@@ -427,5 +465,6 @@ def _require_text(key: yaml.Node, *tags: str) -> None:
         problem = _('keys must be text')
         if isinstance(key, yaml.ScalarNode) and key.value:
             problem = _('keys must be text: put quotes around %s') % key.value
-        raise yaml.MarkedYAMLError(problem=problem,
-                                   problem_mark=key.start_mark)
+        raise yaml.MarkedYAMLError(
+            problem=problem, problem_mark=key.start_mark
+        )

@@ -75,8 +75,11 @@ class RuleStep:
         """Names of the fields that differ."""
         before = self.before or {}
         after = self.after or {}
-        return [name for name in model.WRITABLE
-                if not model.same(name, before.get(name), after.get(name))]
+        return [
+            name
+            for name in model.WRITABLE
+            if not model.same(name, before.get(name), after.get(name))
+        ]
 
 
 class Match(typing.NamedTuple):
@@ -91,8 +94,9 @@ class Match(typing.NamedTuple):
     by: str | None
 
 
-def match(wanted: typing.Sequence[typing.Any],
-          present: typing.Sequence[Fields]) -> list[Match | None]:
+def match(
+    wanted: typing.Sequence[typing.Any], present: typing.Sequence[Fields]
+) -> list[Match | None]:
     """Find the stored rule that each wanted rule is.
 
     Rules are matched by their UUID first. Wanted rules without a UUID are
@@ -125,16 +129,21 @@ class _Matcher:
         same UUID.
     """
 
-    def __init__(self, wanted: typing.Sequence[Fields | None],
-                 present: typing.Sequence[Fields]) -> None:
+    def __init__(
+        self,
+        wanted: typing.Sequence[Fields | None],
+        present: typing.Sequence[Fields],
+    ) -> None:
         self._wanted = wanted
         self._present = present
         self._uuids = _distinct_uuids(wanted)
         self._by_uuid = {rule['uuid']: rule for rule in present}
         self._stored_by_description = _unique(
-            rule for rule in present if rule['uuid'] not in self._uuids)
+            rule for rule in present if rule['uuid'] not in self._uuids
+        )
         self._wanted_by_description = _unique(
-            rule for rule in wanted if rule and not rule.get('uuid'))
+            rule for rule in wanted if rule and not rule.get('uuid')
+        )
 
     def match(self) -> list[Match | None]:
         """Return the match of each wanted rule, None for new ones."""
@@ -174,8 +183,9 @@ class _Matcher:
             return None
         return Match(stored, 'description')
 
-    def _by_content(self, matches: typing.Sequence[Match | None]
-                    ) -> dict[typing.Hashable, collections.deque[Fields]]:
+    def _by_content(
+        self, matches: typing.Sequence[Match | None]
+    ) -> dict[typing.Hashable, collections.deque[Fields]]:
         """Return the stored rules that are left, by what is in them.
 
         :param matches: by UUID or description, whose rules are not left.
@@ -185,7 +195,8 @@ class _Matcher:
             if match_of_rule is not None:
                 taken.add(match_of_rule.rule['uuid'])
         by_content: dict[typing.Hashable, collections.deque[Fields]] = (
-            collections.defaultdict(collections.deque))
+            collections.defaultdict(collections.deque)
+        )
         for rule in self._present:
             if rule['uuid'] not in taken:
                 by_content[_content(rule)].append(rule)
@@ -203,7 +214,8 @@ def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
             continue
         if rule['uuid'] in uuids:
             twice = exceptions.Problem(
-                '/uuid', _('rule %s is there twice') % rule['uuid'])
+                '/uuid', _('rule %s is there twice') % rule['uuid']
+            )
             raise exceptions.InvalidRules({index: [twice]})
         uuids.add(rule['uuid'])
     return uuids
@@ -239,10 +251,12 @@ def _content(rule: Fields) -> typing.Hashable:
     return path.identity(content)
 
 
-def decide(wanted: typing.Sequence[Fields],
-           matched: typing.Sequence[Match | None],
-           present: typing.Sequence[Fields], prune: bool = True
-           ) -> list[RuleStep]:
+def decide(
+    wanted: typing.Sequence[Fields],
+    matched: typing.Sequence[Match | None],
+    present: typing.Sequence[Fields],
+    prune: bool = True,
+) -> list[RuleStep]:
     """Decide what becomes of all rules, those that are not wanted last.
 
     :param wanted: the rules that shall be, in order.
@@ -263,8 +277,9 @@ def decide(wanted: typing.Sequence[Fields],
         places = _places_behind(positions, present)
     steps = []
     kept = set()
-    for rule, match_of_rule, place in zip(wanted, matched, places,
-                                          strict=True):
+    for rule, match_of_rule, place in zip(
+        wanted, matched, places, strict=True
+    ):
         if match_of_rule is None:
             steps.append(RuleStep(None, rule, position=place))
             continue
@@ -290,8 +305,9 @@ def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
     return [step.after for step in steps if step.after is not None]
 
 
-def _places_behind(positions: typing.Sequence[float | None],
-                   present: typing.Sequence[Fields]) -> list[float]:
+def _places_behind(
+    positions: typing.Sequence[float | None], present: typing.Sequence[Fields]
+) -> list[float]:
     """Return the places of rules of which new ones come last.
 
     :param positions: the place that each rule has, None for a new one.
@@ -307,8 +323,9 @@ def _places_behind(positions: typing.Sequence[float | None],
     return places
 
 
-def _places_in_set(wanted: typing.Sequence[Fields],
-                   positions: typing.Sequence[float | None]) -> list[float]:
+def _places_in_set(
+    wanted: typing.Sequence[Fields], positions: typing.Sequence[float | None]
+) -> list[float]:
     """Return places in which rules run in the order wanted.
 
     Where keeping that order would move a rule, only rules of one phase and
@@ -317,8 +334,10 @@ def _places_in_set(wanted: typing.Sequence[Fields],
     :param positions: the place that each rule has, None for a new one.
     """
     places = _rising_places(positions)
-    moves_any = any(old not in (None, new)
-                    for old, new in zip(positions, places, strict=True))
+    moves_any = any(
+        old not in (None, new)
+        for old, new in zip(positions, places, strict=True)
+    )
     if not moves_any:
         return places
     equals = collections.defaultdict(list)
@@ -345,16 +364,18 @@ def _rising_places(positions: typing.Sequence[float | None]) -> list[float]:
         low = position
         start = index + 1
     places += _places_between(low, None, len(positions) - start)
-    if any(place >= following
-           for place, following in itertools.pairwise(places)):
+    if any(
+        place >= following for place, following in itertools.pairwise(places)
+    ):
         # Places are floats, and halving them again and again ends: there is
         # no more room between two of them.
         return [float(number) for number in range(1, len(places) + 1)]
     return places
 
 
-def _places_between(low: float | None, high: float | None,
-                    count: int) -> list[float]:
+def _places_between(
+    low: float | None, high: float | None, count: int
+) -> list[float]:
     """Return rising places between two others.
 
     They share the room between both evenly. Where only one is there, they
@@ -373,8 +394,9 @@ def _places_between(low: float | None, high: float | None,
     return [low + width * number for number in range(1, count + 1)]
 
 
-def _longest_rising(values: typing.Sequence[float | None]
-                    ) -> list[tuple[int, float]]:
+def _longest_rising(
+    values: typing.Sequence[float | None],
+) -> list[tuple[int, float]]:
     """Return the longest rising part of numbers, each after its index.
 
     This is patience sorting: ``tails`` has, by length, the least number that
@@ -394,8 +416,8 @@ def _longest_rising(values: typing.Sequence[float | None]
         length = bisect.bisect_left(tails, value)
         if length:
             before[index] = ends[length - 1]
-        tails[length:length + 1] = [value]
-        ends[length:length + 1] = [index]
+        tails[length : length + 1] = [value]
+        ends[length : length + 1] = [index]
     chosen: list[tuple[int, float]] = []
     last = None
     if ends:
@@ -413,8 +435,10 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 
     :param steps: as for :func:`lines`, with their ``outcome``.
     """
-    count = {outcome: sum(step['outcome'] == outcome for step in steps)
-             for outcome in _SIGNS}
+    count = {
+        outcome: sum(step['outcome'] == outcome for step in steps)
+        for outcome in _SIGNS
+    }
     for step in steps:
         outcome = step['outcome']
         if outcome not in _SIGNS:
@@ -429,8 +453,13 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
             yield from lines(step)
         yield ''
     if any(count.values()):
-        yield _('%(created)d to create, %(updated)d to update, '
-                '%(moved)d to move, %(deleted)d to delete') % count
+        yield (
+            _(
+                '%(created)d to create, %(updated)d to update, '
+                '%(moved)d to move, %(deleted)d to delete'
+            )
+            % count
+        )
     else:
         yield _('Nothing to do: the rules are as they should be')
 

@@ -33,7 +33,8 @@ ReadRevision = typing.Callable[[typing.Any], int]
 """Takes Ironic's context; returns the revision of the rule set."""
 
 ReadRules = typing.Callable[
-    [typing.Any], typing.Iterable[typing.Mapping[str, typing.Any]]]
+    [typing.Any], typing.Iterable[typing.Mapping[str, typing.Any]]
+]
 """Takes Ironic's context; returns all stored rules by their position."""
 
 Plans = typing.Mapping[str, tuple[compiler.CompiledRule, ...]]
@@ -46,9 +47,13 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     In a phase the highest priority comes first; among equals built-in rules,
     then the order given (spec 003 "Priorities").
     """
+
     def key(rule: model.Rule) -> tuple[int, int, bool]:
-        return (model.PHASES.index(rule.phase), -rule.priority,
-                not rule.built_in)
+        return (
+            model.PHASES.index(rule.phase),
+            -rule.priority,
+            not rule.built_in,
+        )
 
     return sorted(rules, key=key)
 
@@ -78,15 +83,18 @@ class Repository:
         when the run is replayed.
     """
 
-    def __init__(self, ops: registry.Registry,
-                 built_in: typing.Sequence[model.Rule],
-                 read_revision: ReadRevision, read_rules: ReadRules,
-                 default_scope: str | None = None,
-                 mask_secrets: str = 'always',
-                 built_in_tables: table.Tables = types.MappingProxyType({}),
-                 source: table_store.Source | None = None,
-                 limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE
-                 ) -> None:
+    def __init__(
+        self,
+        ops: registry.Registry,
+        built_in: typing.Sequence[model.Rule],
+        read_revision: ReadRevision,
+        read_rules: ReadRules,
+        default_scope: str | None = None,
+        mask_secrets: str = 'always',
+        built_in_tables: table.Tables = types.MappingProxyType({}),
+        source: table_store.Source | None = None,
+        limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
+    ) -> None:
         self.ops = ops
         self.limits = limits
         self.built_in = tuple(built_in)
@@ -119,17 +127,20 @@ class Repository:
             another time: other built-in rules, another default scope.
         """
         read = json.loads(options)
-        built_in = [model.Rule.from_mapping(fields)
-                    for fields in read['built_in']]
+        built_in = [
+            model.Rule.from_mapping(fields) for fields in read['built_in']
+        ]
         return Repository(
-            self.ops, built_in,
+            self.ops,
+            built_in,
             read_revision=self._read_revision,
             read_rules=self._read_rules,
             default_scope=read['default_scope'],
             mask_secrets=read['mask_secrets'],
             built_in_tables=self.built_in_tables,
             source=self._source,
-            limits=self.limits)
+            limits=self.limits,
+        )
 
     def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.
@@ -175,8 +186,9 @@ class Repository:
         stored = {}
         if self._store is not None:
             stored = self._store.refresh(context)
-        tables_by_name = {name: stored_table.table
-                          for name, stored_table in stored.items()}
+        tables_by_name = {
+            name: stored_table.table for name, stored_table in stored.items()
+        }
         tables = self.with_stored_tables(tables_by_name)
         plans = self.compile(self.in_force(context), tables)
         return Snapshot(revision, plans, tables, stored)
@@ -185,8 +197,9 @@ class Repository:
         """Read all rules, also those that never run."""
         return self.with_stored(self._read_rules(context))
 
-    def with_stored(self, stored: typing.Iterable[
-            typing.Mapping[str, typing.Any]]) -> list[model.Rule]:
+    def with_stored(
+        self, stored: typing.Iterable[typing.Mapping[str, typing.Any]]
+    ) -> list[model.Rule]:
         """Return the built-in rules and some stored ones."""
         rules = list(self.built_in)
         for fields in stored:
@@ -200,18 +213,20 @@ class Repository:
     def tables_of(self, context: typing.Any, revision: int) -> table.Tables:
         """Return the tables of a revision, with those built in today."""
         return self.with_stored_tables(
-            self.stored_tables_of(context, revision))
+            self.stored_tables_of(context, revision)
+        )
 
-    def stored_tables_of(self, context: typing.Any,
-                         revision: int) -> table.Tables:
+    def stored_tables_of(
+        self, context: typing.Any, revision: int
+    ) -> table.Tables:
         """Return the stored tables of a revision."""
         if self._store is None:
             return {}
         return self._store.of_revision(context, revision)
 
-    def compile(self, rules: typing.Iterable[model.Rule],
-                tables: table.Tables
-                ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
+    def compile(
+        self, rules: typing.Iterable[model.Rule], tables: table.Tables
+    ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
         """Compile the rules that run, and return them by phase, in order.
 
         All rules that cannot be compiled are logged: another release, or
@@ -223,7 +238,8 @@ class Repository:
             cannot be compiled.
         """
         plans: dict[str, list[compiler.CompiledRule]] = {
-            phase: [] for phase in model.PHASES}
+            phase: [] for phase in model.PHASES
+        }
         wrong = []
         for rule in order(rules):
             if rule.mode == model.OFF:
@@ -233,8 +249,11 @@ class Repository:
             try:
                 plan = self._compile(rule, tables)
             except exceptions.InvalidRule as exc:
-                LOG.error('%s; where it is in force, no rule runs until '
-                          'it is mended, deleted or its mode is "off"', exc)
+                LOG.error(
+                    '%s; where it is in force, no rule runs until '
+                    'it is mended, deleted or its mode is "off"',
+                    exc,
+                )
                 wrong.append(exc)
             else:
                 plans[rule.phase].append(plan)
@@ -242,28 +261,31 @@ class Repository:
             raise wrong[0]
         return {phase: tuple(compiled) for phase, compiled in plans.items()}
 
-    def _compile(self, rule: model.Rule,
-                 tables: table.Tables) -> compiler.CompiledRule:
+    def _compile(
+        self, rule: model.Rule, tables: table.Tables
+    ) -> compiler.CompiledRule:
         """Compile one rule.
 
         :raises: :class:`.exceptions.InvalidRule` with a reason that says
             nothing of what is in a sensitive rule.
         """
         try:
-            return compiler.compile_rule(rule, self.ops, self._mask_secrets,
-                                         tables=tables)
+            return compiler.compile_rule(
+                rule, self.ops, self._mask_secrets, tables=tables
+            )
         except exceptions.UnknownOp as exc:
             reason = str(exc)
         except exceptions.PluginFailed as exc:
             reason = disclosure.say(
                 rule,
                 _('op "%(op)s": %(error)s') % {'op': exc.op, 'error': exc},
-                _('op "%s" cannot be prepared') % exc.op)
+                _('op "%s" cannot be prepared') % exc.op,
+            )
         except exceptions.InspectionRulesError as exc:
-            reason = disclosure.say(rule, str(exc),
-                                    _('it no longer compiles'))
+            reason = disclosure.say(rule, str(exc), _('it no longer compiles'))
         raise exceptions.InvalidRule(
-            [exceptions.Problem('', reason)], rule.uuid)
+            [exceptions.Problem('', reason)], rule.uuid
+        )
 
     def scoped(self, rule: model.Rule) -> model.Rule:
         """Return a stored rule with the default scope if it sets none.
@@ -287,5 +309,8 @@ def _warn_of_fields(rule: model.Rule) -> None:
         LOG.warning(
             'Inspection rule %(rule)s is of the early phase, where there is '
             'no node: what it reads of one is always missing%(places)s',
-            {'rule': disclosure.label(rule),
-             'places': disclosure.say(rule, f' ({", ".join(places)})')})
+            {
+                'rule': disclosure.label(rule),
+                'places': disclosure.say(rule, f' ({", ".join(places)})'),
+            },
+        )

@@ -58,8 +58,11 @@ class TableDifference:
     @property
     def counts(self) -> dict[str, int]:
         """Return the number of rows of each kind."""
-        return {'new': self.new.count, 'changed': self.changed.count,
-                'gone': self.gone.count}
+        return {
+            'new': self.new.count,
+            'changed': self.changed.count,
+            'gone': self.gone.count,
+        }
 
 
 def compare(before: Pairs, after: Pairs) -> TableDifference:
@@ -133,44 +136,54 @@ class Step:
             'outcome': self.outcome,
             'fields': self.fields,
             'rows': difference.counts,
-            'new': [_represent(change.key, change.after, secret)
-                    for change in difference.new.first],
-            'changed': [_changed(change, secret)
-                        for change in difference.changed.first],
-            'gone': [_represent(change.key, change.before, secret)
-                     for change in difference.gone.first],
+            'new': [
+                _represent(change.key, change.after, secret)
+                for change in difference.new.first
+            ],
+            'changed': [
+                _changed(change, secret) for change in difference.changed.first
+            ],
+            'gone': [
+                _represent(change.key, change.before, secret)
+                for change in difference.gone.first
+            ],
         }
 
 
-def _represent(key: str, row: table.Row | None,
-               secret: typing.Collection[str]) -> dict[str, typing.Any]:
+def _represent(
+    key: str, row: table.Row | None, secret: typing.Collection[str]
+) -> dict[str, typing.Any]:
     """Return a row that is new or gone."""
     return {'key': key, 'row': disclosure.row(row or {}, secret)}
 
 
-def _changed(change: RowChange, secret: typing.Collection[str]
-             ) -> dict[str, typing.Any]:
+def _changed(
+    change: RowChange, secret: typing.Collection[str]
+) -> dict[str, typing.Any]:
     """Return the columns of a row that differ, before and after."""
     before = change.before or {}
     after = change.after or {}
     names = []
     for column in {**before, **after}:
         is_in_both = column in before and column in after
-        if not is_in_both or not data_path.same(before[column],
-                                                after[column]):
+        if not is_in_both or not data_path.same(before[column], after[column]):
             names.append(column)
-    return {'key': change.key,
-            'before': disclosure.row(_only(before, names), secret),
-            'after': disclosure.row(_only(after, names), secret)}
+    return {
+        'key': change.key,
+        'before': disclosure.row(_only(before, names), secret),
+        'after': disclosure.row(_only(after, names), secret),
+    }
 
 
-def _only(row: table.Row, names: typing.Collection[str]
-          ) -> dict[str, typing.Any]:
+def _only(
+    row: table.Row, names: typing.Collection[str]
+) -> dict[str, typing.Any]:
     return {column: row[column] for column in names if column in row}
 
 
-def with_kept_secrets(wanted: table.Table, stored: table.Table
-                      ) -> list[table.Row] | None:
+def with_kept_secrets(
+    wanted: table.Table, stored: table.Table
+) -> list[table.Row] | None:
     """Return the rows of a table, with secrets of those stored.
 
     A row that lacks a secret column, as in an exported file, has the stored
@@ -178,8 +191,11 @@ def with_kept_secrets(wanted: table.Table, stored: table.Table
 
     :returns: None if no row gets a value.
     """
-    columns = [column for column in wanted.definition.secret
-               if column in stored.definition.secret]
+    columns = [
+        column
+        for column in wanted.definition.secret
+        if column in stored.definition.secret
+    ]
     if not columns:
         return None
     rows: list[table.Row] = []
@@ -211,8 +227,9 @@ def _in_order_of(before: table.Row, row: table.Row) -> table.Row:
     return _only(row, list(columns))
 
 
-def plan_lines(steps: typing.Iterable[typing.Mapping[str, typing.Any]]
-               ) -> typing.Iterator[str]:
+def plan_lines(
+    steps: typing.Iterable[typing.Mapping[str, typing.Any]],
+) -> typing.Iterator[str]:
     """Show what becomes of tables, as lines of a diff.
 
     :param steps: as of :meth:`Step.as_dict`.
@@ -223,10 +240,15 @@ def plan_lines(steps: typing.Iterable[typing.Mapping[str, typing.Any]]
         members = ''
         if step['fields']:
             members = _('; other %s') % ', '.join(step['fields'])
-        yield _('%(sign)s table %(name)s: %(new)d rows new, %(changed)d '
-                'changed, %(gone)d gone%(members)s') % {
-            'sign': _SIGNS[step['outcome']], 'name': step['name'],
-            **step['rows'], 'members': members}
+        yield _(
+            '%(sign)s table %(name)s: %(new)d rows new, %(changed)d '
+            'changed, %(gone)d gone%(members)s'
+        ) % {
+            'sign': _SIGNS[step['outcome']],
+            'name': step['name'],
+            **step['rows'],
+            'members': members,
+        }
         for row_change in step['gone']:
             yield f'-{row_change["key"]}: {_text(row_change["row"])}'
         for row_change in step['changed']:

@@ -29,17 +29,23 @@ _AT_ONCE = 100
 class Source(typing.Protocol):
     """Reads tables; the context is Ironic's, see :class:`.RuleTable`."""
 
-    def list_plain(self, context: typing.Any, revision: int | None = None
-                   ) -> list[Described]:
+    def list_plain(
+        self, context: typing.Any, revision: int | None = None
+    ) -> list[Described]:
         """Read all tables without their rows."""
 
-    def list_digests(self, context: typing.Any, name: str,
-                     revision: int | None = None) -> list[str]:
+    def list_digests(
+        self, context: typing.Any, name: str, revision: int | None = None
+    ) -> list[str]:
         """Read the digests of the chunks of a table, in order."""
 
-    def read_chunks(self, context: typing.Any, name: str,
-                    digests: typing.Sequence[str],
-                    revision: int | None = None) -> dict[str, StoredPairs]:
+    def read_chunks(
+        self,
+        context: typing.Any,
+        name: str,
+        digests: typing.Sequence[str],
+        revision: int | None = None,
+    ) -> dict[str, StoredPairs]:
         """Read pairs of key and row, by the digest of their chunk."""
 
 
@@ -75,8 +81,9 @@ class TableStore:
         self._kept = tables
         return self._kept
 
-    def of_revision(self, context: typing.Any,
-                    revision: int) -> dict[str, table.Table]:
+    def of_revision(
+        self, context: typing.Any, revision: int
+    ) -> dict[str, table.Table]:
         """Read the tables of a revision; rows that are in force are shared."""
         tables = {}
         for described in self._source.list_plain(context, revision):
@@ -84,8 +91,9 @@ class TableStore:
             tables[described['name']] = stored.table
         return tables
 
-    def _known(self, context: typing.Any, described: Described,
-               revision: int | None) -> StoredTable:
+    def _known(
+        self, context: typing.Any, described: Described, revision: int | None
+    ) -> StoredTable:
         """Return a table; what the process has of it is not read again.
 
         :param described: the table without its rows, as of the source.
@@ -103,14 +111,19 @@ class TableStore:
             index.update(pairs)
         definition = described['definition']
         # It was checked before it was stored.
-        built = table.Table(definition_of(name, definition), index,
-                            definition['columns'])
+        built = table.Table(
+            definition_of(name, definition), index, definition['columns']
+        )
         return StoredTable(built, described['revision'], keys)
 
 
-def read_chunks(source: Source, context: typing.Any, name: str,
-                revision: int | None = None,
-                kept: StoredTable | None = None) -> dict[str, Pairs]:
+def read_chunks(
+    source: Source,
+    context: typing.Any,
+    name: str,
+    revision: int | None = None,
+    kept: StoredTable | None = None,
+) -> dict[str, Pairs]:
     """Read the rows of a table, by chunk and in order.
 
     :param kept: the table at another revision; chunks that it has are not
@@ -126,15 +139,18 @@ def read_chunks(source: Source, context: typing.Any, name: str,
     equal_texts = text_cache.EqualTexts()
     for start in range(0, len(wanted), _AT_ONCE):
         some = source.read_chunks(
-            context, name, wanted[start:start + _AT_ONCE], revision)
+            context, name, wanted[start : start + _AT_ONCE], revision
+        )
         for digest, pairs in some.items():
-            read[digest] = [(key, equal_texts.mapping(row.items()))
-                            for key, row in pairs]
+            read[digest] = [
+                (key, equal_texts.mapping(row.items())) for key, row in pairs
+            ]
     # The digests and the rows are read by several queries. Between these,
     # another process may have put other rows in force and forgotten the old.
     if len(read) < len(wanted):
         raise exceptions.Conflict(
-            _('Inspection table %s was changed meanwhile.') % name)
+            _('Inspection table %s was changed meanwhile.') % name
+        )
     chunks = {}
     for digest in digests:
         if kept is not None and digest in known:
@@ -153,5 +169,10 @@ def definition_to_store(stored_table: table.Table) -> Described:
 def definition_of(name: str, definition: Described) -> table.TableDefinition:
     """Return what :func:`definition_to_store` has made a mapping of."""
     return table.TableDefinition(
-        name, definition['key'], definition['of'], definition['types'],
-        tuple(definition['secret']), definition['expect'])
+        name,
+        definition['key'],
+        definition['of'],
+        definition['types'],
+        tuple(definition['secret']),
+        definition['expect'],
+    )

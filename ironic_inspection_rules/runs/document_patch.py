@@ -93,11 +93,13 @@ def _same(before: Any, after: Any) -> bool:
     # 1 == 1.0 == True: the fastest way to compare types as well. Version 2 of
     # the format does not depend on which objects are shared in memory.
     return before == after and (
-        marshal.dumps(before, 2) == marshal.dumps(after, 2))
+        marshal.dumps(before, 2) == marshal.dumps(after, 2)
+    )
 
 
-def _steps(before: Any, after: Any, path: list[Any], room: _Room
-           ) -> Iterator[Step]:
+def _steps(
+    before: Any, after: Any, path: list[Any], room: _Room
+) -> Iterator[Step]:
     if len(path) == _QUICK_DEPTH and _same(before, after):
         return
     if type(before) is not type(after):
@@ -117,8 +119,9 @@ def _steps(before: Any, after: Any, path: list[Any], room: _Room
         yield room.take([path, after])
 
 
-def _list_steps(before: list[Any], after: list[Any], path: list[Any],
-                room: _Room) -> Iterator[Step]:
+def _list_steps(
+    before: list[Any], after: list[Any], path: list[Any], room: _Room
+) -> Iterator[Step]:
     if len(before) != len(after):
         yield room.take([path, after])
         return
@@ -134,8 +137,9 @@ def _list_steps(before: list[Any], after: list[Any], path: list[Any],
     yield from steps
 
 
-def _order(before: list[Any], after: list[Any], room: _Room
-           ) -> list[int] | None:
+def _order(
+    before: list[Any], after: list[Any], room: _Room
+) -> list[int] | None:
     """Return where each item was before.
 
     :returns: None if there are other items now, or the search is too long.

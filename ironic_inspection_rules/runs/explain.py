@@ -47,8 +47,9 @@ class SettingChange:
         return recorded_rule.read(self.rule).described(describe)
 
 
-def find(runs: collections.abc.Iterable[RunRecord], place: Place
-         ) -> SettingChange | tuple[str, ...]:
+def find(
+    runs: collections.abc.Iterable[RunRecord], place: Place
+) -> SettingChange | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
@@ -71,8 +72,14 @@ def find(runs: collections.abc.Iterable[RunRecord], place: Place
                 recorded = recorded_rule.read(rule, places.get(phase))
                 trail = recorded.follow(place)
                 if trail.is_set:
-                    return SettingChange(run, phase, rule, trail.change,
-                                         trail.place, tuple(uncertain))
+                    return SettingChange(
+                        run,
+                        phase,
+                        rule,
+                        trail.change,
+                        trail.place,
+                        tuple(uncertain),
+                    )
                 if trail.is_open:
                     uncertain[rule['uuid']] = None
                 # Before the rule, the value may have been elsewhere.

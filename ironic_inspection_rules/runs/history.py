@@ -88,7 +88,8 @@ class Findings:
     plugin_data: Document
     left: Document
     facts: Mapping[str, Mapping[str, str]] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     options: str | None = None
     reads_previous: bool = False
     previous: Document | None = None
@@ -96,14 +97,19 @@ class Findings:
     def data(self, mask: bool) -> Document:
         """Return what the machine posted."""
         if not mask:
-            return {'inventory': self.inventory,
-                    'plugin_data': self.plugin_data}
-        return {'inventory': disclosure.data(self.inventory),
-                'plugin_data': disclosure.data(self.plugin_data)}
+            return {
+                'inventory': self.inventory,
+                'plugin_data': self.plugin_data,
+            }
+        return {
+            'inventory': disclosure.data(self.inventory),
+            'plugin_data': disclosure.data(self.plugin_data),
+        }
 
 
-def prepare(uuid: str, node: typing.Any, document: Document
-            ) -> dict[str, typing.Any]:
+def prepare(
+    uuid: str, node: typing.Any, document: Document
+) -> dict[str, typing.Any]:
     """Prepare to keep what an inspection found; its contents are stored.
 
     :param uuid: of the run, by which the inventory is known as well.
@@ -112,8 +118,11 @@ def prepare(uuid: str, node: typing.Any, document: Document
     """
     last, loaded = db_history.read_last(node.uuid)
     now = timeutils.utcnow()
-    reported = part.read(document['inventory'], document['plugin_data'],
-                         node.inspect_interface or '')
+    reported = part.read(
+        document['inventory'],
+        document['plugin_data'],
+        node.inspect_interface or '',
+    )
     before = part.NOTHING
     has_parts = last is not None and last.parts in loaded
     if has_parts:
@@ -126,7 +135,8 @@ def prepare(uuid: str, node: typing.Any, document: Document
     # On the first inspection all parts are new, which is no change.
     has_changed = last is not None and any(
         change.what != part_difference.UNREPORTED
-        for change in comparison.changes)
+        for change in comparison.changes
+    )
     values = {
         'uuid': uuid,
         'node_uuid': node.uuid,
@@ -149,14 +159,16 @@ def prepare(uuid: str, node: typing.Any, document: Document
     began = []
     for kind, name in known.identities:
         if (kind, name) not in before.identities:
-            began.append({
-                'identity': name,
-                'kind': kind,
-                'label': reported.texts.get(name, name),
-                'node_uuid': node.uuid,
-                'began_at': now,
-                'ended_at': None,
-            })
+            began.append(
+                {
+                    'identity': name,
+                    'kind': kind,
+                    'label': reported.texts.get(name, name),
+                    'node_uuid': node.uuid,
+                    'began_at': now,
+                    'ended_at': None,
+                }
+            )
     ended = {}
     for (kind, name), parts in before.identities.items():
         if (kind, name) not in known.identities:
@@ -165,8 +177,9 @@ def prepare(uuid: str, node: typing.Any, document: Document
     return {'values': values, 'began': began, 'ended': ended}
 
 
-def _last_reported(before: part.Parts, parts: Sequence[part.Part],
-                   last: datetime.datetime) -> datetime.datetime:
+def _last_reported(
+    before: part.Parts, parts: Sequence[part.Part], last: datetime.datetime
+) -> datetime.datetime:
     """Return when an inspection last reported a part.
 
     :param parts: the part as each of its sources has it.
@@ -191,17 +204,20 @@ def read(row: typing.Any) -> Document:
     return _document_of(row, content.load([row.content]))
 
 
-def read_back(node_uuid: str, before: int | None = None,
-              since: datetime.datetime | None = None
-              ) -> Iterator[tuple[typing.Any, Document]]:
+def read_back(
+    node_uuid: str,
+    before: int | None = None,
+    since: datetime.datetime | None = None,
+) -> Iterator[tuple[typing.Any, Document]]:
     """Yield the inspections of a node with their documents, newest first.
 
     :param before: the ``id`` that they are all older than.
     :param since: when the oldest was made, at the earliest, in UTC.
     """
     while True:
-        rows = db_history.list_inventories(node_uuid, _ROWS, before, since,
-                                           patches=True)
+        rows = db_history.list_inventories(
+            node_uuid, _ROWS, before, since, patches=True
+        )
         if not rows:
             return
         loaded = content.load({row.content for row in rows})
@@ -233,8 +249,9 @@ def stored(document: Document) -> Document | None:
     """
     if document.get('stored') is None:
         return None
-    plugin_data = document_patch.apply(document['plugin_data'],
-                                       document['stored'])
+    plugin_data = document_patch.apply(
+        document['plugin_data'], document['stored']
+    )
     return {'inventory': document['inventory'], 'plugin_data': plugin_data}
 
 
@@ -278,12 +295,16 @@ def read_parts(row: typing.Any) -> part.Parts:
 def reported_parts(row: typing.Any) -> part.Parts:
     """Return the parts of a machine that an inspection reported."""
     document = read(row)
-    return part.read(document.get('inventory') or {},
-                     document.get('plugin_data') or {}, row.interface or '')
+    return part.read(
+        document.get('inventory') or {},
+        document.get('plugin_data') or {},
+        row.interface or '',
+    )
 
 
-def facts_of(machine: working_copy.Facts,
-             **more: typing.Any) -> dict[str, str]:
+def facts_of(
+    machine: working_copy.Facts, **more: typing.Any
+) -> dict[str, str]:
     """Encode what a phase finds, as its parts may go on changing.
 
     :param more: what else to keep of the phase.
@@ -304,13 +325,16 @@ def facts_of(machine: working_copy.Facts,
 
 def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
     """Return plugin data as JSON, without the logs of the ramdisk."""
-    kept = {name: value for name, value in plugin_data.items()
-            if name != LOGS}
+    kept = {name: value for name, value in plugin_data.items() if name != LOGS}
     return _encode(kept)
 
 
-def document(findings: Findings, values: Mapping[str, typing.Any],
-             errors: Mapping[str, Document], mask: bool) -> Document:
+def document(
+    findings: Findings,
+    values: Mapping[str, typing.Any],
+    errors: Mapping[str, Document],
+    mask: bool,
+) -> Document:
     """Build the document of an inspection that has ended.
 
     :param values: the columns of its run.
@@ -348,16 +372,18 @@ def document(findings: Findings, values: Mapping[str, typing.Any],
     return result
 
 
-def _without_seconds(phases: Mapping[str, Mapping[str, typing.Any]]
-                     ) -> Document:
+def _without_seconds(
+    phases: Mapping[str, Mapping[str, typing.Any]],
+) -> Document:
     """Return the records of phases without how long they took.
 
     Equal inspections have equal documents, which are stored once.
     """
     records = {}
     for phase, record in phases.items():
-        records[phase] = {name: value for name, value in record.items()
-                          if name != 'seconds'}
+        records[phase] = {
+            name: value for name, value in record.items() if name != 'seconds'
+        }
     plain: Document = json.loads(_encode(records))
     return plain
 
@@ -370,8 +396,9 @@ def _masked(text: str, mask: bool) -> typing.Any:
     return value
 
 
-def _patched(digest: str, base: Document, document: Document
-             ) -> dict[str, typing.Any]:
+def _patched(
+    digest: str, base: Document, document: Document
+) -> dict[str, typing.Any]:
     """Return the columns of an inspection whose document is nearly another.
 
     :param digest: of the stored document ``base``.
@@ -407,8 +434,9 @@ class Cleaner:
             removed = db_history.expire(before) + content.sweep()
         except db_exc.DBError as exc:
             # The inspection has ended already, and the next one tries again.
-            LOG.warning('Old inspections are not removed from the history: %s',
-                        exc)
+            LOG.warning(
+                'Old inspections are not removed from the history: %s', exc
+            )
             return
         # While something is removed there may be more, and the next inspection
         # goes on. Only when nothing is left, the cleaner rests.

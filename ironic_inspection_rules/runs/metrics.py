@@ -72,8 +72,9 @@ def send_phase(phase: str, ok: bool, seconds: float) -> None:
     metrics.time(f'{phase}.time', seconds)
 
 
-def send_rules(rows: collections.abc.Iterable[
-        collections.abc.Mapping[str, typing.Any]]) -> None:
+def send_rules(
+    rows: collections.abc.Iterable[collections.abc.Mapping[str, typing.Any]],
+) -> None:
     """Count matches and failures of rules.
 
     ``InspectionRules.rule.<description>.<uuid>.matched``, ``….failed``, and

@@ -64,8 +64,9 @@ MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
 
 
-def of_phase(outcome: runner.PhaseOutcome, seconds: float,
-             saved: bool = True) -> Record:
+def of_phase(
+    outcome: runner.PhaseOutcome, seconds: float, saved: bool = True
+) -> Record:
     """Build the record of a phase.
 
     :param outcome: with the conditions of the rules that matched.
@@ -76,12 +77,16 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float,
     # Of a sensitive rule there is only what may be shown.
     describe = functools.partial(_describe, room, room_to_confirm)
     # In this order, as each takes room from those after it.
-    rules = [rule.described(describe) for rule in outcome.traces
-             if rule.matched]
-    reverted = [rule.described(describe) for rule in outcome.traces
-                if rule.reverted]
-    audit = [{**rule.described(describe), MATCHED: rule.matched}
-             for rule in outcome.audited]
+    rules = [
+        rule.described(describe) for rule in outcome.traces if rule.matched
+    ]
+    reverted = [
+        rule.described(describe) for rule in outcome.traces if rule.reverted
+    ]
+    audit = [
+        {**rule.described(describe), MATCHED: rule.matched}
+        for rule in outcome.audited
+    ]
     record: Record = {
         'rules': rules,
         'reverted': reverted,
@@ -120,8 +125,9 @@ class Room:
         return shortened
 
 
-def _describe(room: Room, room_to_confirm: Room,
-              rule_trace: trace.RuleTrace) -> Record:
+def _describe(
+    room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
+) -> Record:
     """Build the whole record of a rule, and take room for it.
 
     :param room: for its changes.
@@ -144,9 +150,9 @@ def _describe(room: Room, room_to_confirm: Room,
         for confirmation, earlier in confirmed:
             confirmation['earlier'] = recorded[earlier]
     conditions = [
-        {'op': op, 'result': result,
-         'reason': shortening.shorten_text(reason)}
-        for op, result, reason in rule_trace.conditions]
+        {'op': op, 'result': result, 'reason': shortening.shorten_text(reason)}
+        for op, result, reason in rule_trace.conditions
+    ]
     record: Record = {
         'uuid': rule.uuid,
         'description': rule.description,
@@ -156,10 +162,14 @@ def _describe(room: Room, room_to_confirm: Room,
         'changes': changes,
     }
     if confirmed:
-        record['confirmed'] = [confirmation
-                               for confirmation, _earlier in confirmed]
-    decided = [_decided_action(action) for action in rule_trace.actions
-               if action.when or action.idle]
+        record['confirmed'] = [
+            confirmation for confirmation, _earlier in confirmed
+        ]
+    decided = [
+        _decided_action(action)
+        for action in rule_trace.actions
+        if action.when or action.idle
+    ]
     if decided:
         record['when'] = decided
     if rule.mode == model.AUDIT:
@@ -167,8 +177,9 @@ def _describe(room: Room, room_to_confirm: Room,
     return record
 
 
-def _confirmations(rule_trace: trace.RuleTrace, room: Room
-                   ) -> list[tuple[Record, int]]:
+def _confirmations(
+    rule_trace: trace.RuleTrace, room: Room
+) -> list[tuple[Record, int]]:
     """Build the records of values that an action set as they were already.
 
     :param room: is taken for them.
@@ -205,8 +216,11 @@ def _decided_action(action: trace.ActionTrace) -> Record:
     for condition in action.when:
         reason = shortening.shorten_text(condition.reason)
         conditions.append({**condition._asdict(), 'reason': reason})
-    decided: Record = {'action': action.op, 'ran': action.ran,
-                       'conditions': conditions}
+    decided: Record = {
+        'action': action.op,
+        'ran': action.ran,
+        'conditions': conditions,
+    }
     if action.idle:
         decided['reason'] = shortening.shorten_text(action.idle.reason)
     return decided

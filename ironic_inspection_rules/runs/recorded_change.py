@@ -50,7 +50,7 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
         return True
-    if place.path[:len(path)] != path:
+    if place.path[: len(path)] != path:
         return False
     # The change has set a value that this place is a part of.
     before = _at(change, place, 'before')
@@ -65,8 +65,10 @@ def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
     return _is_of(change, place) and _are_related(_path(change), place.path)
 
 
-def is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
-             place: RecordedPlace) -> bool:
+def is_among(
+    written: collections.abc.Iterable[collections.abc.Sequence[str]],
+    place: RecordedPlace,
+) -> bool:
     """Check if a value is, contains or is part of one that was written.
 
     :param written: objects and paths, as in the record of a change.
@@ -92,8 +94,9 @@ def _are_related(written: data_path.Path, asked: data_path.Path) -> bool:
     return True
 
 
-def place_before(change: phase_record.Record, place: RecordedPlace
-                 ) -> RecordedPlace:
+def place_before(
+    change: phase_record.Record, place: RecordedPlace
+) -> RecordedPlace:
     """Return where a value was before a change that did not set it.
 
     :param place: where it is after the change. Before, it was elsewhere if the
@@ -112,8 +115,9 @@ def place_before(change: phase_record.Record, place: RecordedPlace
     return dataclasses.replace(place, path=tuple(path))
 
 
-def still_holds(change: phase_record.Record, place: RecordedPlace,
-                present: typing.Any) -> bool | None:
+def still_holds(
+    change: phase_record.Record, place: RecordedPlace, present: typing.Any
+) -> bool | None:
     """Check if a value is still what the change made it.
 
     :param place: where it was after the change.
@@ -143,8 +147,9 @@ def still_holds(change: phase_record.Record, place: RecordedPlace,
     return data_path.same(made, present)
 
 
-def look_up(value: typing.Any, path: data_path.Path,
-            asked: data_path.Path) -> typing.Any:
+def look_up(
+    value: typing.Any, path: data_path.Path, asked: data_path.Path
+) -> typing.Any:
     """Return what a value holds at a path below its own.
 
     A capability counts as something below the text of all of them.
@@ -156,11 +161,11 @@ def look_up(value: typing.Any, path: data_path.Path,
     asks_for_capability = asked[:-1] == CAPABILITIES
     if asks_for_capability and len(path) <= len(CAPABILITIES):
         # The text is the value itself, or somewhere below it.
-        path_to_text = CAPABILITIES[len(path):]
+        path_to_text = CAPABILITIES[len(path) :]
         text = data_path.get(value, path_to_text)
         if isinstance(text, str):
             return _capabilities(text).get(asked[-1], data_path.ABSENT)
-    return data_path.get(value, asked[len(path):])
+    return data_path.get(value, asked[len(path) :])
 
 
 def _capabilities(text: str) -> dict[str, str]:
@@ -184,8 +189,9 @@ class _Item(typing.NamedTuple):
     asked: int
 
 
-def _item_of_list(change: phase_record.Record, place: RecordedPlace
-                  ) -> _Item | None:
+def _item_of_list(
+    change: phase_record.Record, place: RecordedPlace
+) -> _Item | None:
     """Return the item that a place is in, if one of its list was removed."""
     if 'left' not in change or not _is_of(change, place):
         return None
@@ -207,7 +213,7 @@ def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
-    return len(path) > len(other) and path[:len(other)] == other
+    return len(path) > len(other) and path[: len(other)] == other
 
 
 def _is_interface(place: RecordedPlace) -> bool:
@@ -217,8 +223,9 @@ def _is_interface(place: RecordedPlace) -> bool:
     return place.path[0].endswith('_interface')
 
 
-def _part_may_hold(change: phase_record.Record, place: RecordedPlace,
-                   present: typing.Any) -> bool:
+def _part_may_hold(
+    change: phase_record.Record, place: RecordedPlace, present: typing.Any
+) -> bool:
     """Check if a part of a value may still be what a change made it.
 
     :param change: of something below the place.
@@ -248,8 +255,9 @@ def _path(change: phase_record.Record) -> data_path.Path:
     return data_path.parse(path)
 
 
-def _at(change: phase_record.Record, place: RecordedPlace, side: str
-        ) -> typing.Any:
+def _at(
+    change: phase_record.Record, place: RecordedPlace, side: str
+) -> typing.Any:
     """Return what was at a place before or after a change.
 
     :param place: that of the change, or one below it.
@@ -279,5 +287,6 @@ def _is_hidden(value: typing.Any) -> bool:
         return True
     if not isinstance(value, str):
         return False
-    return (len(value) > shortening.LONGEST_VALUE
-            and value.endswith(shortening.ELLIPSIS))
+    return len(value) > shortening.LONGEST_VALUE and value.endswith(
+        shortening.ELLIPSIS
+    )

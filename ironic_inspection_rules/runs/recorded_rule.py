@@ -81,24 +81,29 @@ class WithheldRule(RecordedRule):
     :param places: those that it set, None where these are not kept.
     """
 
-    def __init__(self, fields: phase_record.Record,
-                 places: list[list[str]] | None) -> None:
+    def __init__(
+        self, fields: phase_record.Record, places: list[list[str]] | None
+    ) -> None:
         super().__init__(fields)
         self._places = places
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         if self._places is None:
             return Trail(place, is_open=True)
-        return Trail(place,
-                     is_set=recorded_change.is_among(self._places, place))
+        return Trail(
+            place, is_set=recorded_change.is_among(self._places, place)
+        )
 
     def described(self, describe: Describe) -> disclosure.Entry:
-        return {'rule': {'uuid': self._fields['uuid']},
-                disclosure.WITHHELD: True}
+        return {
+            'rule': {'uuid': self._fields['uuid']},
+            disclosure.WITHHELD: True,
+        }
 
 
-def read(fields: phase_record.Record, places: Places | None = None
-         ) -> RecordedRule:
+def read(
+    fields: phase_record.Record, places: Places | None = None
+) -> RecordedRule:
     """Read a rule of the record of a phase.
 
     :param places: those of the sensitive rules of the phase.
@@ -125,9 +130,11 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
     return places
 
 
-def for_readers(phases: Mapping[str, phase_record.Record],
-                places: Mapping[str, Places], open_rules: Container[str]
-                ) -> tuple[dict[str, phase_record.Record], dict[str, Places]]:
+def for_readers(
+    phases: Mapping[str, phase_record.Record],
+    places: Mapping[str, Places],
+    open_rules: Container[str],
+) -> tuple[dict[str, phase_record.Record], dict[str, Places]]:
     """Return the records of a run as anybody may see them.
 
     Rules that became sensitive or are not known any more are withheld.
@@ -148,11 +155,15 @@ def for_readers(phases: Mapping[str, phase_record.Record],
                 if not _is_to_be_withheld(rule, open_rules):
                     for_phase[kind].append(rule)
                     continue
-                for_phase[kind].append({
-                    'uuid': rule['uuid'],
-                    phase_record.MATCHED: phase_record.was_matched(kind, rule),
-                    disclosure.WITHHELD: True,
-                })
+                for_phase[kind].append(
+                    {
+                        'uuid': rule['uuid'],
+                        phase_record.MATCHED: phase_record.was_matched(
+                            kind, rule
+                        ),
+                        disclosure.WITHHELD: True,
+                    }
+                )
                 # Who looks for the rule that set a value still finds it.
                 phase_places[rule['uuid']] = _places(rule)
         disclosed[phase] = for_phase
@@ -161,8 +172,9 @@ def for_readers(phases: Mapping[str, phase_record.Record],
     return disclosed, all_places
 
 
-def _is_to_be_withheld(rule: phase_record.Record, open_rules: Container[str]
-                       ) -> bool:
+def _is_to_be_withheld(
+    rule: phase_record.Record, open_rules: Container[str]
+) -> bool:
     """Return whether a rule is to be withheld that was not when it ran."""
     if rule.get(disclosure.WITHHELD):
         return False

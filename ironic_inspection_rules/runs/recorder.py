@@ -50,31 +50,43 @@ class RunRecorder:
     event: str
     uuid: str = dataclasses.field(default_factory=uuidutils.generate_uuid)
     started_at: datetime.datetime = dataclasses.field(
-        default_factory=timeutils.utcnow)
+        default_factory=timeutils.utcnow
+    )
     revision: int | None = None
     phases: dict[str, phase_record.Record] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     places: dict[str, recorded_rule.Places] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     errors: dict[str, Data] = dataclasses.field(default_factory=dict)
 
-    def add(self, phase: str, outcome: runner.PhaseOutcome, seconds: float,
-            saved: bool = True) -> None:
+    def add(
+        self,
+        phase: str,
+        outcome: runner.PhaseOutcome,
+        seconds: float,
+        saved: bool = True,
+    ) -> None:
         """Note what the rules of a phase did."""
         self.phases[phase] = phase_record.of_phase(outcome, seconds, saved)
         places = recorded_rule.places_of(outcome)
         if places:
             self.places[phase] = places
 
-    def note_error(self, phase: str, error: exceptions.RuleError,
-                   saving: bool) -> None:
+    def note_error(
+        self, phase: str, error: exceptions.RuleError, saving: bool
+    ) -> None:
         """Note the error that the rules of a phase ended with.
 
         :param saving: whether it came when their changes were saved.
         """
         self.errors[phase] = {
-            'text': str(error), 'op': error.op, 'saving': saving,
-            'limit': isinstance(error.__cause__, exceptions.BudgetExceeded)}
+            'text': str(error),
+            'op': error.op,
+            'saving': saving,
+            'limit': isinstance(error.__cause__, exceptions.BudgetExceeded),
+        }
 
     def checkpoint(self, phase: str) -> phase_record.Record:
         """Return what a later attempt needs to know of a phase.
@@ -84,8 +96,12 @@ class RunRecorder:
         """
         earlier = dict(self.phases)
         this_record = earlier.pop(phase, None)
-        return {'revision': self.revision, 'record': this_record,
-                'places': self.places, 'earlier': earlier}
+        return {
+            'revision': self.revision,
+            'record': this_record,
+            'places': self.places,
+            'earlier': earlier,
+        }
 
     def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
         """Note a phase that an earlier attempt has done.
@@ -99,9 +115,15 @@ class RunRecorder:
             self.places.update(saved['places'])
 
 
-def prepare(run: RunRecorder, findings: history.Findings | None,
-            node: typing.Any, error: str | None, keep: int, mask: bool,
-            days: int = 0) -> Store:
+def prepare(
+    run: RunRecorder,
+    findings: history.Findings | None,
+    node: typing.Any,
+    error: str | None,
+    keep: int,
+    mask: bool,
+    days: int = 0,
+) -> Store:
     """Prepare to store a run that has ended.
 
     The data of the machine are stored at once, and are swept away later if
@@ -150,8 +172,10 @@ def prepare(run: RunRecorder, findings: history.Findings | None,
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:
     """Log that a run cannot be stored."""
-    LOG.warning('What the rules did to node %(node)s is not kept: %(error)s',
-                {'node': node.uuid, 'error': exc})
+    LOG.warning(
+        'What the rules did to node %(node)s is not kept: %(error)s',
+        {'node': node.uuid, 'error': exc},
+    )
 
 
 def is_stored(run: RunRecorder, node_uuid: str) -> bool:

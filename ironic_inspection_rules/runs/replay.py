@@ -59,8 +59,11 @@ class Past:
     :raises: Incomparable where something it depends on is not kept.
     """
 
-    def __init__(self, document: history.Document,
-                 find_previous: Callable[[], Data | None]) -> None:
+    def __init__(
+        self,
+        document: history.Document,
+        find_previous: Callable[[], Data | None],
+    ) -> None:
         self._document = document
         self._find_previous = find_previous
         if not document.get('options'):
@@ -70,15 +73,18 @@ class Past:
         if incomplete:
             raise Incomparable(
                 _('what the phase "%s" found or did is not kept')
-                % min(incomplete))
+                % min(incomplete)
+            )
         self.options: str = document['options']
-        self.phases = [phase for phase in model.PHASES
-                       if phase in document['facts']]
+        self.phases = [
+            phase for phase in model.PHASES if phase in document['facts']
+        ]
 
     def revision(self, phase: str) -> int | None:
         """Return the revision of the rules that a phase had."""
         revision: int | None = self._document['facts'][phase].get(
-            'revision', self._document['revision'])
+            'revision', self._document['revision']
+        )
         return revision
 
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
@@ -87,22 +93,31 @@ class Past:
         :raises: Incomparable where rules read what is not known.
         """
         kept = self._document['facts'][phase]
-        reads_previous = any(plan.reads_previous
-                             for plan in plans.get(phase, ()))
+        reads_previous = any(
+            plan.reads_previous for plan in plans.get(phase, ())
+        )
         if reads_previous and 'previous' not in self._document:
             previous = self._find_previous()
             if previous is None:
                 raise Incomparable(
-                    _('what had been stored before it is not known'))
+                    _('what had been stored before it is not known')
+                )
             self._document['previous'] = previous
         # What each phase found is kept as a patch of what was posted.
-        inventory = document_patch.apply(self._document['inventory'],
-                                         kept['inventory'])
-        plugin_data = document_patch.apply(self._document['plugin_data'],
-                                           kept['plugin_data'])
+        inventory = document_patch.apply(
+            self._document['inventory'], kept['inventory']
+        )
+        plugin_data = document_patch.apply(
+            self._document['plugin_data'], kept['plugin_data']
+        )
         return working_copy.Facts(
-            inventory, plugin_data, kept['node'], tuple(kept['ports']),
-            tuple(kept['port_groups']), self._document.get('previous'))
+            inventory,
+            plugin_data,
+            kept['node'],
+            tuple(kept['ports']),
+            tuple(kept['port_groups']),
+            self._document.get('previous'),
+        )
 
     def error(self, phase: str) -> Data | None:
         """Return what the rules of a phase ended with, as it is kept."""
@@ -122,8 +137,9 @@ class Past:
             'matched': matched,
         }
 
-    def again(self, plans: Plans, limits: Mapping[str, budget.Limits]
-              ) -> tuple[Ends, str | None]:
+    def again(
+        self, plans: Plans, limits: Mapping[str, budget.Limits]
+    ) -> tuple[Ends, str | None]:
         """Run the rules of its time.
 
         :returns: how each phase went, and what differs from what it was,
@@ -170,27 +186,36 @@ class Past:
         if then != now:
             differences.append(
                 _('it ended with "%(then)s", and ends with "%(now)s"')
-                % {'then': then or 'ok', 'now': now or 'ok'})
+                % {'then': then or 'ok', 'now': now or 'ok'}
+            )
         if not differences:
             differences.append(_('its rules do not do the same'))
         return _('phase "%(phase)s": %(what)s') % {
-            'phase': phase, 'what': '; '.join(differences)}
+            'phase': phase,
+            'what': '; '.join(differences),
+        }
 
 
-def _differences_of_matches(kept: phase_record.Record,
-                            outcome: runner.PhaseOutcome) -> list[str]:
+def _differences_of_matches(
+    kept: phase_record.Record, outcome: runner.PhaseOutcome
+) -> list[str]:
     """Return a sentence for each rule that matched only then, or only now."""
     then = {rule['uuid'] for rule in kept['rules']}
     now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
-    differences = [_('rule %s matched, and does not') % uuid
-                   for uuid in sorted(then - now)]
-    differences += [_('rule %s did not match, and does') % uuid
-                    for uuid in sorted(now - then)]
+    differences = [
+        _('rule %s matched, and does not') % uuid
+        for uuid in sorted(then - now)
+    ]
+    differences += [
+        _('rule %s did not match, and does') % uuid
+        for uuid in sorted(now - then)
+    ]
     return differences
 
 
-def compare(past: Past, base: Ends, plans: Plans,
-            limits: Mapping[str, budget.Limits]) -> Data:
+def compare(
+    past: Past, base: Ends, plans: Plans, limits: Mapping[str, budget.Limits]
+) -> Data:
     """Run other rules on a kept inspection, and compare.
 
     :param base: how the phases went by the rules of its time.
@@ -204,8 +229,9 @@ def compare(past: Past, base: Ends, plans: Plans,
     for phase in base:
         facts = past.facts(phase, plans)
         if last is not None:
-            facts = _rebased(facts, then=base[last].facts,
-                             now=ends[last].facts)
+            facts = _rebased(
+                facts, then=base[last].facts, now=ends[last].facts
+            )
         _run(ends, plans, phase, facts, limits)
         last = phase
         if ends[phase].outcome.error:
@@ -220,8 +246,9 @@ def compare(past: Past, base: Ends, plans: Plans,
     result, error = _result(past, last, then, now, bool(differences))
     matched = []
     for end in ends.values():
-        matched += [rule.rule.uuid for rule in end.outcome.traces
-                    if rule.matched]
+        matched += [
+            rule.rule.uuid for rule in end.outcome.traces if rule.matched
+        ]
     return {
         'result': result,
         'error': error,
@@ -231,8 +258,9 @@ def compare(past: Past, base: Ends, plans: Plans,
     }
 
 
-def _result(past: Past, phase: str, then: PhaseEnd, now: PhaseEnd,
-            is_changed: bool) -> tuple[str, str | None]:
+def _result(
+    past: Past, phase: str, then: PhaseEnd, now: PhaseEnd, is_changed: bool
+) -> tuple[str, str | None]:
     """Return how an inspection would end with other rules, and its error.
 
     :param phase: the last one that ran.
@@ -255,8 +283,13 @@ def _result(past: Past, phase: str, then: PhaseEnd, now: PhaseEnd,
     return past.ending['result'], past.ending['error']
 
 
-def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
-         limits: Mapping[str, budget.Limits]) -> None:
+def _run(
+    ends: Ends,
+    plans: Plans,
+    phase: str,
+    facts: working_copy.Facts,
+    limits: Mapping[str, budget.Limits],
+) -> None:
     """Run a phase after others.
 
     :param ends: how the phases before it went; gets the end of this one.
@@ -268,8 +301,13 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
         closed |= end.facts.closed
     facts = dataclasses.replace(facts, closed=closed)
     target = working_copy.WorkingCopy(facts)
-    outcome = runner.run(plans.get(phase, ()), target, facts.scope,
-                         keep=True, limits=limits[phase])
+    outcome = runner.run(
+        plans.get(phase, ()),
+        target,
+        facts.scope,
+        keep=True,
+        limits=limits[phase],
+    )
     if outcome.keeps_changes:
         facts = evaluation.after(facts, target, outcome, phase)
     ends[phase] = PhaseEnd(outcome, evaluation.closing(facts, target))
@@ -304,13 +342,17 @@ def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
         conditions_of_action = []
         for condition in action['conditions']:
             conditions_of_action.append({**condition, 'reason': None})
-        actions.append({**action, 'reason': None,
-                        'conditions': conditions_of_action})
+        actions.append(
+            {**action, 'reason': None, 'conditions': conditions_of_action}
+        )
     return {**rule, 'conditions': conditions, 'when': actions}
 
 
-def _rebased(facts: working_copy.Facts, then: working_copy.Facts,
-             now: working_copy.Facts) -> working_copy.Facts:
+def _rebased(
+    facts: working_copy.Facts,
+    then: working_copy.Facts,
+    now: working_copy.Facts,
+) -> working_copy.Facts:
     """Return the facts of a phase had the one before left other facts.
 
     Between two phases Ironic and its hooks change the machine too. A merge of
@@ -318,8 +360,7 @@ def _rebased(facts: working_copy.Facts, then: working_copy.Facts,
 
     :param facts: those of the phase where the one before left ``then``.
     """
-    plugin_data = _merged(facts.plugin_data, then.plugin_data,
-                          now.plugin_data)
+    plugin_data = _merged(facts.plugin_data, then.plugin_data, now.plugin_data)
     if then.node is None:
         # The early phase knows no node.
         return dataclasses.replace(facts, plugin_data=plugin_data)
@@ -327,10 +368,14 @@ def _rebased(facts: working_copy.Facts, then: working_copy.Facts,
     merged_ports = _merged(ports, _ports_by_uuid(then), _ports_by_uuid(now))
     node = _merged(facts.node, then.node, now.node)
     node[working_copy.TRAITS] = _merged_traits(
-        _traits(facts), _traits(then), _traits(now))
+        _traits(facts), _traits(then), _traits(now)
+    )
     return dataclasses.replace(
-        facts, node=node, ports=tuple(merged_ports[uuid] for uuid in ports),
-        plugin_data=plugin_data)
+        facts,
+        node=node,
+        ports=tuple(merged_ports[uuid] for uuid in ports),
+        plugin_data=plugin_data,
+    )
 
 
 def _ports_by_uuid(facts: working_copy.Facts) -> Data:
@@ -342,8 +387,9 @@ def _traits(facts: working_copy.Facts) -> Sequence[str]:
     return node.get(working_copy.TRAITS) or ()
 
 
-def _merged_traits(traits: Sequence[str], then: Sequence[str],
-                   now: Sequence[str]) -> list[str]:
+def _merged_traits(
+    traits: Sequence[str], then: Sequence[str], now: Sequence[str]
+) -> list[str]:
     """Return traits, changed as ``now`` is against ``then``."""
     merged = []
     for name in traits:
@@ -355,8 +401,9 @@ def _merged_traits(traits: Sequence[str], then: Sequence[str],
     return merged
 
 
-def _merged(value: typing.Any, then: typing.Any, now: typing.Any
-            ) -> typing.Any:
+def _merged(
+    value: typing.Any, then: typing.Any, now: typing.Any
+) -> typing.Any:
     """Return a value, changed as ``now`` is against ``then``."""
     if data_path.same(then, now):
         return value
@@ -364,9 +411,11 @@ def _merged(value: typing.Any, then: typing.Any, now: typing.Any
         return now
     merged = dict(value)
     for name in {**then, **now}:
-        item = _merged(value.get(name, data_path.ABSENT),
-                       then.get(name, data_path.ABSENT),
-                       now.get(name, data_path.ABSENT))
+        item = _merged(
+            value.get(name, data_path.ABSENT),
+            then.get(name, data_path.ABSENT),
+            now.get(name, data_path.ABSENT),
+        )
         if item is data_path.ABSENT:
             merged.pop(name, None)
         else:

@@ -24,8 +24,9 @@ _LENGTH_OF_SHORT = 8
 """Characters that a short value, such as a number, is taken to have."""
 
 
-def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
-            path: data_path.Path = ()) -> tuple[typing.Any, int]:
+def shorten(
+    value: typing.Any, longest: int = LONGEST_VALUE, path: data_path.Path = ()
+) -> tuple[typing.Any, int]:
     """Mask the secrets of a value, and shorten it if it is too long to keep.
 
     :param value: plain JSON data.
@@ -81,7 +82,7 @@ class _Clip:
     def _cut(self, text: str) -> str:
         # One character more than there is room for: the room is then below
         # zero, and _begin() yields nothing more.
-        cut = text[:max(self._room, 0) + 1]
+        cut = text[: max(self._room, 0) + 1]
         self.is_whole = self.is_whole and cut == text
         self._room -= len(cut)
         return cut

@@ -51,8 +51,12 @@ class RuleCounter:
         # that of the timer, and writes what this one has given back.
         self._writing = threading.Lock()
 
-    def count(self, outcome: runner.PhaseOutcome, node_uuid: str | None,
-              error: Exception | None = None) -> None:
+    def count(
+        self,
+        outcome: runner.PhaseOutcome,
+        node_uuid: str | None,
+        error: Exception | None = None,
+    ) -> None:
         """Count what the rules of one phase did.
 
         :param node_uuid: of the machine, None before it is known.
@@ -61,8 +65,11 @@ class RuleCounter:
         enforced = _matched_rules(outcome.traces)
         audited = _matched_rules(outcome.audited)
         matched = {**audited, **enforced}
-        would_fail = {rule_trace.rule.uuid: rule_trace.rule
-                      for rule_trace in outcome.audited if rule_trace.error}
+        would_fail = {
+            rule_trace.rule.uuid: rule_trace.rule
+            for rule_trace in outcome.audited
+            if rule_trace.error
+        }
         with self._lock:
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
@@ -105,10 +112,12 @@ class RuleCounter:
                 self._write(list(rows.values()))
             # What is counted is not lost, whatever it cannot be written for.
             except Exception as exc:
-                LOG.warning('Statistics of %(count)d inspection rules are '
-                            'not written yet: %(error)s',
-                            {'count': len(rows), 'error': exc},
-                            exc_info=not isinstance(exc, db_exc.DBError))
+                LOG.warning(
+                    'Statistics of %(count)d inspection rules are '
+                    'not written yet: %(error)s',
+                    {'count': len(rows), 'error': exc},
+                    exc_info=not isinstance(exc, db_exc.DBError),
+                )
                 self._take_back(rows)
 
     def _take_back(self, rows: dict[str, Row]) -> None:
@@ -135,8 +144,9 @@ class RuleCounter:
             self._timer.start()
 
 
-def _matched_rules(traces: collections.abc.Iterable[trace.RuleTrace]
-                   ) -> dict[str, model.Rule]:
+def _matched_rules(
+    traces: collections.abc.Iterable[trace.RuleTrace],
+) -> dict[str, model.Rule]:
     """Return the rules that matched, by their UUIDs."""
     rules = {}
     for rule_trace in traces:

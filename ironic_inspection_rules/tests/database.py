@@ -57,8 +57,13 @@ class Database(fixtures.Fixture):
         server; see :func:`why_absent`.
     """
 
-    def __init__(self, kind: str = 'sqlite', ready: bool = True,
-                 ironic: bool = False, **query: str) -> None:
+    def __init__(
+        self,
+        kind: str = 'sqlite',
+        ready: bool = True,
+        ironic: bool = False,
+        **query: str,
+    ) -> None:
         self.kind = kind
         self.ready = ready
         self.ironic = ironic
@@ -78,13 +83,20 @@ class Database(fixtures.Fixture):
         """
         facade = enginefacade.transaction_context()
         # What a test leaves need not outlive a loss of power.
-        facade.configure(connection=url.render_as_string(False),
-                         sqlite_synchronous=False)
-        self.useFixture(test_fixtures.ReplaceEngineFacadeFixture(
-            enginefacade._context_manager, facade))
+        facade.configure(
+            connection=url.render_as_string(False), sqlite_synchronous=False
+        )
+        self.useFixture(
+            test_fixtures.ReplaceEngineFacadeFixture(
+                enginefacade._context_manager, facade
+            )
+        )
         # Ironic reads the option once in a process, and keeps what it says.
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'
+            )
+        )
         engine = facade.writer.get_engine()
         engine._compiled_cache = _compiled
         # Needed for green threads only, and slow on a busy machine.
@@ -92,8 +104,12 @@ class Database(fixtures.Fixture):
         if self.kind == 'sqlite':
             # Without a pool, each transaction opens the file again.
             engine.pool = sa.QueuePool(
-                engine.pool._creator, pool_size=20, timeout=_PATIENCE,
-                dialect=engine.dialect, _dispatch=engine.pool.dispatch)
+                engine.pool._creator,
+                pool_size=20,
+                timeout=_PATIENCE,
+                dialect=engine.dialect,
+                _dispatch=engine.pool.dispatch,
+            )
         self.addCleanup(engine.dispose)
         return engine
 
@@ -104,8 +120,9 @@ class Database(fixtures.Fixture):
         if self.ironic:
             ironic_models.Base.metadata.create_all(self.engine)
         if self.ready or self.ironic:
-            _templates[self.kind, self.ready, self.ironic] = (
-                _KINDS[self.kind].keep(self.engine))
+            _templates[self.kind, self.ready, self.ironic] = _KINDS[
+                self.kind
+            ].keep(self.engine)
 
 
 class _SQLite:
@@ -155,7 +172,8 @@ class _MySQL:
         with engine.connect() as connection:
             for table in sa.inspect(connection).get_table_names():
                 _name, statement = connection.exec_driver_sql(
-                    f'SHOW CREATE TABLE `{table}`').one()
+                    f'SHOW CREATE TABLE `{table}`'
+                ).one()
                 statements.append(statement.replace('%', '%%'))
                 rows += _rows_as_statements(connection, table)
         return statements + rows
@@ -206,7 +224,8 @@ def _clone(backend: provision.Backend, template: str, name: str) -> None:
     with backend.engine.connect() as connection:
         connection.execution_options(isolation_level='AUTOCOMMIT')
         connection.exec_driver_sql(
-            f'CREATE DATABASE {name} TEMPLATE {template}')
+            f'CREATE DATABASE {name} TEMPLATE {template}'
+        )
 
 
 def _rows_as_statements(connection: sa.Connection, table: str) -> list[str]:
@@ -214,8 +233,9 @@ def _rows_as_statements(connection: sa.Connection, table: str) -> list[str]:
     statements = []
     for row in connection.exec_driver_sql(f'SELECT * FROM `{table}`'):
         values = ', '.join(repr(value) for value in row)
-        statements.append(f'INSERT INTO `{table}` VALUES ({values})'
-                          .replace('%', '%%'))
+        statements.append(
+            f'INSERT INTO `{table}` VALUES ({values})'.replace('%', '%%')
+        )
     return statements
 
 
@@ -236,8 +256,9 @@ def read_revision() -> int:
 
 def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:
     """Store a run of rules in a transaction of its own."""
-    transaction.write(lambda connection: run.record_run(
-        connection, values, keep))
+    transaction.write(
+        lambda connection: run.record_run(connection, values, keep)
+    )
 
 
 def keep_inspection(kept: dict[str, typing.Any]) -> None:

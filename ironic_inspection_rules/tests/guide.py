@@ -32,8 +32,11 @@ _CAPTION = re.compile(r' +:caption: (?P<name>\S+)')
 _COMMENT = re.compile(r' *\.\. test: (?P<text>.*)')
 _VARIABLE = (
     re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'),
-    re.compile(r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?'
-               r'(?:\+00:00|Z)?'))
+    re.compile(
+        r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?'
+        r'(?:\+00:00|Z)?'
+    ),
+)
 
 
 class Step(typing.NamedTuple):
@@ -77,15 +80,20 @@ class Block:
             prompt = line.startswith(sign)
             if open_end or line.startswith('> '):
                 found[-1] = found[-1]._replace(
-                    command=f'{found[-1].command}\n{line.removeprefix("> ")}')
+                    command=f'{found[-1].command}\n{line.removeprefix("> ")}'
+                )
             elif prompt:
                 found.append(Step(line.removeprefix(sign), ''))
             else:
                 found[-1] = found[-1]._replace(
-                    output=f'{found[-1].output}{line}\n')
+                    output=f'{found[-1].output}{line}\n'
+                )
             open_end = (open_end or prompt) and line.endswith('\\')
-        status = [int(comment.split()[-1]) for comment in self.comments
-                  if comment.startswith('ends with')]
+        status = [
+            int(comment.split()[-1])
+            for comment in self.comments
+            if comment.startswith('ends with')
+        ]
         if status:
             found[-1] = found[-1]._replace(status=status[0])
         return found
@@ -110,32 +118,44 @@ class Page:
     @property
     def files(self) -> dict[str, str]:
         """The files that the page shows, by name."""
-        return {block.caption: block.text for block in self.blocks
-                if block.caption}
+        return {
+            block.caption: block.text for block in self.blocks if block.caption
+        }
 
     @property
     def steps(self) -> list[Step]:
         """All commands that are run, in order."""
-        return [step for block in self.blocks if block.language == 'console'
-                and block.reason is None for step in block.steps]
+        return [
+            step
+            for block in self.blocks
+            if block.language == 'console' and block.reason is None
+            for step in block.steps
+        ]
 
     def nodes(self, kind: str) -> list[str]:
         """Names of the nodes that are there before the page begins.
 
         :param kind: ``node`` or ``inspected node``.
         """
-        return re.findall(rf'^ *\.\. test: {kind} (\S+)$', self.text,
-                          re.MULTILINE)
+        return re.findall(
+            rf'^ *\.\. test: {kind} (\S+)$', self.text, re.MULTILINE
+        )
 
 
 def pages() -> list[str]:
     """Return the paths of all pages; none where there is no checkout."""
-    found = [ROOT / 'README.rst', *ROOT.glob('doc/source/**/*.rst'),
-             *ROOT.glob('deploy/*/README.rst'),
-             *ROOT.glob('api-ref/source/*.inc'),
-             *ROOT.glob('api-ref/source/*.rst')]
-    return sorted(str(path.relative_to(ROOT)) for path in found
-                  if path.is_file() and ROOT.joinpath('doc').is_dir())
+    found = [
+        ROOT / 'README.rst',
+        *ROOT.glob('doc/source/**/*.rst'),
+        *ROOT.glob('deploy/*/README.rst'),
+        *ROOT.glob('api-ref/source/*.inc'),
+        *ROOT.glob('api-ref/source/*.rst'),
+    ]
+    return sorted(
+        str(path.relative_to(ROOT))
+        for path in found
+        if path.is_file() and ROOT.joinpath('doc').is_dir()
+    )
 
 
 def matches(said: str, printed: str) -> bool:
@@ -145,12 +165,13 @@ def matches(said: str, printed: str) -> bool:
     ``...`` is any text.
     """
     parts = [re.escape(_constant(part)) for part in said.split('...')]
-    return re.fullmatch('.*?'.join(parts), _constant(printed),
-                        re.DOTALL) is not None
+    return (
+        re.fullmatch('.*?'.join(parts), _constant(printed), re.DOTALL)
+        is not None
+    )
 
 
-def comments(text: str) -> tuple[dict[str, typing.Any],
-                                 dict[str, typing.Any]]:
+def comments(text: str) -> tuple[dict[str, typing.Any], dict[str, typing.Any]]:
     """Return what the comments before and after an example say."""
     lines = text.strip().splitlines()
     before: list[str] = []
@@ -159,8 +180,10 @@ def comments(text: str) -> tuple[dict[str, typing.Any],
         before.append(lines.pop(0).removeprefix('# '))
     while lines and lines[-1].startswith('# '):
         after.insert(0, lines.pop().removeprefix('# '))
-    return (yaml.safe_load('\n'.join(before)) or {},
-            yaml.safe_load('\n'.join(after)) or {})
+    return (
+        yaml.safe_load('\n'.join(before)) or {},
+        yaml.safe_load('\n'.join(after)) or {},
+    )
 
 
 def _constant(text: str) -> str:
@@ -189,8 +212,12 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
             comments = []
 
 
-def _block(lines: list[str], number: int, head: re.Match[str],
-           comments: tuple[str, ...]) -> Block:
+def _block(
+    lines: list[str],
+    number: int,
+    head: re.Match[str],
+    comments: tuple[str, ...],
+) -> Block:
     """Read the block whose head is before a line, by number from zero."""
     first, caption = number, None
     indent = head['indent'] + '   '
@@ -202,6 +229,11 @@ def _block(lines: list[str], number: int, head: re.Match[str],
     for line in lines[number:]:
         if line.strip() and not line.startswith(indent):
             break
-        text.append(line[len(indent):])
-    return Block(first, head['language'], caption,
-                 '\n'.join(text).strip('\n') + '\n', comments)
+        text.append(line[len(indent) :])
+    return Block(
+        first,
+        head['language'],
+        caption,
+        '\n'.join(text).strip('\n') + '\n',
+        comments,
+    )

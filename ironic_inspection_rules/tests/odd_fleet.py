@@ -67,18 +67,29 @@ class Model:
     @classmethod
     def draw(cls, draw: random.Random, number: int, mixed: bool) -> 'Model':
         sources = {EXTRA, DMI, PCI, NUMA}
-        if draw.random() < .3:
+        if draw.random() < 0.3:
             sources.discard(draw.choice(SOURCES))
         return cls(
             draw.choice(('Dell Inc.', 'HPE', 'Supermicro')),
-            f'Model {number}', draw.choice((1, 2)),
-            draw.choice((8, 16, 24)), draw.choice((8, 16)),
-            draw.choice((16, 32, 64)), draw.choice((2, 4, 10)),
-            draw.choice((480, 960, 1920)), draw.choice((2, 3)),
+            f'Model {number}',
+            draw.choice((1, 2)),
+            draw.choice((8, 16, 24)),
+            draw.choice((8, 16)),
+            draw.choice((16, 32, 64)),
+            draw.choice((2, 4, 10)),
+            draw.choice((480, 960, 1920)),
+            draw.choice((2, 3)),
             draw.choice((0, 2, 4)),
-            draw.choice(('Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz',
-                         'AMD EPYC 7402 24-Core Processor')),
-            f'2.{draw.randrange(3, 20)}', mixed, frozenset(sources))
+            draw.choice(
+                (
+                    'Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz',
+                    'AMD EPYC 7402 24-Core Processor',
+                )
+            ),
+            f'2.{draw.randrange(3, 20)}',
+            mixed,
+            frozenset(sources),
+        )
 
 
 class Machine:
@@ -95,26 +106,58 @@ class Machine:
         self.processor = model.processor
         self.threads = 2
         self.speed = 1.0
-        self.flags = ['fpu', 'vme', 'sse', 'sse2', 'avx', 'avx2', 'avx512f',
-                      'aes', 'vmx', 'rdrand', 'sgx', *(
-                          f'feature{number}' for number in range(110))]
+        self.flags = [
+            'fpu',
+            'vme',
+            'sse',
+            'sse2',
+            'avx',
+            'avx2',
+            'avx512f',
+            'aes',
+            'vmx',
+            'rdrand',
+            'sgx',
+            *(f'feature{number}' for number in range(110)),
+        ]
         self.settings = {
-            'LogicalProc': 'Enabled', 'SriovGlobalEnable': 'Enabled',
-            'BootMode': 'Uefi', 'SysProfile': 'PerfPerWattOptimizedOs',
-            'NodeInterleave': 'Disabled', 'ProcVirtualization': 'Enabled'}
+            'LogicalProc': 'Enabled',
+            'SriovGlobalEnable': 'Enabled',
+            'BootMode': 'Uefi',
+            'SysProfile': 'PerfPerWattOptimizedOs',
+            'NodeInterleave': 'Disabled',
+            'ProcVirtualization': 'Enabled',
+        }
         self.dimms = {
-            f'{bank}{place}': {'size': model.dimm_size,
-                               'vendor': self.vendor('Samsung', 'Hynix')}
-            for bank in 'AB' for place in range(1, model.dimms // 2 + 1)}
-        self.disks = [{'bay': bay, 'size': model.disk_size,
-                       'model': f'MZ7{model.disk_size}', 'speed': 1.0}
-                      for bay in range(model.disks)]
-        self.ports = [{'slot': f'0000:{0x18 + card:02x}:00.{port}',
-                       'speed': 25000, 'firmware': '14.2.1',
-                       'product': '0x158b'}
-                      for card in range(model.cards) for port in (0, 1)]
-        self.gpus = [f'0000:{0x80 + number:02x}:00.0'
-                     for number in range(model.gpus)]
+            f'{bank}{place}': {
+                'size': model.dimm_size,
+                'vendor': self.vendor('Samsung', 'Hynix'),
+            }
+            for bank in 'AB'
+            for place in range(1, model.dimms // 2 + 1)
+        }
+        self.disks = [
+            {
+                'bay': bay,
+                'size': model.disk_size,
+                'model': f'MZ7{model.disk_size}',
+                'speed': 1.0,
+            }
+            for bay in range(model.disks)
+        ]
+        self.ports = [
+            {
+                'slot': f'0000:{0x18 + card:02x}:00.{port}',
+                'speed': 25000,
+                'firmware': '14.2.1',
+                'product': '0x158b',
+            }
+            for card in range(model.cards)
+            for port in (0, 1)
+        ]
+        self.gpus = [
+            f'0000:{0x80 + number:02x}:00.0' for number in range(model.gpus)
+        ]
         self.supplies = [1, 2]
 
     def vendor(self, *names: str) -> str:
@@ -134,58 +177,99 @@ class Machine:
         model, draw = self.model, self.draw
         count = model.sockets * model.cores * self.threads
         memory = sum(dimm['size'] for dimm in self.dimms.values())
-        nics = [{
-            'name': f'eth{number}', 'mac_address': self.mac(),
-            'ipv4_address': f'10.0.{draw.randrange(250)}.{number}',
-            'ipv6_address': None, 'has_carrier': True, 'vendor': '0x8086',
-            'product': port['product'], 'pci_address': port['slot'],
-            'speed_mbps': port['speed'], 'client_id': None,
-            'biosdevname': None,
-            'lldp': [[1, self.serial()], [2, f'port{draw.randrange(48)}']]}
-            for number, port in enumerate(self.ports)]
+        nics = [
+            {
+                'name': f'eth{number}',
+                'mac_address': self.mac(),
+                'ipv4_address': f'10.0.{draw.randrange(250)}.{number}',
+                'ipv6_address': None,
+                'has_carrier': True,
+                'vendor': '0x8086',
+                'product': port['product'],
+                'pci_address': port['slot'],
+                'speed_mbps': port['speed'],
+                'client_id': None,
+                'biosdevname': None,
+                'lldp': [[1, self.serial()], [2, f'port{draw.randrange(48)}']],
+            }
+            for number, port in enumerate(self.ports)
+        ]
         disks = list(self.disks)
         draw.shuffle(disks)
         inventory = {
             'system_vendor': {
-                'manufacturer': model.vendor, 'product_name': model.product,
-                'serial_number': self.serial(), 'firmware': {
-                    'vendor': model.vendor, 'version': self.bios,
-                    'build_date': '03/01/2024'}},
-            'cpu': {'architecture': 'x86_64', 'count': count,
-                    'socket_count': model.sockets,
-                    'model_name': self.processor, 'frequency': '2100.0000',
-                    'flags': list(self.flags)},
-            'memory': {'physical_mb': memory * 1024,
-                       'total': int(memory * GIB * .985)
-                       - draw.randrange(1 << 20)},
-            'disks': [{
-                'name': f'/dev/sd{chr(97 + number)}',
-                'size': disk['size'] * 10 ** 9, 'rotational': False,
-                'model': disk['model'], 'vendor': 'ATA',
-                'serial': self.serial(), 'wwn': f'0x5{self.serial()}',
-                'wwn_with_extension': None, 'hctl': f'{number}:0:0:0',
-                'by_path': '/dev/disk/by-path/pci-0000:00:17.0-ata-'
-                f'{disk["bay"] + 1}', 'logical_sectors': 512,
-                'physical_sectors': 4096}
-                for number, disk in enumerate(disks)],
-            'interfaces': nics, 'hostname': self.name,
+                'manufacturer': model.vendor,
+                'product_name': model.product,
+                'serial_number': self.serial(),
+                'firmware': {
+                    'vendor': model.vendor,
+                    'version': self.bios,
+                    'build_date': '03/01/2024',
+                },
+            },
+            'cpu': {
+                'architecture': 'x86_64',
+                'count': count,
+                'socket_count': model.sockets,
+                'model_name': self.processor,
+                'frequency': '2100.0000',
+                'flags': list(self.flags),
+            },
+            'memory': {
+                'physical_mb': memory * 1024,
+                'total': int(memory * GIB * 0.985) - draw.randrange(1 << 20),
+            },
+            'disks': [
+                {
+                    'name': f'/dev/sd{chr(97 + number)}',
+                    'size': disk['size'] * 10**9,
+                    'rotational': False,
+                    'model': disk['model'],
+                    'vendor': 'ATA',
+                    'serial': self.serial(),
+                    'wwn': f'0x5{self.serial()}',
+                    'wwn_with_extension': None,
+                    'hctl': f'{number}:0:0:0',
+                    'by_path': '/dev/disk/by-path/pci-0000:00:17.0-ata-'
+                    f'{disk["bay"] + 1}',
+                    'logical_sectors': 512,
+                    'physical_sectors': 4096,
+                }
+                for number, disk in enumerate(disks)
+            ],
+            'interfaces': nics,
+            'hostname': self.name,
             'bmc_address': f'10.1.{draw.randrange(250)}.7',
-            'bmc_mac': self.mac(), 'bmc_v6address': '::/0',
-            'boot': {'current_boot_mode': 'uefi',
-                     'pxe_interface': nics[0]['mac_address'] if nics
-                     else None}}
+            'bmc_mac': self.mac(),
+            'bmc_v6address': '::/0',
+            'boot': {
+                'current_boot_mode': 'uefi',
+                'pxe_interface': nics[0]['mac_address'] if nics else None,
+            },
+        }
         plugin_data: Inventory = {
             'boot_interface': nics[0]['mac_address'] if nics else None,
-            'configuration': {'collectors': ['default', 'logs'],
-                              'managers': [{'name': 'generic',
-                                            'version': '1.2'}]},
-            'power_supplies': [{'slot': f'PSU{number}', 'watts': 800,
-                                'model': 'D800E',
-                                'serial_number': self.serial()}
-                               for number in self.supplies],
-            'bios_settings': dict(self.settings)}
-        for source, report in ((EXTRA, self.extra), (DMI, self.dmi),
-                               (PCI, self.pci), (NUMA, self.numa)):
+            'configuration': {
+                'collectors': ['default', 'logs'],
+                'managers': [{'name': 'generic', 'version': '1.2'}],
+            },
+            'power_supplies': [
+                {
+                    'slot': f'PSU{number}',
+                    'watts': 800,
+                    'model': 'D800E',
+                    'serial_number': self.serial(),
+                }
+                for number in self.supplies
+            ],
+            'bios_settings': dict(self.settings),
+        }
+        for source, report in (
+            (EXTRA, self.extra),
+            (DMI, self.dmi),
+            (PCI, self.pci),
+            (NUMA, self.numa),
+        ):
             if source in model.sources:
                 plugin_data.update(report(disks))
         return {'inventory': inventory, 'plugin_data': plugin_data}
@@ -194,65 +278,115 @@ class Machine:
         """Return what Ironic's hook makes of the collector's list."""
         model = self.model
         memory: Inventory = {
-            'total': {'size': sum(dimm['size'] for dimm
-                                  in self.dimms.values()) * GIB}}
-        banks = [f'{bank}{place}' for bank in 'AB'
-                 for place in range(1, 9)]
+            'total': {
+                'size': sum(dimm['size'] for dimm in self.dimms.values()) * GIB
+            }
+        }
+        banks = [f'{bank}{place}' for bank in 'AB' for place in range(1, 9)]
         for number, slot in enumerate(banks):
             bank = {'slot': slot, 'description': 'DIMM DDR4 [empty]'}
             if slot in self.dimms:
-                bank = {'slot': slot, 'size': self.dimms[slot]['size'] * GIB,
-                        'vendor': self.dimms[slot]['vendor'],
-                        'serial': self.serial(), 'clock': 2933000000,
-                        'description': 'DIMM DDR4 2933 MHz'}
+                bank = {
+                    'slot': slot,
+                    'size': self.dimms[slot]['size'] * GIB,
+                    'vendor': self.dimms[slot]['vendor'],
+                    'serial': self.serial(),
+                    'clock': 2933000000,
+                    'description': 'DIMM DDR4 2933 MHz',
+                }
             memory[f'bank:{number}'] = bank
-        logical: Inventory = {'number': model.sockets * model.cores
-                              * self.threads}
-        processors: Inventory = {'logical': logical, 'physical': {
-            'number': model.sockets}}
+        logical: Inventory = {
+            'number': model.sockets * model.cores * self.threads
+        }
+        processors: Inventory = {
+            'logical': logical,
+            'physical': {'number': model.sockets},
+        }
         for number in range(model.sockets):
             processors[f'physical_{number}'] = {
-                'product': self.processor, 'vendor': 'Intel',
-                'cores': model.cores, 'threads': model.cores * self.threads}
+                'product': self.processor,
+                'vendor': 'Intel',
+                'cores': model.cores,
+                'threads': model.cores * self.threads,
+            }
         # The machine's own pace, and that of each run.
-        pace = self.speed * self.noise(.006)
+        pace = self.speed * self.noise(0.006)
         for number in range(16):
             processors[f'logical_{number}'] = {
                 'bogomips': f'{4200.0 * self.speed:.2f}',
-                'loops_per_sec': int(3200 * pace * self.noise(.006)),
-                **{f'bandwidth_{size}': int(9000 * pace * self.noise(.01))
-                   for size in ('1K', '4K', '1M', '16M', '128M', '1G')},
-                **{f'threaded_bandwidth_{size}':
-                   int(9000 * pace * self.noise(.02))
-                   for size in ('1K', '4K', '1M', '16M', '128M', '1G')}}
+                'loops_per_sec': int(3200 * pace * self.noise(0.006)),
+                **{
+                    f'bandwidth_{size}': int(9000 * pace * self.noise(0.01))
+                    for size in ('1K', '4K', '1M', '16M', '128M', '1G')
+                },
+                **{
+                    f'threaded_bandwidth_{size}': int(
+                        9000 * pace * self.noise(0.02)
+                    )
+                    for size in ('1K', '4K', '1M', '16M', '128M', '1G')
+                },
+            }
         found: Inventory = {'logical': {'count': len(disks)}}
         for number, disk in enumerate(disks):
             found[f'sd{chr(97 + number)}'] = {
-                'size': disk['size'], 'model': disk['model'],
-                'vendor': 'ATA', 'rev': '1B', 'serial': self.serial(),
-                'standalone_read_1M_KBps':
-                int(500000 * disk['speed'] * self.noise(.02)),
-                'standalone_randread_4k_IOps':
-                int(90000 * disk['speed'] * self.noise(.05))}
-        return {'extra': {
-            'system': {'product': {'name': model.product,
-                                   'serial': self.serial()},
-                       'motherboard': {'name': f'{model.product}B',
-                                       'vendor': model.vendor,
-                                       'serial': self.serial()}},
-            'firmware': {'bios': {'version': self.bios, 'date': '03/01/2024',
-                                  'vendor': model.vendor}},
-            'memory': memory, 'cpu': processors, 'disk': found,
-            'network': {f'eth{number}': {
-                'serial': self.mac(), 'businfo': f'pci@{port["slot"]}',
-                'firmware': port['firmware'], 'driver': 'i40e',
-                'link': 'yes', 'speed': f'{port["speed"]}Mbit/s',
-                'ipv4': f'10.0.0.{self.draw.randrange(250)}',
-                'tx-checksumming': 'on', 'rx-checksumming': 'on',
-                'generic-receive-offload': 'on'}
-                for number, port in enumerate(self.ports)},
-            'ipmi': {'lan': {'ip-address': '10.1.0.7',
-                             'mac-address': self.mac()}}}}
+                'size': disk['size'],
+                'model': disk['model'],
+                'vendor': 'ATA',
+                'rev': '1B',
+                'serial': self.serial(),
+                'standalone_read_1M_KBps': int(
+                    500000 * disk['speed'] * self.noise(0.02)
+                ),
+                'standalone_randread_4k_IOps': int(
+                    90000 * disk['speed'] * self.noise(0.05)
+                ),
+            }
+        return {
+            'extra': {
+                'system': {
+                    'product': {
+                        'name': model.product,
+                        'serial': self.serial(),
+                    },
+                    'motherboard': {
+                        'name': f'{model.product}B',
+                        'vendor': model.vendor,
+                        'serial': self.serial(),
+                    },
+                },
+                'firmware': {
+                    'bios': {
+                        'version': self.bios,
+                        'date': '03/01/2024',
+                        'vendor': model.vendor,
+                    }
+                },
+                'memory': memory,
+                'cpu': processors,
+                'disk': found,
+                'network': {
+                    f'eth{number}': {
+                        'serial': self.mac(),
+                        'businfo': f'pci@{port["slot"]}',
+                        'firmware': port['firmware'],
+                        'driver': 'i40e',
+                        'link': 'yes',
+                        'speed': f'{port["speed"]}Mbit/s',
+                        'ipv4': f'10.0.0.{self.draw.randrange(250)}',
+                        'tx-checksumming': 'on',
+                        'rx-checksumming': 'on',
+                        'generic-receive-offload': 'on',
+                    }
+                    for number, port in enumerate(self.ports)
+                },
+                'ipmi': {
+                    'lan': {
+                        'ip-address': '10.1.0.7',
+                        'mac-address': self.mac(),
+                    }
+                },
+            }
+        }
 
     def dmi(self, _disks: list[dict[str, typing.Any]]) -> Inventory:
         """Return what the collector dmi-decode has."""
@@ -261,56 +395,112 @@ class Machine:
         for bank in 'AB':
             for place in range(1, 9):
                 dimm = self.dimms.get(f'{bank}{place}')
-                devices.append({
-                    'Locator': f'{bank}{place}', 'Type': 'DDR4',
-                    'Size': f'{dimm["size"]} GB', 'Speed': '2933 MT/s',
-                    'Manufacturer': dimm['vendor'],
-                    'Serial Number': self.serial(),
-                    'Asset Tag': self.serial(),
-                    'Part Number': f'{dimm["vendor"][:2]}{dimm["size"]}'}
-                    if dimm else {'Locator': f'{bank}{place}',
-                                  'Size': 'No Module Installed'})
-        return {'dmi': {
-            'bios': {'Vendor': model.vendor, 'Version': self.bios,
-                     'Release Date': '03/01/2024'},
-            'cpu': [{'Socket Designation': f'CPU{number + 1}',
-                     'Status': 'Populated, Enabled',
-                     'Version': self.processor, 'Manufacturer': 'Intel',
-                     'Serial Number': 'Not Specified',
-                     'Core Count': str(model.cores),
-                     'Thread Count': str(model.cores * self.threads)}
-                    for number in range(model.sockets)],
-            'memory': {'devices': devices}}}
+                devices.append(
+                    {
+                        'Locator': f'{bank}{place}',
+                        'Type': 'DDR4',
+                        'Size': f'{dimm["size"]} GB',
+                        'Speed': '2933 MT/s',
+                        'Manufacturer': dimm['vendor'],
+                        'Serial Number': self.serial(),
+                        'Asset Tag': self.serial(),
+                        'Part Number': f'{dimm["vendor"][:2]}{dimm["size"]}',
+                    }
+                    if dimm
+                    else {
+                        'Locator': f'{bank}{place}',
+                        'Size': 'No Module Installed',
+                    }
+                )
+        return {
+            'dmi': {
+                'bios': {
+                    'Vendor': model.vendor,
+                    'Version': self.bios,
+                    'Release Date': '03/01/2024',
+                },
+                'cpu': [
+                    {
+                        'Socket Designation': f'CPU{number + 1}',
+                        'Status': 'Populated, Enabled',
+                        'Version': self.processor,
+                        'Manufacturer': 'Intel',
+                        'Serial Number': 'Not Specified',
+                        'Core Count': str(model.cores),
+                        'Thread Count': str(model.cores * self.threads),
+                    }
+                    for number in range(model.sockets)
+                ],
+                'memory': {'devices': devices},
+            }
+        }
 
     def pci(self, _disks: list[dict[str, typing.Any]]) -> Inventory:
         """Return what the collector pci-devices has."""
-        devices = [{'vendor_id': '8086', 'product_id': f'{2000 + number}',
-                    'class': '088000', 'revision': '04',
-                    'bus': f'0000:00:{number:02x}.0'}
-                   for number in range(60)]
-        devices += [{'vendor_id': '8086', 'product_id': port['product'][2:],
-                     'class': '020000', 'revision': '02',
-                     'bus': port['slot']} for port in self.ports]
-        devices += [{'vendor_id': '10de', 'product_id': '1eb8',
-                     'class': '030200', 'revision': 'a1', 'bus': slot}
-                    for slot in self.gpus]
+        devices = [
+            {
+                'vendor_id': '8086',
+                'product_id': f'{2000 + number}',
+                'class': '088000',
+                'revision': '04',
+                'bus': f'0000:00:{number:02x}.0',
+            }
+            for number in range(60)
+        ]
+        devices += [
+            {
+                'vendor_id': '8086',
+                'product_id': port['product'][2:],
+                'class': '020000',
+                'revision': '02',
+                'bus': port['slot'],
+            }
+            for port in self.ports
+        ]
+        devices += [
+            {
+                'vendor_id': '10de',
+                'product_id': '1eb8',
+                'class': '030200',
+                'revision': 'a1',
+                'bus': slot,
+            }
+            for slot in self.gpus
+        ]
         return {'pci_devices': devices}
 
     def numa(self, _disks: list[dict[str, typing.Any]]) -> Inventory:
         """Return what the collector numa-topology has."""
         model = self.model
         memory = sum(dimm['size'] for dimm in self.dimms.values())
-        return {'numa_topology': {
-            'ram': [{'numa_node': node, 'size_kb':
-                     memory * 1024 * 1024 // model.sockets
-                     - self.draw.randrange(1024)}
-                    for node in range(model.sockets)],
-            'cpus': [{'cpu': core, 'numa_node': node, 'thread_siblings': [
-                core + thread * 100 for thread in range(self.threads)]}
-                for node in range(model.sockets)
-                for core in range(model.cores)],
-            'nics': [{'name': f'eth{number}', 'numa_node': 0}
-                     for number in range(len(self.ports))]}}
+        return {
+            'numa_topology': {
+                'ram': [
+                    {
+                        'numa_node': node,
+                        'size_kb': memory * 1024 * 1024 // model.sockets
+                        - self.draw.randrange(1024),
+                    }
+                    for node in range(model.sockets)
+                ],
+                'cpus': [
+                    {
+                        'cpu': core,
+                        'numa_node': node,
+                        'thread_siblings': [
+                            core + thread * 100
+                            for thread in range(self.threads)
+                        ],
+                    }
+                    for node in range(model.sockets)
+                    for core in range(model.cores)
+                ],
+                'nics': [
+                    {'name': f'eth{number}', 'numa_node': 0}
+                    for number in range(len(self.ports))
+                ],
+            }
+        }
 
 
 def _dimm_missing(machine: Machine) -> str:
@@ -327,8 +517,10 @@ def _dimm_smaller(machine: Machine) -> str:
 
 def _dimm_moved(machine: Machine) -> str | None:
     slot = machine.draw.choice(sorted(machine.dimms))
-    free = sorted({f'{bank}{place}' for bank in 'AB'
-                   for place in range(1, 9)} - set(machine.dimms))
+    free = sorted(
+        {f'{bank}{place}' for bank in 'AB' for place in range(1, 9)}
+        - set(machine.dimms)
+    )
     if not free:
         return None
     machine.dimms[machine.draw.choice(free)] = machine.dimms.pop(slot)
@@ -348,14 +540,15 @@ def _disk_other(machine: Machine) -> str:
 
 
 def _disk_slow(machine: Machine) -> str:
-    machine.draw.choice(machine.disks)['speed'] = .5
+    machine.draw.choice(machine.disks)['speed'] = 0.5
     return ''
 
 
 def _card_missing(machine: Machine) -> str:
     slot = machine.draw.choice(machine.ports)['slot'][:-1]
-    machine.ports = [port for port in machine.ports
-                     if port['slot'][:-1] != slot]
+    machine.ports = [
+        port for port in machine.ports if port['slot'][:-1] != slot
+    ]
     return slot
 
 
@@ -387,7 +580,7 @@ def _bios_old(machine: Machine) -> str:
 
 
 def _processor_slow(machine: Machine) -> str:
-    machine.speed = .8
+    machine.speed = 0.8
     return ''
 
 
@@ -411,8 +604,12 @@ def _supply_missing(machine: Machine) -> str:
     return 'PSU2'
 
 
-def _fault(name: str, plant: typing.Callable[[Machine], str | None],
-           *kinds: str, needs: typing.Iterable[str] = ()) -> Fault:
+def _fault(
+    name: str,
+    plant: typing.Callable[[Machine], str | None],
+    *kinds: str,
+    needs: typing.Iterable[str] = (),
+) -> Fault:
     return Fault(name, plant, frozenset(kinds), frozenset(needs))
 
 
@@ -424,8 +621,9 @@ FAULTS = (
     _fault('disk of another model', _disk_other, 'disk'),
     _fault('disk slow', _disk_slow, 'benchmark', needs=(EXTRA,)),
     _fault('card missing', _card_missing, 'interface'),
-    _fault('old firmware of a card', _card_firmware, 'interface',
-           needs=(EXTRA,)),
+    _fault(
+        'old firmware of a card', _card_firmware, 'interface', needs=(EXTRA,)
+    ),
     _fault('link slow', _link_slow, 'interface'),
     _fault('GPU missing', _gpu_missing, 'accelerator', needs=(PCI,)),
     _fault('BIOS old', _bios_old, 'firmware'),
@@ -436,17 +634,27 @@ FAULTS = (
     _fault('power supply missing', _supply_missing, 'power-supply'),
 )
 
-_COMPONENTS = {'DIMM missing': 'memory', 'DIMM smaller': 'memory',
-               'DIMM moved': 'memory', 'disk missing': 'disk',
-               'disk of another model': 'disk', 'disk slow': 'disk',
-               'card missing': 'card', 'old firmware of a card': 'card',
-               'link slow': 'card', 'BIOS old': 'bios'}
+_COMPONENTS = {
+    'DIMM missing': 'memory',
+    'DIMM smaller': 'memory',
+    'DIMM moved': 'memory',
+    'disk missing': 'disk',
+    'disk of another model': 'disk',
+    'disk slow': 'disk',
+    'card missing': 'card',
+    'old firmware of a card': 'card',
+    'link slow': 'card',
+    'BIOS old': 'bios',
+}
 
 
 def visible(model: Model) -> list[Fault]:
     """Return the faults that some source of a machine can show."""
-    return [fault for fault in FAULTS
-            if not fault.needs or fault.needs & model.sources]
+    return [
+        fault
+        for fault in FAULTS
+        if not fault.needs or fault.needs & model.sources
+    ]
 
 
 @dataclasses.dataclass
@@ -461,18 +669,31 @@ class Group:
     planted: list[Planted]
 
 
-def group(draw: random.Random, number: int, size: int, share: float = .2,
-          mixed: bool | None = None) -> Group:
+def group(
+    draw: random.Random,
+    number: int,
+    size: int,
+    share: float = 0.2,
+    mixed: bool | None = None,
+) -> Group:
     """Return machines of one model of which some are broken.
 
     :param share: of the machines that are broken.
     """
-    model = Model.draw(draw, number, draw.random() < .3 and size >= 40
-                       if mixed is None else mixed)
+    model = Model.draw(
+        draw,
+        number,
+        draw.random() < 0.3 and size >= 40 if mixed is None else mixed,
+    )
     names = [f'm{number}-{place:04}' for place in range(size)]
-    made = Group(model, {
-        name: Machine(model, name, random.Random(draw.getrandbits(64)))
-        for name in names}, [])
+    made = Group(
+        model,
+        {
+            name: Machine(model, name, random.Random(draw.getrandbits(64)))
+            for name in names
+        },
+        [],
+    )
     for name in draw.sample(names, int(size * share)):
         machine = made.machines[name]
         used: set[str] = set()
@@ -488,7 +709,7 @@ def group(draw: random.Random, number: int, size: int, share: float = .2,
     return made
 
 
-def two_kinds(draw: random.Random, size: int, share: float = .2) -> Group:
+def two_kinds(draw: random.Random, size: int, share: float = 0.2) -> Group:
     """Return two populations of one model, with faults in both.
 
     :param size: of the first; the second is as large, or half as large again.
@@ -497,5 +718,8 @@ def two_kinds(draw: random.Random, size: int, share: float = .2) -> Group:
     second = group(draw, 2, draw.choice((size, size * 3 // 2)), share)
     second.model.vendor = first.model.vendor
     second.model.product = first.model.product
-    return Group(first.model, {**first.machines, **second.machines},
-                 first.planted + second.planted)
+    return Group(
+        first.model,
+        {**first.machines, **second.machines},
+        first.planted + second.planted,
+    )

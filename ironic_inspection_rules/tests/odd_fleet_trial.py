@@ -20,9 +20,11 @@ class Score:
 
     machines: int = 0
     planted: 'collections.Counter[str]' = dataclasses.field(
-        default_factory=collections.Counter)
+        default_factory=collections.Counter
+    )
     missed_by_fault: 'collections.Counter[str]' = dataclasses.field(
-        default_factory=collections.Counter)
+        default_factory=collections.Counter
+    )
     wrong: list[finding.Outlier] = dataclasses.field(default_factory=list)
     remarks: list[str] = dataclasses.field(default_factory=list)
 
@@ -40,27 +42,39 @@ class Score:
         return self
 
     def __str__(self) -> str:
-        return (f'{self.machines} machines, {self.planted.total()} faults, '
-                f'{self.missed} missed, {len(self.wrong)} wrong')
+        return (
+            f'{self.machines} machines, {self.planted.total()} faults, '
+            f'{self.missed} missed, {len(self.wrong)} wrong'
+        )
 
 
-def compare(machines: typing.Mapping[str, typing.Any],
-            by: typing.Sequence[str] = (), least: int = peers.MIN_PEERS
-            ) -> peers.Result:
+def compare(
+    machines: typing.Mapping[str, typing.Any],
+    by: typing.Sequence[str] = (),
+    least: int = peers.MIN_PEERS,
+) -> peers.Result:
     """Compare machines, given by their names as Ironic has them."""
     compared = peers.Peers(least)
     for name, data in machines.items():
         # As a file gives it: nothing of one machine is that of another.
         data = json.loads(json.dumps(data))
-        compared.add([sketch.draw(
-            name, views.Facts(data['inventory'], data['plugin_data']), by)])
+        compared.add(
+            [
+                sketch.draw(
+                    name,
+                    views.Facts(data['inventory'], data['plugin_data']),
+                    by,
+                )
+            ]
+        )
     return compared.find()
 
 
 def run(group: odd_fleet.Group) -> Score:
     """Compare the machines of a group, and what was found with the truth."""
-    found = compare({name: machine.inventory()
-                     for name, machine in group.machines.items()})
+    found = compare(
+        {name: machine.inventory() for name, machine in group.machines.items()}
+    )
     left = list(found.findings)
     score = Score(len(group.machines))
     for planted in group.planted:
@@ -70,19 +84,22 @@ def run(group: odd_fleet.Group) -> Score:
             score.missed_by_fault[planted.fault.name] += 1
             score.remarks.append(
                 f'missed: {planted.machine} {planted.fault.name} '
-                f'{planted.slot} {group.model}')
+                f'{planted.slot} {group.model}'
+            )
         else:
             left.remove(told)
     score.wrong = left
     for each in left:
-        score.remarks.append(f'wrong: {each.machine} {each.text} '
-                             f'{each.field} {group.model}')
+        score.remarks.append(
+            f'wrong: {each.machine} {each.text} {each.field} {group.model}'
+        )
     return score
 
 
 def _tells(found: finding.Outlier, planted: odd_fleet.Planted) -> bool:
     """Check whether a finding is about a fault, and names its place."""
     if found.machine != planted.machine or (
-            found.kind not in planted.fault.kinds):
+        found.kind not in planted.fault.kinds
+    ):
         return False
     return planted.slot is None or planted.slot in (found.slot or '')

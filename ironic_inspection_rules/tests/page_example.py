@@ -29,22 +29,40 @@ def render(machines: Sequence[Mapping[str, str]]) -> str:
         rack = machines[positions[0]]['rack']
         choices[f'rack={rack}'] = f'in rack {rack}'
         words = page.count(len(positions), 'machine', 'machines')
-        items.append(page.Item(
-            (f'Rack {rack}', page.Link(words, 'rack', rack)), ()))
-    table = page.PageTable('machines', ('machine', 'machines'), _COLUMNS,
-                           tuple(rows), choices)
+        items.append(
+            page.Item((f'Rack {rack}', page.Link(words, 'rack', rack)), ())
+        )
+    table = page.PageTable(
+        'machines', ('machine', 'machines'), _COLUMNS, tuple(rows), choices
+    )
     machines_differ = page.count(len(wrong), 'machine is', 'machines are')
-    return page.render(page.HtmlPage(
-        title='Machines beside the order',
-        headline=f'{machines_differ} not as ordered.',
-        about=f'order.csv, {shell.now()}',
-        parts=(
-            page.Tiles((page.Tile(len(wrong), ('differs', 'differ'), 'bad',
-                                  ('show', 'wrong')),)),
-            page.Card('racks', 'Racks', 'Racks', 'The largest first.',
-                      (page.BulletList(tuple(items)),)),
-            page.Card('machines', 'Machines', 'Machines', '', (table,)),
-        )))
+    return page.render(
+        page.HtmlPage(
+            title='Machines beside the order',
+            headline=f'{machines_differ} not as ordered.',
+            about=f'order.csv, {shell.now()}',
+            parts=(
+                page.Tiles(
+                    (
+                        page.Tile(
+                            len(wrong),
+                            ('differs', 'differ'),
+                            'bad',
+                            ('show', 'wrong'),
+                        ),
+                    )
+                ),
+                page.Card(
+                    'racks',
+                    'Racks',
+                    'Racks',
+                    'The largest first.',
+                    (page.BulletList(tuple(items)),),
+                ),
+                page.Card('machines', 'Machines', 'Machines', '', (table,)),
+            ),
+        )
+    )
 
 
 def _is_wrong(machine: Mapping[str, str]) -> bool:
@@ -52,20 +70,26 @@ def _is_wrong(machine: Mapping[str, str]) -> bool:
 
 
 def _row(machine: Mapping[str, str]) -> page.PageRow:
-    marks = [f"rack={machine['rack']}"]
+    marks = [f'rack={machine["rack"]}']
     tag = page.Tag('as ordered', 'good')
     if _is_wrong(machine):
         marks.append('show=wrong')
         tag = page.Tag('differs', 'bad')
-    lines = (f"- {machine['expected']}", f"+ {machine['has']}")
+    lines = (f'- {machine["expected"]}', f'+ {machine["has"]}')
     cells = (machine['name'], machine['rack'], machine['has'], tag)
     return page.PageRow(cells, tuple(marks), (page.Lines(lines),))
 
 
 def sample(count: int = 40) -> str:
     """Return the page of some machines, of which every ninth differs."""
-    return render([
-        {'name': f'r{place % 4}-u{place:02}', 'rack': f'r{place % 4}',
-         'expected': '512 GiB',
-         'has': '448 GiB' if place % 9 == 0 else '512 GiB'}
-        for place in range(count)])
+    return render(
+        [
+            {
+                'name': f'r{place % 4}-u{place:02}',
+                'rack': f'r{place % 4}',
+                'expected': '512 GiB',
+                'has': '448 GiB' if place % 9 == 0 else '512 GiB',
+            }
+            for place in range(count)
+        ]
+    )

@@ -36,8 +36,9 @@ class _Parser(html.parser.HTMLParser):
         self._language = ''
         self._parts: list[str] | None = None
 
-    def handle_starttag(self, tag: str,
-                        attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self, tag: str, attrs: list[tuple[str, str | None]]
+    ) -> None:
         if tag == 'div':
             match = _LANGUAGE.match(dict(attrs).get('class') or '')
             self._language = match[1] if match else self._language
@@ -63,10 +64,23 @@ def blocks() -> list[Block]:
     target = pathlib.Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, target, ignore_errors=True)
     done = subprocess.run(
-        [sys.executable, '-m', 'sphinx', '-q', '-b', 'html', 'doc/source',
-         str(target)],
-        cwd=guide.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, timeout=_TIME_LIMIT, check=False)
+        [
+            sys.executable,
+            '-m',
+            'sphinx',
+            '-q',
+            '-b',
+            'html',
+            'doc/source',
+            str(target),
+        ],
+        cwd=guide.ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_TIME_LIMIT,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
     found = []
     for path in sorted(target.rglob('*.html')):

@@ -20,11 +20,14 @@ def directory() -> pathlib.Path:
     ``IR_SHARED_DATA`` names the directory; without it, it is ``shared/data``
     beside the checkout.
     """
-    path = pathlib.Path(os.environ.get('IR_SHARED_DATA')
-                        or _CHECKOUT.parent / 'shared' / 'data')
+    path = pathlib.Path(
+        os.environ.get('IR_SHARED_DATA')
+        or _CHECKOUT.parent / 'shared' / 'data'
+    )
     if not path.is_dir():
         raise testtools.TestCase.skipException(
-            'the public rule sets are not here; IR_SHARED_DATA names them')
+            'the public rule sets are not here; IR_SHARED_DATA names them'
+        )
     return path
 
 

@@ -39,8 +39,9 @@ class Selection:
             return name in self.listed
         return True
 
-    def conditions(self, column: sa.ColumnElement[str]
-                   ) -> list[sa.ColumnElement[bool]]:
+    def conditions(
+        self, column: sa.ColumnElement[str]
+    ) -> list[sa.ColumnElement[bool]]:
         """Build the conditions on a column of names.
 
         Some databases ignore case, so a caller must check the names that a
@@ -71,12 +72,14 @@ def parse(value: str | None) -> Selection:
     if operator == 'in' and listed:
         return Selection(listed=listed)
     raise exceptions.Invalid(
-        _("Badly formed name '%s'. Expected startswith:PREFIX or "
-          'in:NAME,NAME') % value)
+        _("Badly formed name '%s'. Expected startswith:PREFIX or in:NAME,NAME")
+        % value
+    )
 
 
-def count_nodes(selection: Selection, project: str | None,
-                associated: bool | None) -> dict[str, int]:
+def count_nodes(
+    selection: Selection, project: str | None, associated: bool | None
+) -> dict[str, int]:
     """Count the nodes that have the selected traits.
 
     :param project: whose nodes to count, as owner or lessee; None for all.
@@ -89,9 +92,11 @@ def count_nodes(selection: Selection, project: str | None,
     query = query.where(*selection.conditions(trait)).group_by(trait)
     if project:
         query = query.join(
-            models.Node, models.Node.id == models.NodeTrait.node_id)
-        query = query.where(sa.or_(models.Node.owner == project,
-                                   models.Node.lessee == project))
+            models.Node, models.Node.id == models.NodeTrait.node_id
+        )
+        query = query.where(
+            sa.or_(models.Node.owner == project, models.Node.lessee == project)
+        )
     nodes = {}
     for row in transaction.read_rows(query):
         nodes[row['trait']] = row['nodes']

@@ -20,8 +20,9 @@ def node_problem(node: typing.Any) -> str | None:
     :param node: Ironic's object.
     :returns: see :func:`problem`.
     """
-    return problem(node.instance_info.get('traits'),
-                   node.traits.get_trait_names())
+    return problem(
+        node.instance_info.get('traits'), node.traits.get_trait_names()
+    )
 
 
 def problem(wanted: object, present: Collection[str]) -> str | None:
@@ -35,8 +36,9 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
     if wanted is None:
         return None
     if not isinstance(wanted, list):
-        return _('instance_info/traits must be a list of traits, '
-                 'not %r') % (wanted,)
+        return _('instance_info/traits must be a list of traits, not %r') % (
+            wanted,
+        )
     # A list, as what is wanted need not be hashable.
     present_names = list(present)
     problems = []
@@ -52,8 +54,10 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
         else:
             problems.append(problem_of_name)
     if missing_names:
-        problems.append(_('the node lacks traits of instance_info/traits: '
-                          '%s') % ', '.join(sorted(missing_names)))
+        problems.append(
+            _('the node lacks traits of instance_info/traits: %s')
+            % ', '.join(sorted(missing_names))
+        )
     if not problems:
         return None
     return '; '.join(problems)

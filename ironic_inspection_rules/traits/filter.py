@@ -67,7 +67,8 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
         wanted = _split(text)
         if not wanted:
             raise exceptions.Invalid(
-                _('%s needs at least one trait') % parameter)
+                _('%s needs at least one trait') % parameter
+            )
         names.validate(wanted)
         terms.append(Term(parameter, wanted))
     return tuple(terms)
@@ -95,8 +96,9 @@ def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     return conditions(terms, transaction.read(query))
 
 
-def conditions(terms: tuple[Term, ...],
-               rare: Collection[str] = ()) -> list[Condition]:
+def conditions(
+    terms: tuple[Term, ...], rare: Collection[str] = ()
+) -> list[Condition]:
     """Build the conditions of the nodes that the filters keep.
 
     :param rare: traits that few nodes have; the query may start from those
@@ -105,8 +107,9 @@ def conditions(terms: tuple[Term, ...],
     return [_CONDITIONS[term.parameter](term.names, rare) for term in terms]
 
 
-def select_rare(terms: tuple[Term, ...]
-                ) -> sa.CompoundSelect[tuple[str]] | None:
+def select_rare(
+    terms: tuple[Term, ...],
+) -> sa.CompoundSelect[tuple[str]] | None:
     """Build the query for the names of required traits that are rare.
 
     It asks for those traits that would be looked up one by one.
@@ -122,11 +125,16 @@ def select_rare(terms: tuple[Term, ...]
     for name in sorted(required):
         # The limit bounds the cost: counting ends as soon as a trait is known
         # not to be rare.
-        sample = sa.select(_TRAIT.trait).where(
-            _TRAIT.trait == name).limit(_FEW + 1).subquery()
+        sample = (
+            sa.select(_TRAIT.trait)
+            .where(_TRAIT.trait == name)
+            .limit(_FEW + 1)
+            .subquery()
+        )
         count = sa.select(sa.func.count()).select_from(sample)
-        queries.append(sa.select(sa.literal(name)).where(
-            count.scalar_subquery() <= _FEW))
+        queries.append(
+            sa.select(sa.literal(name)).where(count.scalar_subquery() <= _FEW)
+        )
     if not queries:
         return None
     return sa.union_all(*queries)
@@ -141,7 +149,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     beyond = wanted[_ONE_BY_ONE:]
     if beyond:
         count = sa.select(sa.func.count()).where(
-            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(beyond))
+            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(beyond)
+        )
         # A node has a trait once, and the names are unique.
         clauses.append(count.scalar_subquery() == len(beyond))
     return sa.and_(*clauses)
@@ -158,8 +167,9 @@ def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
         # of looking for a trait of every node.
         nodes = sa.select(_TRAIT.node_id).where(_TRAIT.trait.in_(wanted))
         return models.Node.id.in_(nodes)
-    return sa.exists().where(_TRAIT.node_id == models.Node.id,
-                             _TRAIT.trait.in_(wanted))
+    return sa.exists().where(
+        _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(wanted)
+    )
 
 
 def _lacks_one(unwanted: tuple[str, ...], rare: Collection[str]) -> Condition:

@@ -45,13 +45,18 @@ def _describe(name: object) -> str:
     if not isinstance(name, str):
         return _('The name of a trait must be a string, not %r') % (name,)
     if len(name) > MAX_LENGTH:
-        return _('The name of a trait must not be longer than %(max)d '
-                 'characters; %(start)s… has %(length)d') % {
-                     'max': MAX_LENGTH, 'start': name[:40],
-                     'length': len(name)}
-    text = _("'%s' is not the name of a trait: it must be a standard "
-             'trait of os-traits, or CUSTOM_ followed by upper-case '
-             'letters, digits and underscores') % name
+        return _(
+            'The name of a trait must not be longer than %(max)d '
+            'characters; %(start)s… has %(length)d'
+        ) % {'max': MAX_LENGTH, 'start': name[:40], 'length': len(name)}
+    text = (
+        _(
+            "'%s' is not the name of a trait: it must be a standard "
+            'trait of os-traits, or CUSTOM_ followed by upper-case '
+            'letters, digits and underscores'
+        )
+        % name
+    )
     good_name = _suggest(name)
     if good_name is None:
         return text
@@ -105,8 +110,12 @@ def validate_asked(count: int) -> None:
     """
     if count > MOST_ASKED:
         raise exceptions.Invalid(
-            _('A request may ask for at most %(most)d names of traits, not '
-              '%(count)d') % {'most': MOST_ASKED, 'count': count})
+            _(
+                'A request may ask for at most %(most)d names of traits, not '
+                '%(count)d'
+            )
+            % {'most': MOST_ASKED, 'count': count}
+        )
 
 
 def validate_count(names: typing.Iterable[str]) -> None:
@@ -117,5 +126,6 @@ def validate_count(names: typing.Iterable[str]) -> None:
     count = len(set(names))
     if count > MAX_TRAITS:
         raise exceptions.Invalid(
-            _('A node may have at most %(max)d traits, not %(count)d') % {
-                'max': MAX_TRAITS, 'count': count})
+            _('A node may have at most %(max)d traits, not %(count)d')
+            % {'max': MAX_TRAITS, 'count': count}
+        )

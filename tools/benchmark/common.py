@@ -22,8 +22,11 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules.tests import database
 
-INVENTORY_FILE = (pathlib.Path(__file__).parents[1] / 'samples'
-                  / 'inventory-virtual-machine.json')
+INVENTORY_FILE = (
+    pathlib.Path(__file__).parents[1]
+    / 'samples'
+    / 'inventory-virtual-machine.json'
+)
 
 _SERVERS = {'mysql': 'MariaDB', 'postgresql': 'PostgreSQL'}
 _SERVER_PACKAGES = {'mysql': 'mariadb-server', 'postgresql': 'postgresql'}
@@ -64,8 +67,9 @@ class Table:
     :param goal: what the figures are to be some day, as a sentence.
     """
 
-    def __init__(self, title: str, columns: Sequence[str],
-                 goal: str = '') -> None:
+    def __init__(
+        self, title: str, columns: Sequence[str], goal: str = ''
+    ) -> None:
         self._title = title
         self._rows = [tuple(columns)]
         self._goal = goal
@@ -82,8 +86,9 @@ class Table:
 
     def render(self) -> str:
         """Return the table as reStructuredText, without a last newline."""
-        widths = [max(map(len, column))
-                  for column in zip(*self._rows, strict=True)]
+        widths = [
+            max(map(len, column)) for column in zip(*self._rows, strict=True)
+        ]
         border = '  '.join('=' * width for width in widths)
         lines = [border, _line(self._rows[0], widths), border]
         lines += [_line(row, widths) for row in self._rows[1:]]
@@ -100,8 +105,9 @@ class Table:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (cell.ljust(width)
-              for cell, width in zip(cells, widths, strict=True))
+    padded = (
+        cell.ljust(width) for cell, width in zip(cells, widths, strict=True)
+    )
     return '  '.join(padded).rstrip()
 
 
@@ -116,11 +122,15 @@ def machine() -> str:
         f'{title} {importlib.metadata.version(package)}'
         for title, package in (
             ('Ironic', 'ironic'),
-            ('ironic-inspection-rules', 'ironic-inspection-rules')))
-    return (f'Measured on {datetime.date.today()}: {os.cpu_count()} cores of '
-            f'{_processor()}, Linux {platform.release()}, Python '
-            f'{platform.python_version()}, {versions}; load of the machine '
-            f'before: {os.getloadavg()[0]:.1f}.')
+            ('ironic-inspection-rules', 'ironic-inspection-rules'),
+        )
+    )
+    return (
+        f'Measured on {datetime.date.today()}: {os.cpu_count()} cores of '
+        f'{_processor()}, Linux {platform.release()}, Python '
+        f'{platform.python_version()}, {versions}; load of the machine '
+        f'before: {os.getloadavg()[0]:.1f}.'
+    )
 
 
 def _processor() -> str:
@@ -148,9 +158,11 @@ def missing_database(kind: str) -> str | None:
     """
     if kind == 'sqlite' or not database.why_absent(kind):
         return None
-    return (f'no {_SERVERS[kind]} server lets openstack_citest in: apt-get '
-            f'install {_SERVER_PACKAGES[kind]}, start it, then '
-            'tox -e venv -- python tools/prepare_databases.py')
+    return (
+        f'no {_SERVERS[kind]} server lets openstack_citest in: apt-get '
+        f'install {_SERVER_PACKAGES[kind]}, start it, then '
+        'tox -e venv -- python tools/prepare_databases.py'
+    )
 
 
 def missing_broker() -> str | None:
@@ -158,11 +170,14 @@ def missing_broker() -> str | None:
     missing = missing_program('rabbitmqctl', 'rabbitmq-server')
     if missing:
         return missing
-    done = subprocess.run(['rabbitmqctl', '-q', 'list_vhosts'],
-                          capture_output=True)
+    done = subprocess.run(
+        ['rabbitmqctl', '-q', 'list_vhosts'], capture_output=True
+    )
     if done.returncode:
-        return ('rabbitmqctl does not reach RabbitMQ: start rabbitmq-server '
-                'and call this as root')
+        return (
+            'rabbitmqctl does not reach RabbitMQ: start rabbitmq-server '
+            'and call this as root'
+        )
     return None
 
 
@@ -179,7 +194,8 @@ def server_version(kind: str) -> str:
         return 'SQLite'
     with database.Database(kind, ready=False) as made:
         with made.engine.connect() as connection:
-            version = connection.execute(sa.text(
-                'SELECT version()')).scalar_one()
+            version = connection.execute(
+                sa.text('SELECT version()')
+            ).scalar_one()
     number = version.removeprefix('PostgreSQL ').split('-')[0].split()[0]
     return f'{_SERVERS[kind]} {number}'

@@ -39,8 +39,14 @@ from ironic_inspection_rules.tests.integration import base
 Json = dict[str, Any]
 
 INVENTORY: Json = base.ramdisk_data('52:54:00:00:00:01')['inventory']
-NODE: Json = {'uuid': uuidutils.generate_uuid(), 'name': 'bench', 'extra': {},
-              'properties': {}, 'driver_info': {}, 'traits': []}
+NODE: Json = {
+    'uuid': uuidutils.generate_uuid(),
+    'name': 'bench',
+    'extra': {},
+    'properties': {},
+    'driver_info': {},
+    'traits': [],
+}
 
 IN_VARS = 'four filters on 50 disks, in vars'
 
@@ -57,38 +63,71 @@ def _make_rule(number: int) -> Json:
     third condition does not hold, in turn.
     """
     vendor = INVENTORY['system_vendor']
-    expected = [vendor['product_name'], vendor['manufacturer'],
-                INVENTORY['cpu']['architecture']]
+    expected = [
+        vendor['product_name'],
+        vendor['manufacturer'],
+        INVENTORY['cpu']['architecture'],
+    ]
     if number % 10:
         expected[number % 3] = 'other'
     product, maker, architecture = expected
     return {
-        'uuid': uuidutils.generate_uuid(), 'description': f'Rule {number}',
-        'priority': 0, 'phase': 'main', 'sensitive': False, 'scope': None,
+        'uuid': uuidutils.generate_uuid(),
+        'description': f'Rule {number}',
+        'priority': 0,
+        'phase': 'main',
+        'sensitive': False,
+        'scope': None,
         'conditions': [
-            {'op': 'eq', 'args': {'values': [
-                '{inventory[system_vendor][product_name]}', product]}},
-            {'op': 'contains', 'args': {
-                'value': '{inventory[system_vendor][manufacturer]}',
-                'regex': maker}},
-            {'op': 'eq', 'args': {'values': [
-                '{inventory[cpu][architecture]}', architecture]}},
+            {
+                'op': 'eq',
+                'args': {
+                    'values': [
+                        '{inventory[system_vendor][product_name]}',
+                        product,
+                    ]
+                },
+            },
+            {
+                'op': 'contains',
+                'args': {
+                    'value': '{inventory[system_vendor][manufacturer]}',
+                    'regex': maker,
+                },
+            },
+            {
+                'op': 'eq',
+                'args': {
+                    'values': ['{inventory[cpu][architecture]}', architecture]
+                },
+            },
         ],
-        'actions': [{'op': 'set-attribute', 'args': {
-            'path': f'/extra/bench_{number}',
-            'value': '{inventory[cpu][architecture]}'}}],
+        'actions': [
+            {
+                'op': 'set-attribute',
+                'args': {
+                    'path': f'/extra/bench_{number}',
+                    'value': '{inventory[cpu][architecture]}',
+                },
+            }
+        ],
     }
 
 
 def compile_rules(rules: list[Json]) -> list[compiler.CompiledRule]:
     """Compile rules, as a service does when they have changed."""
     ops = registry.installed()
-    return [compiler.compile_rule(model.Rule.from_mapping(rule), ops)
-            for rule in rules]
+    return [
+        compiler.compile_rule(model.Rule.from_mapping(rule), ops)
+        for rule in rules
+    ]
 
 
-def run_ours(plans: list[compiler.CompiledRule], explain: bool = False,
-             inventory: Json = INVENTORY) -> Json:
+def run_ours(
+    plans: list[compiler.CompiledRule],
+    explain: bool = False,
+    inventory: Json = INVENTORY,
+) -> Json:
     """Run one phase by the engine of this project.
 
     :returns: the ``extra`` of the node afterwards.
@@ -108,8 +147,9 @@ def run_stock(rules: list[Json], inventory: Json = INVENTORY) -> Json:
     node = types.SimpleNamespace(**{**NODE, 'extra': {}}, save=lambda: None)
     task = types.SimpleNamespace(node=node, context=None)
     stored = types.SimpleNamespace(list=lambda **_kwargs: list(rules))
-    with mock.patch.object(peer, 'objects', types.SimpleNamespace(
-            InspectionRule=stored)):
+    with mock.patch.object(
+        peer, 'objects', types.SimpleNamespace(InspectionRule=stored)
+    ):
         peer.apply_rules(task, inventory, {}, 'main')
     return node.extra
 
@@ -142,47 +182,68 @@ def compare_engines(arguments: argparse.Namespace) -> None:
     prepare_stock()
     table = common.Table(
         'Rules of three conditions, one in ten matching: rules a second of '
-        'one core', ('Rules', 'Stock Ironic', 'This project', 'Faster'))
+        'one core',
+        ('Rules', 'Stock Ironic', 'This project', 'Faster'),
+    )
     for count in arguments.rules:
         rules = make_rules(count)
         plans = compile_rules(rules)
         if run_ours(plans) != run_stock(rules):
             raise SystemExit('The two engines do not do the same.')
         ours, stock = seconds(
-            arguments.repeats, lambda plans=plans: run_ours(plans),
-            lambda rules=rules: run_stock(rules))
-        table.add(f'{count:,}', f'{count / stock:,.0f}',
-                  f'{count / ours:,.0f}', f'{stock / ours:.0f} times')
+            arguments.repeats,
+            lambda plans=plans: run_ours(plans),
+            lambda rules=rules: run_stock(rules),
+        )
+        table.add(
+            f'{count:,}',
+            f'{count / stock:,.0f}',
+            f'{count / ours:,.0f}',
+            f'{stock / ours:.0f} times',
+        )
     table.print()
 
 
 def measure_features(arguments: argparse.Namespace) -> None:
     """Measure what explanations, filters and variables cost."""
     plain = make_rules(1000)
-    filtered = json.loads(re.sub(
-        r'(\{inventory[^{}]+)\}', r"\1 | trim | replace('?', '') | trim}",
-        json.dumps(plain)))
+    filtered = json.loads(
+        re.sub(
+            r'(\{inventory[^{}]+)\}',
+            r"\1 | trim | replace('?', '') | trim}",
+            json.dumps(plain),
+        )
+    )
     written, in_vars = _make_long_fields(1000)
-    disks = [{'name': f'/dev/sd{number}', 'size': number * 2 ** 30}
-             for number in range(50)]
+    disks = [
+        {'name': f'/dev/sd{number}', 'size': number * 2**30}
+        for number in range(50)
+    ]
     inventory = {**INVENTORY, 'disks': disks}
     calls: dict[str, Callable[[], object]] = {}
-    for name, rules in (('plain rules', plain),
-                        ('three filters in a field', filtered)):
+    for name, rules in (
+        ('plain rules', plain),
+        ('three filters in a field', filtered),
+    ):
         plans = compile_rules(rules)
         calls[name] = lambda plans=plans: run_ours(plans)
         calls[f'{name}, explained'] = lambda plans=plans: run_ours(
-            plans, explain=True)
-    for name, rules in ((IN_VARS, in_vars),
-                        ('the same written three times', written)):
+            plans, explain=True
+        )
+    for name, rules in (
+        (IN_VARS, in_vars),
+        ('the same written three times', written),
+    ):
         plans = compile_rules(rules)
         calls[name] = lambda plans=plans: run_ours(plans, inventory=inventory)
-    taken = dict(zip(calls, seconds(arguments.repeats, *calls.values()),
-                     strict=True))
+    taken = dict(
+        zip(calls, seconds(arguments.repeats, *calls.values()), strict=True)
+    )
     table = common.Table(
         'What rules of three conditions cost by what they use',
         ('Rules', 'Rules a second', 'Times as long'),
-        goal='rules that are explained take at most 3 times as long.')
+        goal='rules that are explained take at most 3 times as long.',
+    )
     for name, least in taken.items():
         # The first row of what is compared: those after it have its machine.
         if name in ('plain rules', IN_VARS):
@@ -197,15 +258,29 @@ def _make_long_fields(count: int) -> tuple[list[Json], list[Json]]:
     :returns: rules in which the value is written three times, and rules that
         compute it once in ``vars``.
     """
-    value = ("inventory.disks | selectattr('size', 'ge', 4294967296)"
-             " | map(attribute='size') | sort | join('-')")
+    value = (
+        "inventory.disks | selectattr('size', 'ge', 4294967296)"
+        " | map(attribute='size') | sort | join('-')"
+    )
     made = []
-    for field, values in ((f'{{{value}}}', {}),
-                          ('{vars.sizes}', {'sizes': f'{{{value}}}'})):
-        conditions = [{'op': 'ne', 'args': [field, str(number)]}
-                      for number in range(3)]
-        made.append([{**rule, 'vars': values, 'actions': [],
-                      'conditions': conditions} for rule in make_rules(count)])
+    for field, values in (
+        (f'{{{value}}}', {}),
+        ('{vars.sizes}', {'sizes': f'{{{value}}}'}),
+    ):
+        conditions = [
+            {'op': 'ne', 'args': [field, str(number)]} for number in range(3)
+        ]
+        made.append(
+            [
+                {
+                    **rule,
+                    'vars': values,
+                    'actions': [],
+                    'conditions': conditions,
+                }
+                for rule in make_rules(count)
+            ]
+        )
     written, in_vars = made
     return written, in_vars
 
@@ -227,35 +302,58 @@ def measure_many(arguments: argparse.Namespace) -> None:
     memory, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     [ours] = seconds(arguments.repeats, lambda: run_ours(plans))
-    table = common.Table('What no rules and many rules cost',
-                         ('What', 'Measured'))
+    table = common.Table(
+        'What no rules and many rules cost', ('What', 'Measured')
+    )
     table.add('A phase without rules', f'{nothing * 1e6:.0f} µs')
     table.add(f'A phase with {count:,} rules', f'{ours * 1000:.1f} ms')
     table.add(f'Compiling {count:,} rules', f'{compiled:.2f} s')
-    table.add(f'{count:,} compiled rules', f'{memory / 2 ** 20:.1f} MiB, '
-              f'at most {peak / 2 ** 20:.1f} MiB')
+    table.add(
+        f'{count:,} compiled rules',
+        f'{memory / 2**20:.1f} MiB, at most {peak / 2**20:.1f} MiB',
+    )
     table.print()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that several parts have."""
-    parser.add_argument('--repeats', type=int, default=20, metavar='TIMES',
-                        help='how often a phase is run; the fastest counts')
+    parser.add_argument(
+        '--repeats',
+        type=int,
+        default=20,
+        metavar='TIMES',
+        help='how often a phase is run; the fastest counts',
+    )
 
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--rules', type=int, nargs='+', metavar='COUNT',
-                       default=[10, 100, 1000], help='numbers of rules')
+    group.add_argument(
+        '--rules',
+        type=int,
+        nargs='+',
+        metavar='COUNT',
+        default=[10, 100, 1000],
+        help='numbers of rules',
+    )
 
 
 def _add_many(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--many', type=int, default=10_000, metavar='COUNT',
-                       help='number of rules')
+    group.add_argument(
+        '--many',
+        type=int,
+        default=10_000,
+        metavar='COUNT',
+        help='number of rules',
+    )
 
 
 PARTS = (
-    common.Part('rules', "rules beside stock Ironic's engine",
-                compare_engines, _add_rules),
+    common.Part(
+        'rules',
+        "rules beside stock Ironic's engine",
+        compare_engines,
+        _add_rules,
+    ),
     common.Part('features', 'explanations, filters, vars', measure_features),
     common.Part('many', 'no rules, and many', measure_many, _add_many),
     inspector.PART,

@@ -74,9 +74,14 @@ class Measured(typing.NamedTuple):
 
     def cells(self) -> list[str]:
         """Return the cells of a row: nodes, seconds, milliseconds a node."""
-        return [f'{self.nodes:,}', f'{self.seconds:.1f}',
-                *(f'{1000 * seconds / self.nodes:.2f}' for seconds
-                  in (self.seconds, self.api, self.client))]
+        return [
+            f'{self.nodes:,}',
+            f'{self.seconds:.1f}',
+            *(
+                f'{1000 * seconds / self.nodes:.2f}'
+                for seconds in (self.seconds, self.api, self.client)
+            ),
+        ]
 
 
 def inventory(number: int) -> Json:
@@ -87,19 +92,30 @@ def inventory(number: int) -> Json:
     made: Json = json.loads(common.INVENTORY_FILE.read_text())['inventory']
     made['cpu']['count'] = 8 * (number % 16 + 1)
     made['memory']['physical_mb'] = 65536 * (number % 8 + 1)
-    made['system_vendor'] = {'product_name': f'Model {number % 20}',
-                             'manufacturer': f'Maker {number % 5}',
-                             'serial_number': f'S{number:08}'}
+    made['system_vendor'] = {
+        'product_name': f'Model {number % 20}',
+        'manufacturer': f'Maker {number % 5}',
+        'serial_number': f'S{number:08}',
+    }
     disk, interface = made['disks'][0], made['interfaces'][0]
     room = SIZE - len(json.dumps(made))
     more = room // (len(json.dumps(disk)) + len(json.dumps(interface)))
     for position in range(more):
-        made['disks'].append({**disk, 'name': f'/dev/sd{position}',
-                              'serial': f'D{number:08}{position:03}'})
-        made['interfaces'].append({
-            **interface, 'name': f'eth{position}',
-            'mac_address': f'02:00:00:00:{position >> 8:02x}:'
-                           f'{position & 255:02x}'})
+        made['disks'].append(
+            {
+                **disk,
+                'name': f'/dev/sd{position}',
+                'serial': f'D{number:08}{position:03}',
+            }
+        )
+        made['interfaces'].append(
+            {
+                **interface,
+                'name': f'eth{position}',
+                'mac_address': f'02:00:00:00:{position >> 8:02x}:'
+                f'{position & 255:02x}',
+            }
+        )
     return made
 
 
@@ -115,17 +131,37 @@ def _make_rule(number: int) -> Json:
     """
     conditions: list[Json]
     if number % 10 == 0:
-        conditions = [{
-            'op': 'contains', 'loop': '{inventory[disks]}',
-            'args': ['{item[name]}', 'sd1'], 'multiple': 'any'}]
+        conditions = [
+            {
+                'op': 'contains',
+                'loop': '{inventory[disks]}',
+                'args': ['{item[name]}', 'sd1'],
+                'multiple': 'any',
+            }
+        ]
     else:
         conditions = [
-            {'op': 'eq', 'args': ['{inventory[system_vendor][product_name]}',
-                                  f'Model {number % 20}']},
-            {'op': 'matches', 'args': [
-                '{inventory[system_vendor][manufacturer]}', 'Maker [0-9]']},
-            {'op': 'ge', 'args': ['{inventory[memory][physical_mb]}',
-                                  65536 * (number % 4)]},
+            {
+                'op': 'eq',
+                'args': [
+                    '{inventory[system_vendor][product_name]}',
+                    f'Model {number % 20}',
+                ],
+            },
+            {
+                'op': 'matches',
+                'args': [
+                    '{inventory[system_vendor][manufacturer]}',
+                    'Maker [0-9]',
+                ],
+            },
+            {
+                'op': 'ge',
+                'args': [
+                    '{inventory[memory][physical_mb]}',
+                    65536 * (number % 4),
+                ],
+            },
             {'op': 'is-empty', 'args': ['{node.driver_info[bench]}']},
         ]
     return {
@@ -133,15 +169,21 @@ def _make_rule(number: int) -> Json:
         'description': f'Rule {number}',
         'conditions': conditions,
         'actions': [
-            {'op': 'set-attribute', 'args': [
-                f'/extra/bench_{number}', '{inventory[cpu][count]}']},
-            {'op': 'add-trait', 'args': [f'CUSTOM_BENCH_{number % 20}']}]}
+            {
+                'op': 'set-attribute',
+                'args': [f'/extra/bench_{number}', '{inventory[cpu][count]}'],
+            },
+            {'op': 'add-trait', 'args': [f'CUSTOM_BENCH_{number % 20}']},
+        ],
+    }
 
 
 @contextlib.contextmanager
-def serving(ironic: launcher.Ironic, processes: int,
-            changes: options.Options | None = None
-            ) -> Iterator[psutil.Process]:
+def serving(
+    ironic: launcher.Ironic,
+    processes: int,
+    changes: options.Options | None = None,
+) -> Iterator[psutil.Process]:
     """Have a conductor, and the API in processes of uWSGI.
 
     :param changes: to the configuration.
@@ -154,9 +196,18 @@ def serving(ironic: launcher.Ironic, processes: int,
     environment = {**os.environ, 'IRONIC_CONFIG_FILE': str(ironic.config)}
     with (ironic.directory / 'uwsgi.log').open('ab') as log:
         server = subprocess.Popen(
-            [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', '--ini',
-             web_server.uwsgi_config(ironic, processes)], stdout=log,
-            stderr=log, env=environment, preexec_fn=service.end_with_parent)
+            [
+                sys.executable,
+                '-c',
+                'import pyuwsgi; pyuwsgi.run()',
+                '--ini',
+                web_server.uwsgi_config(ironic, processes),
+            ],
+            stdout=log,
+            stderr=log,
+            env=environment,
+            preexec_fn=service.end_with_parent,
+        )
     try:
         ironic.start()
         yield psutil.Process(server.pid)
@@ -169,8 +220,9 @@ def serving(ironic: launcher.Ironic, processes: int,
 def fill(ironic: launcher.Ironic, count: int) -> None:
     """Put nodes with inventories into the database."""
     with contextlib.closing(fleet.Fleet(ironic)) as nodes:
-        machines = nodes.make([f'node-{number}' for number in range(count)],
-                              'manageable')
+        machines = nodes.make(
+            [f'node-{number}' for number in range(count)], 'manageable'
+        )
         nodes.store(machines, map(inventory, range(count)))
 
 
@@ -200,13 +252,15 @@ class Memory(threading.Thread):
         return self.most
 
     def _now(self) -> float:
-        resident: int = sum(process.memory_info().rss
-                            for process in self._processes)
-        return resident / 2 ** 20
+        resident: int = sum(
+            process.memory_info().rss for process in self._processes
+        )
+        return resident / 2**20
 
 
-def measure(count: int, server: psutil.Process,
-            call: Callable[[], dict[str, int]]) -> Measured:
+def measure(
+    count: int, server: psutil.Process, call: Callable[[], dict[str, int]]
+) -> Measured:
     """Measure the cost of a call that tries rules on nodes.
 
     :param count: of the nodes.
@@ -218,20 +272,30 @@ def measure(count: int, server: psutil.Process,
     found = call()
     seconds = time.monotonic() - began
     api_after, client_after = processor_times(server)
-    return Measured(count, seconds, api_after - api_before,
-                    client_after - client_before, found)
+    return Measured(
+        count,
+        seconds,
+        api_after - api_before,
+        client_after - client_before,
+        found,
+    )
 
 
 def processor_times(server: psutil.Process) -> tuple[float, float]:
     """Return the seconds that the API and this process have worked."""
-    times = [process.cpu_times() for process
-             in (server, *server.children(recursive=True))]
-    return (sum(spent.user + spent.system for spent in times),
-            time.process_time())
+    times = [
+        process.cpu_times()
+        for process in (server, *server.children(recursive=True))
+    ]
+    return (
+        sum(spent.user + spent.system for spent in times),
+        time.process_time(),
+    )
 
 
-def evaluate(baremetal: Any, rules: list[Json], jobs: int,
-             compare: bool = False) -> dict[str, int]:
+def evaluate(
+    baremetal: Any, rules: list[Json], jobs: int, compare: bool = False
+) -> dict[str, int]:
     """Try the rules on the whole fleet.
 
     :param jobs: how many pages are asked for at a time.
@@ -244,7 +308,8 @@ def evaluate(baremetal: Any, rules: list[Json], jobs: int,
     found = {}
     with parallel.RequestThreads(jobs) as threads:
         results = fleet_evaluation.evaluate_nodes(
-            baremetal, nodes, threads, rules=rules, compare=compare)
+            baremetal, nodes, threads, rules=rules, compare=compare
+        )
         for result in results:
             entry = result.compared
             if entry['result'] != 'ok' and 'no stored' not in entry['error']:
@@ -260,57 +325,91 @@ def try_rules(arguments: argparse.Namespace) -> None:
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(common.server_database())
         directory = stack.enter_context(tempfile.TemporaryDirectory())
-        ironic = launcher.Ironic(directory, options.merged(options.split(), {
-            'database': {'connection': url}}), ['ironic-conductor'])
+        ironic = launcher.Ironic(
+            directory,
+            options.merged(options.split(), {'database': {'connection': url}}),
+            ['ironic-conductor'],
+        )
         ironic.create_database()
         with serving(ironic, arguments.processes):
             common.say(f'Filling the database with {count} nodes')
             fill(ironic, count)
         with serving(ironic, arguments.processes) as server:
             cloud = connection.Connection(
-                auth_type='none', endpoint=ironic.url,
+                auth_type='none',
+                endpoint=ironic.url,
                 baremetal_endpoint_override=ironic.url,
-                baremetal_api_version='1')
+                baremetal_api_version='1',
+            )
             memory = Memory(server)
             memory.start()
             common.say('Trying the rules by this project')
-            ours = measure(count, server, lambda: evaluate(
-                cloud.baremetal, rules, jobs))
+            ours = measure(
+                count, server, lambda: evaluate(cloud.baremetal, rules, jobs)
+            )
             # All but one rule are in force then, so that there is a difference
             # to be found.
             rule_set.replace_inspection_rules(cloud.baremetal, rules[1:])
-            compared = measure(count, server, lambda: evaluate(
-                cloud.baremetal, rules, jobs, compare=True))
+            compared = measure(
+                count,
+                server,
+                lambda: evaluate(cloud.baremetal, rules, jobs, compare=True),
+            )
             most = memory.stop()
         with serving(ironic, arguments.processes, queue.STOCK) as server:
             common.say('Trying the rules by the API of stock Ironic')
-            one_by_one = measure(peers, server, lambda: fleet_peer.evaluate(
-                ironic, rules, peers, 1))
-            together = measure(peers, server, lambda: fleet_peer.evaluate(
-                ironic, rules, peers, jobs))
-    if not (len(one_by_one.found) == peers
-            and one_by_one.found == together.found
-            and one_by_one.found.items() <= ours.found.items()):
+            one_by_one = measure(
+                peers,
+                server,
+                lambda: fleet_peer.evaluate(ironic, rules, peers, 1),
+            )
+            together = measure(
+                peers,
+                server,
+                lambda: fleet_peer.evaluate(ironic, rules, peers, jobs),
+            )
+    if not (
+        len(one_by_one.found) == peers
+        and one_by_one.found == together.found
+        and one_by_one.found.items() <= ours.found.items()
+    ):
         raise SystemExit('The two sides do not find the same changes.')
     table = common.Table(
         f'Trying {len(rules)} rules on a fleet '
         f'({common.server_version("mysql")}, {arguments.processes} processes '
         'of uWSGI)',
-        ('By', 'Nodes', 'Takes, s', 'A node, ms', 'API, ms', 'Client, ms',
-         'A node of ours is faster'),
+        (
+            'By',
+            'Nodes',
+            'Takes, s',
+            'A node, ms',
+            'API, ms',
+            'Client, ms',
+            'A node of ours is faster',
+        ),
         goal='10,000 nodes in 15 s on two cores, at most 200 MiB of memory, '
-        "and 20 times as fast as stock Ironic's API one by one.")
-    table.add(f'this project, {jobs} pages of {client.PAGE} at a time',
-              *ours.cells(), '')
+        "and 20 times as fast as stock Ironic's API one by one.",
+    )
+    table.add(
+        f'this project, {jobs} pages of {client.PAGE} at a time',
+        *ours.cells(),
+        '',
+    )
     table.add('the same, compared with rules in force', *compared.cells(), '')
-    for name, theirs in (('one by one', one_by_one),
-                         (f'{jobs} at a time', together)):
+    for name, theirs in (
+        ('one by one', one_by_one),
+        (f'{jobs} at a time', together),
+    ):
         faster = theirs.seconds / peers / (ours.seconds / count)
-        table.add(f"stock Ironic's API, {name}", *theirs.cells(),
-                  f'{faster:.1f} times')
+        table.add(
+            f"stock Ironic's API, {name}",
+            *theirs.cells(),
+            f'{faster:.1f} times',
+        )
     table.print()
-    print(f'Memory of the API: at most {most:.0f} MiB above idle.\n',
-          flush=True)
+    print(
+        f'Memory of the API: at most {most:.0f} MiB above idle.\n', flush=True
+    )
 
 
 def _missing(_arguments: argparse.Namespace) -> str | None:
@@ -321,27 +420,56 @@ def _missing(_arguments: argparse.Namespace) -> str | None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that several parts have."""
-    parser.add_argument('--database', default='mysql',
-                        choices=('sqlite', 'mysql', 'postgresql'),
-                        help='what all parts but "rules" work on')
+    parser.add_argument(
+        '--database',
+        default='mysql',
+        choices=('sqlite', 'mysql', 'postgresql'),
+        help='what all parts but "rules" work on',
+    )
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--nodes', type=int, default=10_000, metavar='COUNT',
-                       help='number of nodes')
-    group.add_argument('--rules', type=int, default=100, metavar='COUNT',
-                       help='number of rules')
-    group.add_argument('--processes', type=int, default=2, metavar='COUNT',
-                       help='of the API')
-    group.add_argument('--jobs', type=int, default=4, metavar='COUNT',
-                       help='pages at a time; as many as the command has')
-    group.add_argument('--peer', type=int, default=500, metavar='COUNT',
-                       help="nodes that stock Ironic's API is measured on")
+    group.add_argument(
+        '--nodes',
+        type=int,
+        default=10_000,
+        metavar='COUNT',
+        help='number of nodes',
+    )
+    group.add_argument(
+        '--rules',
+        type=int,
+        default=100,
+        metavar='COUNT',
+        help='number of rules',
+    )
+    group.add_argument(
+        '--processes', type=int, default=2, metavar='COUNT', help='of the API'
+    )
+    group.add_argument(
+        '--jobs',
+        type=int,
+        default=4,
+        metavar='COUNT',
+        help='pages at a time; as many as the command has',
+    )
+    group.add_argument(
+        '--peer',
+        type=int,
+        default=500,
+        metavar='COUNT',
+        help="nodes that stock Ironic's API is measured on",
+    )
 
 
 PARTS = (
-    common.Part('rules', "rules on a fleet, beside stock Ironic's API",
-                try_rules, _add_arguments, _missing),
+    common.Part(
+        'rules',
+        "rules on a fleet, beside stock Ironic's API",
+        try_rules,
+        _add_arguments,
+        _missing,
+    ),
     history.PART,
     traits.PART,
     rule_sets.PART,

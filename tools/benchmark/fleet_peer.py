@@ -21,17 +21,21 @@ from ironic_inspection_rules.tests.live import launcher
 Json = dict[str, Any]
 
 
-def evaluate(ironic: launcher.Ironic, rules: list[Json],
-             count: int, jobs: int) -> dict[str, int]:
+def evaluate(
+    ironic: launcher.Ironic, rules: list[Json], count: int, jobs: int
+) -> dict[str, int]:
     """Evaluate rules on the first nodes, as a client of a stock Ironic.
 
     :param jobs: number of nodes to work on at a time.
     :returns: the number of changes that nodes would get, by their names.
     """
     ops = registry.installed()
-    plans = {model.MAIN: [
-        compiler.compile_rule(validation.parse(rule, ops), ops)
-        for rule in rules]}
+    plans = {
+        model.MAIN: [
+            compiler.compile_rule(validation.parse(rule, ops), ops)
+            for rule in rules
+        ]
+    }
     sessions = threading.local()
 
     def evaluate_node(node: Json) -> int:
@@ -41,17 +45,27 @@ def evaluate(ironic: launcher.Ironic, rules: list[Json],
         call = sessions.client.call
         data = call('GET', f'/v1/nodes/{node["uuid"]}/inventory')
         ports = call('GET', f'/v1/ports/detail?node={node["uuid"]}')['ports']
-        outcome = evaluation.evaluate(plans, working_copy.Facts(
-            data['inventory'], data['plugin_data'], node, tuple(ports)),
-            [model.MAIN], explain=False)
+        outcome = evaluation.evaluate(
+            plans,
+            working_copy.Facts(
+                data['inventory'], data['plugin_data'], node, tuple(ports)
+            ),
+            [model.MAIN],
+            explain=False,
+        )
         return len(outcome.changes)
 
     with ironic.client() as session, futures.ThreadPoolExecutor(jobs) as pool:
         # Not the very first node: all others are copies of that in the
         # database, and it has no inventory.
         nodes = _list_nodes(session, count + 1)[1:]
-        return dict(zip((node['name'] for node in nodes),
-                        pool.map(evaluate_node, nodes), strict=True))
+        return dict(
+            zip(
+                (node['name'] for node in nodes),
+                pool.map(evaluate_node, nodes),
+                strict=True,
+            )
+        )
 
 
 def _list_nodes(session: Any, count: int) -> list[Json]:
@@ -59,8 +73,9 @@ def _list_nodes(session: Any, count: int) -> list[Json]:
     nodes: list[Json] = []
     marker = ''
     while len(nodes) < count:
-        page = session.call('GET', '/v1/nodes/detail?limit='
-                                   f'{count - len(nodes)}{marker}')['nodes']
+        page = session.call(
+            'GET', f'/v1/nodes/detail?limit={count - len(nodes)}{marker}'
+        )['nodes']
         if not page:
             break
         nodes += page

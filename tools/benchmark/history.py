@@ -31,12 +31,18 @@ from ironic_inspection_rules.tests import database
 DAYS = 30
 """How long history is kept."""
 
-NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
-                             inspect_interface='agent')
+NODE = types.SimpleNamespace(
+    uuid=uuidutils.generate_uuid(), inspect_interface='agent'
+)
 Json = dict[str, Any]
 
-TABLES = (models.ContentRow, models.ContentSectionRow, models.SectionRow,
-          models.KeptInventoryRow, models.PartStayRow)
+TABLES = (
+    models.ContentRow,
+    models.ContentSectionRow,
+    models.SectionRow,
+    models.KeptInventoryRow,
+    models.PartStayRow,
+)
 
 
 def make_machine(turn: int, size: int) -> tuple[Json, Json]:
@@ -46,23 +52,48 @@ def make_machine(turn: int, size: int) -> tuple[Json, Json]:
         on it, as they do on real machines.
     :param size: characters of both as JSON, about.
     """
-    disks = [{'name': f'/dev/sd{place}', 'serial': f'S{place:08d}',
-              'model': 'MZ7LH960', 'size': 960 << 30,
-              'by_path': f'/dev/disk/by-path/{place}'} for place in range(12)]
+    disks = [
+        {
+            'name': f'/dev/sd{place}',
+            'serial': f'S{place:08d}',
+            'model': 'MZ7LH960',
+            'size': 960 << 30,
+            'by_path': f'/dev/disk/by-path/{place}',
+        }
+        for place in range(12)
+    ]
     random.Random(turn).shuffle(disks)
     inventory = {
-        'disks': disks, 'memory': {'physical_mb': 524288,
-                                   'total': 540000000 - turn},
-        'cpu': {'count': 64, 'frequency': str(2000 + turn % 7),
-                'flags': [f'flag{number}' for number in range(150)]},
-        'interfaces': [{'name': f'eth{place}', 'mac_address':
-                        f'52:54:00:00:00:{place:02x}'} for place in range(8)]}
+        'disks': disks,
+        'memory': {'physical_mb': 524288, 'total': 540000000 - turn},
+        'cpu': {
+            'count': 64,
+            'frequency': str(2000 + turn % 7),
+            'flags': [f'flag{number}' for number in range(150)],
+        },
+        'interfaces': [
+            {
+                'name': f'eth{place}',
+                'mac_address': f'52:54:00:00:00:{place:02x}',
+            }
+            for place in range(8)
+        ],
+    }
     left = size - len(json.dumps(inventory))
-    devices = [{'vendor_id': '8086', 'product_id': f'{number:04x}',
-                'class': '060400', 'revision': '01', 'bus':
-                f'0000:{number:02x}:00.0'} for number in range(left // 105)]
-    return inventory, {'pci_devices': devices, 'booted_at':
-                       f'2026-01-01T00:00:{turn:02d}'}
+    devices = [
+        {
+            'vendor_id': '8086',
+            'product_id': f'{number:04x}',
+            'class': '060400',
+            'revision': '01',
+            'bus': f'0000:{number:02x}:00.0',
+        }
+        for number in range(left // 105)
+    ]
+    return inventory, {
+        'pci_devices': devices,
+        'booted_at': f'2026-01-01T00:00:{turn:02d}',
+    }
 
 
 def inspect(turn: int, size: int, days: int) -> float:
@@ -72,8 +103,11 @@ def inspect(turn: int, size: int, days: int) -> float:
     :returns: processor time in seconds.
     """
     inventory, plugin_data = make_machine(turn, size)
-    facts = working_copy.Facts(inventory, plugin_data, {
-        'uuid': NODE.uuid, 'updated_at': f'2026-01-01T00:01:{turn:02d}'})
+    facts = working_copy.Facts(
+        inventory,
+        plugin_data,
+        {'uuid': NODE.uuid, 'updated_at': f'2026-01-01T00:01:{turn:02d}'},
+    )
     started = time.process_time()
     run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
@@ -82,18 +116,21 @@ def inspect(turn: int, size: int, days: int) -> float:
         for phase in ('preprocess', 'main'):
             found[phase] = history.facts_of(facts)
     findings = history.Findings(inventory, plugin_data, plugin_data, found)
-    transaction.write(recorder.prepare(run, findings, NODE, None, 5,
-                                       mask=True, days=days))
+    transaction.write(
+        recorder.prepare(run, findings, NODE, None, 5, mask=True, days=days)
+    )
     return time.process_time() - started
 
 
 def stored() -> int:
     """Return the bytes of all values in the tables, without indexes."""
     with transaction.reader() as session:
-        return sum(len(value) if isinstance(value, bytes)
-                   else len(str(value)) for table in TABLES
-                   for row in session.execute(
-                       sa.select(*table.__table__.c)) for value in row)
+        return sum(
+            len(value) if isinstance(value, bytes) else len(str(value))
+            for table in TABLES
+            for row in session.execute(sa.select(*table.__table__.c))
+            for value in row
+        )
 
 
 def measure(arguments: argparse.Namespace) -> None:
@@ -112,7 +149,9 @@ def measure(arguments: argparse.Namespace) -> None:
     data = json.dumps(make_machine(0, size)).encode()
     table = common.Table(
         f'The history of a machine, {arguments.inspections} inspections '
-        f'({common.server_version(kind)})', ('What', 'Measured'))
+        f'({common.server_version(kind)})',
+        ('What', 'Measured'),
+    )
     table.add('Data of an inspection', f'{len(data):,} bytes')
     table.add('The same compressed', f'{len(zlib.compress(data)):,} bytes')
     table.add('Stored for the first inspection', f'{first:,} bytes')
@@ -127,11 +166,26 @@ def _missing(arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--inspections', type=int, default=100, metavar='COUNT',
-                       help='of the machine, with history and without')
-    group.add_argument('--size', type=int, default=40_000, metavar='BYTES',
-                       help='of the data of an inspection as JSON, about')
+    group.add_argument(
+        '--inspections',
+        type=int,
+        default=100,
+        metavar='COUNT',
+        help='of the machine, with history and without',
+    )
+    group.add_argument(
+        '--size',
+        type=int,
+        default=40_000,
+        metavar='BYTES',
+        help='of the data of an inspection as JSON, about',
+    )
 
 
-PART = common.Part('history', 'what the history of a machine adds',
-                   measure, _add_arguments, _missing)
+PART = common.Part(
+    'history',
+    'what the history of a machine adds',
+    measure,
+    _add_arguments,
+    _missing,
+)

@@ -24,20 +24,23 @@ from ironic_inspection_rules.tests.live import client as live_client
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
 
-STOCK: options.Options = {'api': {'middleware': None},
-                          'inspector': {'hooks': '$default_hooks'}}
+STOCK: options.Options = {
+    'api': {'middleware': None},
+    'inspector': {'hooks': '$default_hooks'},
+}
 
 
 def compare(arguments: argparse.Namespace) -> None:
     """Measure both Ironics with and without rules."""
-    rules = [{name: value for name, value in rule.items() if name != 'scope'}
-             for rule in engine.make_rules(arguments.rules)]
+    rules = [
+        {name: value for name, value in rule.items() if name != 'scope'}
+        for rule in engine.make_rules(arguments.rules)
+    ]
     with contextlib.ExitStack() as stack:
         clients = []
         for overrides in (STOCK, {}):
             directory = stack.enter_context(tempfile.TemporaryDirectory())
-            ironic = stack.enter_context(
-                launcher.Ironic(directory, overrides))
+            ironic = stack.enter_context(launcher.Ironic(directory, overrides))
             clients.append(stack.enter_context(ironic.client()))
         without = _measure(clients, arguments.inspections)
         common.say(f'Making {len(rules)} rules on both sides')
@@ -47,12 +50,17 @@ def compare(arguments: argparse.Namespace) -> None:
         with_rules = _measure(clients, arguments.inspections)
     table = common.Table(
         f'A whole inspection without and with {len(rules)} rules, in ms',
-        ('Ironic', 'Without rules', 'With rules', 'Of the rules'))
+        ('Ironic', 'Without rules', 'With rules', 'Of the rules'),
+    )
     for name, before, after in zip(
-            ('Stock Ironic', 'With this project'), without, with_rules,
-            strict=True):
-        table.add(name, f'{before * 1000:.0f}', f'{after * 1000:.0f}',
-                  f'{(after - before) * 1000:.0f}')
+        ('Stock Ironic', 'With this project'), without, with_rules, strict=True
+    ):
+        table.add(
+            name,
+            f'{before * 1000:.0f}',
+            f'{after * 1000:.0f}',
+            f'{(after - before) * 1000:.0f}',
+        )
     table.print()
 
 
@@ -74,8 +82,11 @@ def _inspect(client: Any) -> float:
     node = client.enroll([mac])
     client.start_inspection(node)
     start = time.perf_counter()
-    client.call('POST', f'/v1/continue_inspection?node_uuid={node}',
-                base.ramdisk_data(mac))
+    client.call(
+        'POST',
+        f'/v1/continue_inspection?node_uuid={node}',
+        base.ramdisk_data(mac),
+    )
     ended = client.wait_for_state(node, 'manageable', 'inspect failed')
     seconds = time.perf_counter() - start
     if ended['provision_state'] != 'manageable':
@@ -84,15 +95,29 @@ def _inspect(client: Any) -> float:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--rules', type=int, default=1000, metavar='COUNT',
-                       help='number of rules')
-    group.add_argument('--inspections', type=int, default=20, metavar='COUNT',
-                       help='of each Ironic, with rules and without')
+    group.add_argument(
+        '--rules',
+        type=int,
+        default=1000,
+        metavar='COUNT',
+        help='number of rules',
+    )
+    group.add_argument(
+        '--inspections',
+        type=int,
+        default=20,
+        metavar='COUNT',
+        help='of each Ironic, with rules and without',
+    )
 
 
 PARTS = (
-    common.Part('whole', "whole inspections beside stock Ironic's",
-                compare, _add_arguments),
+    common.Part(
+        'whole',
+        "whole inspections beside stock Ironic's",
+        compare,
+        _add_arguments,
+    ),
     runs.PART,
     pxe_filter.PART,
 )

@@ -30,8 +30,14 @@ PYTHON = '.tox/inspector/bin/python'
 """That of the tox environment which has ironic-inspector."""
 
 DATA: Json = json.loads(common.INVENTORY_FILE.read_text())
-NODE: Json = {'uuid': uuidutils.generate_uuid(), 'name': 'bench', 'extra': {},
-              'driver': 'ipmi', 'properties': {}, 'driver_info': {}}
+NODE: Json = {
+    'uuid': uuidutils.generate_uuid(),
+    'name': 'bench',
+    'extra': {},
+    'driver': 'ipmi',
+    'properties': {},
+    'driver_info': {},
+}
 
 
 def make_rules(count: int) -> list[Json]:
@@ -40,22 +46,33 @@ def make_rules(count: int) -> list[Json]:
 
 
 def _make_rule(number: int) -> Json:
-    expected = [DATA['inventory']['cpu']['architecture'], '[0-9]+',
-                NODE['driver']]
+    expected = [
+        DATA['inventory']['cpu']['architecture'],
+        '[0-9]+',
+        NODE['driver'],
+    ]
     if number % 10:
         expected[number % 3] = 'other'
     architecture, cpus, driver = expected
     return {
-        'uuid': uuidutils.generate_uuid(), 'description': f'Rule {number}',
+        'uuid': uuidutils.generate_uuid(),
+        'description': f'Rule {number}',
         'conditions': [
-            {'op': 'eq', 'field': 'data://inventory.cpu.architecture',
-             'value': architecture},
+            {
+                'op': 'eq',
+                'field': 'data://inventory.cpu.architecture',
+                'value': architecture,
+            },
             {'op': 'matches', 'field': 'inventory.cpu.count', 'value': cpus},
             {'op': 'eq', 'field': 'node://driver', 'value': driver},
         ],
-        'actions': [{'action': 'set-attribute',
-                     'path': f'/extra/bench_{number}',
-                     'value': '{data[inventory][cpu][architecture]}'}],
+        'actions': [
+            {
+                'action': 'set-attribute',
+                'path': f'/extra/bench_{number}',
+                'value': '{data[inventory][cpu][architecture]}',
+            }
+        ],
     }
 
 
@@ -64,10 +81,14 @@ def run_ours(plans: list[compiler.CompiledRule]) -> Json:
 
     :returns: the ``extra`` of the node afterwards.
     """
-    plugin_data = {key: value for key, value in DATA.items()
-                   if key != 'inventory'}
-    changed = working_copy.WorkingCopy(working_copy.Facts(
-        DATA['inventory'], plugin_data, {**NODE, 'traits': []}))
+    plugin_data = {
+        key: value for key, value in DATA.items() if key != 'inventory'
+    }
+    changed = working_copy.WorkingCopy(
+        working_copy.Facts(
+            DATA['inventory'], plugin_data, {**NODE, 'traits': []}
+        )
+    )
     outcome = runner.run(plans, changed)
     if outcome.error is not None:
         raise SystemExit(f'The rules fail: {outcome.error}')
@@ -83,10 +104,14 @@ def run_peer(python: str, rules: list[Json], repeats: int) -> Json:
     # Beside the script is a "queue", which is also a module of Python: the
     # directory of the script is no place to look for modules.
     done = subprocess.run(
-        [python, '-P', '-W', 'ignore', str(script)], check=True,
-        stdout=subprocess.PIPE, text=True, input=json.dumps({
-            'rules': rules, 'data': DATA, 'node': NODE,
-            'repeats': repeats}))
+        [python, '-P', '-W', 'ignore', str(script)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        input=json.dumps(
+            {'rules': rules, 'data': DATA, 'node': NODE, 'repeats': repeats}
+        ),
+    )
     return json.loads(done.stdout)
 
 
@@ -105,19 +130,25 @@ def compare(arguments: argparse.Namespace) -> None:
     table = common.Table(
         'Rules of ironic-inspector, one in ten matching: rules a second of '
         'one core',
-        ('Rules', 'ironic-inspector', 'This project', 'Faster'))
+        ('Rules', 'ironic-inspector', 'This project', 'Faster'),
+    )
     ops = registry.installed()
     for count in arguments.old_rules:
         rules = make_rules(count)
-        plans = [compiler.compile_rule(translate.parse(rule, ops), ops)
-                 for rule in rules]
+        plans = [
+            compiler.compile_rule(translate.parse(rule, ops), ops)
+            for rule in rules
+        ]
         peer = run_peer(arguments.inspector, rules, arguments.repeats)
         if peer['extra'] != run_ours(plans):
             raise SystemExit('The two engines do not do the same.')
         ours = median_seconds(plans, arguments.repeats)
-        table.add(f'{count:,}', f'{count / peer["seconds"]:,.0f}',
-                  f'{count / ours:,.0f}',
-                  f'{peer["seconds"] / ours:.0f} times')
+        table.add(
+            f'{count:,}',
+            f'{count / peer["seconds"]:,.0f}',
+            f'{count / ours:,.0f}',
+            f'{peer["seconds"] / ours:.0f} times',
+        )
     table.print()
 
 
@@ -125,22 +156,40 @@ def _missing(arguments: argparse.Namespace) -> str | None:
     try:
         done = subprocess.run(
             [arguments.inspector, '-c', 'import ironic_inspector'],
-            capture_output=True)
+            capture_output=True,
+        )
     except OSError:
         pass
     else:
         if not done.returncode:
             return None
-    return (f'no ironic-inspector in {arguments.inspector}: '
-            'tox -e inspector --notest')
+    return (
+        f'no ironic-inspector in {arguments.inspector}: '
+        'tox -e inspector --notest'
+    )
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--inspector', metavar='PYTHON', default=PYTHON,
-                       help='a Python that has ironic-inspector')
-    group.add_argument('--old-rules', type=int, nargs='+', metavar='COUNT',
-                       default=[10, 100], help='numbers of rules')
+    group.add_argument(
+        '--inspector',
+        metavar='PYTHON',
+        default=PYTHON,
+        help='a Python that has ironic-inspector',
+    )
+    group.add_argument(
+        '--old-rules',
+        type=int,
+        nargs='+',
+        metavar='COUNT',
+        default=[10, 100],
+        help='numbers of rules',
+    )
 
 
-PART = common.Part('inspector', "old rules beside ironic-inspector's engine",
-                   compare, _add_arguments, _missing)
+PART = common.Part(
+    'inspector',
+    "old rules beside ironic-inspector's engine",
+    compare,
+    _add_arguments,
+    _missing,
+)

@@ -28,8 +28,7 @@ class NodeInfo:
         self._node = copy.deepcopy(node)
 
     def node(self):
-        return types.SimpleNamespace(**self._node,
-                                     to_dict=lambda: self._node)
+        return types.SimpleNamespace(**self._node, to_dict=lambda: self._node)
 
     def patch(self, patches, **_more):
         for patch in patches:
@@ -43,8 +42,11 @@ def make_rules(rules):
     for rule in rules:
         conditions = [_part(condition) for condition in rule['conditions']]
         actions = [_part(action) for action in rule['actions']]
-        made.append(engine.IntrospectionRule(
-            rule['uuid'], conditions, actions, rule['description']))
+        made.append(
+            engine.IntrospectionRule(
+                rule['uuid'], conditions, actions, rule['description']
+            )
+        )
     return made
 
 
@@ -73,8 +75,13 @@ def main():
         start = time.process_time()
         engine.apply(node_info, request['data'])
         times.append(time.process_time() - start)
-    json.dump({'seconds': statistics.median(times[1:]),
-               'extra': node_info.node().extra}, sys.stdout)
+    json.dump(
+        {
+            'seconds': statistics.median(times[1:]),
+            'extra': node_info.node().extra,
+        },
+        sys.stdout,
+    )
 
 
 if __name__ == '__main__':

@@ -36,8 +36,14 @@ COMMANDS = {
     'test --coverage': ['test', 'rules.yaml', *_MACHINES, '--coverage'],
     'test --html': ['test', 'rules.yaml', *_MACHINES, '--html', 'page.html'],
     'diff': ['diff', 'rules.yaml', 'new.yaml', *_MACHINES],
-    'diff --html': ['diff', 'rules.yaml', 'new.yaml', *_MACHINES, '--html',
-                    'page.html'],
+    'diff --html': [
+        'diff',
+        'rules.yaml',
+        'new.yaml',
+        *_MACHINES,
+        '--html',
+        'page.html',
+    ],
     'lint': ['lint', 'rules.yaml', *_MACHINES],
 }
 """The arguments of commands, by the names that tables have for them."""
@@ -48,9 +54,11 @@ _MATCHING = 10
 _PERIOD = 0.2
 """Seconds between two looks at the memory."""
 
-_SCRIPT = ('import sys; '
-           'from ironic_inspection_rules.kit.command import shell; '
-           'sys.exit(shell.main())')
+_SCRIPT = (
+    'import sys; '
+    'from ironic_inspection_rules.kit.command import shell; '
+    'sys.exit(shell.main())'
+)
 _TOOLS = pathlib.Path(__file__).parents[1]
 
 
@@ -72,40 +80,51 @@ def compare(arguments: argparse.Namespace) -> None:
             compare_on(directory, arguments.rules, count, arguments.size)
 
 
-def compare_on(directory: pathlib.Path, rules: int, count: int, size: int
-               ) -> None:
+def compare_on(
+    directory: pathlib.Path, rules: int, count: int, size: int
+) -> None:
     """Measure all commands on the files of a directory."""
     table = common.Table(
         f'{rules} rules on {count:,} inventories of {size / 1000:.0f} kB, '
         f'{os.cpu_count()} processors',
-        ('Command', 'Takes, s', 'Memory, MiB', 'Changes'))
+        ('Command', 'Takes, s', 'Memory, MiB', 'Changes'),
+    )
     changes = {}
     for name, command in COMMANDS.items():
         common.say(f'Calling {name}')
         measured = call(directory, ['-c', _SCRIPT, *command])
         changes[name] = ''
         if name == 'test as JSON':
-            changes[name] = str(sum(len(entry['changes']) for entry
-                                    in json.loads(measured.output)))
+            changes[name] = str(
+                sum(
+                    len(entry['changes'])
+                    for entry in json.loads(measured.output)
+                )
+            )
         table.add(name, *_cells(measured), changes[name])
     common.say('Running a loop around the engine of stock Ironic')
-    measured = call(directory, ['-m', 'benchmark.offline_peer',
-                                'rules.yaml', 'machines'])
+    measured = call(
+        directory, ['-m', 'benchmark.offline_peer', 'rules.yaml', 'machines']
+    )
     stock_changes = measured.output.strip()
     if stock_changes != changes['test as JSON']:
-        raise SystemExit('The two sides do not make as many changes: '
-                         f'{changes["test as JSON"]} and {stock_changes}')
-    table.add("loop around stock Ironic's engine", *_cells(measured),
-              stock_changes)
+        raise SystemExit(
+            'The two sides do not make as many changes: '
+            f'{changes["test as JSON"]} and {stock_changes}'
+        )
+    table.add(
+        "loop around stock Ironic's engine", *_cells(measured), stock_changes
+    )
     table.print()
 
 
 def _cells(measured: Measured) -> tuple[str, str]:
-    return f'{measured.seconds:.1f}', f'{measured.memory / 2 ** 20:.0f}'
+    return f'{measured.seconds:.1f}', f'{measured.memory / 2**20:.0f}'
 
 
-def write(directory: pathlib.Path, rules: int, inventories: int, size: int
-          ) -> None:
+def write(
+    directory: pathlib.Path, rules: int, inventories: int, size: int
+) -> None:
     """Write the files that all commands work on.
 
     :param size: of an inventory, in characters.
@@ -119,13 +138,20 @@ def write(directory: pathlib.Path, rules: int, inventories: int, size: int
     # Half of the size is PCI devices, and the other half is LLDP.
     data['pci_devices'] = []
     while len(json.dumps(data)) < size // 2:
-        data['pci_devices'].append({
-            'vendor_id': '8086', 'product_id': '2026', 'class': '088000',
-            'revision': '04', 'bus': f'{len(data["pci_devices"]):04}:00.0',
-            'numa_node_id': 0})
+        data['pci_devices'].append(
+            {
+                'vendor_id': '8086',
+                'product_id': '2026',
+                'class': '088000',
+                'revision': '04',
+                'bus': f'{len(data["pci_devices"]):04}:00.0',
+                'numa_node_id': 0,
+            }
+        )
     interface = data['inventory']['interfaces'][0]
-    interface['lldp'] = [[127, '0123456789abcdef' * 4]
-                         for _number in range(size // 2 // 80)]
+    interface['lldp'] = [
+        [127, '0123456789abcdef' * 4] for _number in range(size // 2 // 80)
+    ]
     machines = directory / 'machines'
     machines.mkdir()
     for number in range(inventories):
@@ -148,17 +174,37 @@ def make_rule(number: int) -> Json:
     return {
         'description': f'rule {number}',
         'conditions': [
-            {'op': 'eq', 'args': {'values': [
-                '{inventory[cpu][architecture]}', 'x86_64']}},
-            {'op': 'contains', 'args': {
-                'value': '{inventory[system_vendor][serial_number]}',
-                'regex': serial_number}},
-            {'op': 'contains', 'args': {
-                'value': '{inventory[cpu][model_name]}',
-                'regex': model}}],
-        'actions': [{'op': 'set-attribute', 'args': {
-            'path': f'/extra/rule{number}',
-            'value': '{inventory[cpu][architecture]}'}}]}
+            {
+                'op': 'eq',
+                'args': {
+                    'values': ['{inventory[cpu][architecture]}', 'x86_64']
+                },
+            },
+            {
+                'op': 'contains',
+                'args': {
+                    'value': '{inventory[system_vendor][serial_number]}',
+                    'regex': serial_number,
+                },
+            },
+            {
+                'op': 'contains',
+                'args': {
+                    'value': '{inventory[cpu][model_name]}',
+                    'regex': model,
+                },
+            },
+        ],
+        'actions': [
+            {
+                'op': 'set-attribute',
+                'args': {
+                    'path': f'/extra/rule{number}',
+                    'value': '{inventory[cpu][architecture]}',
+                },
+            }
+        ],
+    }
 
 
 def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
@@ -170,9 +216,12 @@ def call(directory: pathlib.Path, arguments: Sequence[str]) -> Measured:
     path = os.pathsep.join([str(_TOOLS), os.environ.get('PYTHONPATH', '')])
     started = time.monotonic()
     with (directory / 'output').open('w+') as output:
-        process = psutil.Popen([sys.executable, '-W', 'ignore', *arguments],
-                               cwd=directory, stdout=output,
-                               env={**os.environ, 'PYTHONPATH': path})
+        process = psutil.Popen(
+            [sys.executable, '-W', 'ignore', *arguments],
+            cwd=directory,
+            stdout=output,
+            env={**os.environ, 'PYTHONPATH': path},
+        )
         most = 0
         status = None
         while status is None:
@@ -203,18 +252,38 @@ def memory(process: psutil.Process) -> int:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--inventories', type=int, nargs='+', default=[2000],
-                       metavar='COUNT', help='numbers of inventories; several '
-                       'show whether memory grows with them')
-    group.add_argument('--rules', type=int, default=100, metavar='COUNT',
-                       help='number of rules')
-    group.add_argument('--size', type=int, default=40_000, metavar='BYTES',
-                       help='of an inventory, about')
+    group.add_argument(
+        '--inventories',
+        type=int,
+        nargs='+',
+        default=[2000],
+        metavar='COUNT',
+        help='numbers of inventories; several '
+        'show whether memory grows with them',
+    )
+    group.add_argument(
+        '--rules',
+        type=int,
+        default=100,
+        metavar='COUNT',
+        help='number of rules',
+    )
+    group.add_argument(
+        '--size',
+        type=int,
+        default=40_000,
+        metavar='BYTES',
+        help='of an inventory, about',
+    )
 
 
 PARTS = (
-    common.Part('commands', "commands beside a loop around Ironic's engine",
-                compare, _add_arguments),
+    common.Part(
+        'commands',
+        "commands beside a loop around Ironic's engine",
+        compare,
+        _add_arguments,
+    ),
     pages.PART,
     proofs.PART,
 )

@@ -20,9 +20,18 @@ from benchmark import engine
 def main(rules_file: str, directory: str) -> None:
     """Run the command."""
     engine.prepare_stock()
-    rules = [{'uuid': str(number), 'priority': 0, 'phase': 'main',
-              'sensitive': False, **rule} for number, rule in enumerate(
-                  yaml.safe_load(pathlib.Path(rules_file).read_text()))]
+    rules = [
+        {
+            'uuid': str(number),
+            'priority': 0,
+            'phase': 'main',
+            'sensitive': False,
+            **rule,
+        }
+        for number, rule in enumerate(
+            yaml.safe_load(pathlib.Path(rules_file).read_text())
+        )
+    ]
     changes = 0
     for path in sorted(pathlib.Path(directory).iterdir()):
         inventory = json.loads(path.read_text())['inventory']

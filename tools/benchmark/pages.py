@@ -44,8 +44,13 @@ if (work === 'open') {
 """
 
 
-def measure_page(chromium: browser.Chromium, table: common.Table, name: str,
-                 render: Callable[[], str], directory: pathlib.Path) -> None:
+def measure_page(
+    chromium: browser.Chromium,
+    table: common.Table,
+    name: str,
+    render: Callable[[], str],
+    directory: pathlib.Path,
+) -> None:
     """Add a row about one page."""
     start = time.perf_counter()
     text = render()
@@ -60,18 +65,33 @@ def measure_page(chromium: browser.Chromium, table: common.Table, name: str,
             times.append(chromium.driver.execute_async_script(DRAWN, work))
             if work == 'open':
                 chromium.go_to('machines')
-    table.add(name, f'{written:.2f} s', f'{len(text) / 1e6:.1f} MB',
-              *(f'{statistics.median(times):.0f} ms'
-                for times in found.values()))
+    table.add(
+        name,
+        f'{written:.2f} s',
+        f'{len(text) / 1e6:.1f} MB',
+        *(f'{statistics.median(times):.0f} ms' for times in found.values()),
+    )
 
 
 def matrix(columns: Iterable[test.MachineColumn], rules: int) -> str:
     """Return the page of a test."""
-    page = test.Matrix([model.Rule(
-        uuid=f'r{number}', description=f'Rule {number}', priority=-number,
-        conditions=({'op': 'gt', 'args': ['{inventory.size}', number]},),
-        actions=({'op': 'set-attribute', 'args': ['/extra/a', number]},))
-        for number in range(rules)], ['rules.yaml'])
+    page = test.Matrix(
+        [
+            model.Rule(
+                uuid=f'r{number}',
+                description=f'Rule {number}',
+                priority=-number,
+                conditions=(
+                    {'op': 'gt', 'args': ['{inventory.size}', number]},
+                ),
+                actions=(
+                    {'op': 'set-attribute', 'args': ['/extra/a', number]},
+                ),
+            )
+            for number in range(rules)
+        ],
+        ['rules.yaml'],
+    )
     for column in columns:
         page.add(column)
     return page.render()
@@ -85,16 +105,20 @@ def measure(arguments: argparse.Namespace) -> None:
     other = page_samples.difference(machines)
     table = common.Table(
         f'Pages of {machines:,} machines and {rules} rules in Chromium',
-        ('Page', 'To write', 'Size', 'To open', 'To search', 'To sort'))
+        ('Page', 'To write', 'Size', 'To open', 'To search', 'To sort'),
+    )
     chromium = browser.Chromium()
     try:
         chromium.driver.set_window_size(*browser.DESKTOP)
         with tempfile.TemporaryDirectory() as directory:
-            for name, render in (('fleet', lambda: fleet.render(data)),
-                                 ('diff', lambda: diff.render(other)),
-                                 ('test', lambda: matrix(columns, rules))):
-                measure_page(chromium, table, name, render,
-                             pathlib.Path(directory))
+            for name, render in (
+                ('fleet', lambda: fleet.render(data)),
+                ('diff', lambda: diff.render(other)),
+                ('test', lambda: matrix(columns, rules)),
+            ):
+                measure_page(
+                    chromium, table, name, render, pathlib.Path(directory)
+                )
     finally:
         chromium.close()
     table.print()
@@ -108,11 +132,26 @@ def _missing(_arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--machines', type=int, default=10_000,
-                       metavar='COUNT', help='on a page')
-    group.add_argument('--page-rules', type=int, default=100, metavar='COUNT',
-                       help='on a page')
+    group.add_argument(
+        '--machines',
+        type=int,
+        default=10_000,
+        metavar='COUNT',
+        help='on a page',
+    )
+    group.add_argument(
+        '--page-rules',
+        type=int,
+        default=100,
+        metavar='COUNT',
+        help='on a page',
+    )
 
 
-PART = common.Part('pages', 'pages of many machines, in Chromium',
-                   measure, _add_arguments, _missing)
+PART = common.Part(
+    'pages',
+    'pages of many machines, in Chromium',
+    measure,
+    _add_arguments,
+    _missing,
+)

@@ -45,8 +45,9 @@ class Measured(typing.NamedTuple):
 class Leader:
     """An election without rivals, which needs no coordination backend."""
 
-    def __init__(self, on_gained: election.Callback,
-                 on_lost: election.Callback) -> None:
+    def __init__(
+        self, on_gained: election.Callback, on_lost: election.Callback
+    ) -> None:
         self._on_gained = on_gained
 
     is_leader = True
@@ -75,8 +76,9 @@ class Stopwatch:
         """Wait until nft has run a script with the address."""
         self._done.wait()
 
-    def run_nft(self, *arguments: str, script: str | None = None,
-                timeout: float = 10.0) -> str:
+    def run_nft(
+        self, *arguments: str, script: str | None = None, timeout: float = 10.0
+    ) -> str:
         """Run nft as :func:`.firewall.run_nft` does."""
         answer = firewall.run_nft(*arguments, script=script, timeout=timeout)
         if self._awaited in (script or ''):
@@ -99,20 +101,27 @@ def fill(url: str, ports: int) -> None:
     models.Base.metadata.create_all(engine)
     with engine.begin() as connection:
         nodes = [
-            connection.execute(sa.insert(models.Node).values(
-                uuid=uuidutils.generate_uuid(), provision_state=state,
-                inspect_interface='agent')).inserted_primary_key[0]  # type: ignore[index]
-            for state in ('available', 'inspect wait')]
+            connection.execute(
+                sa.insert(models.Node).values(
+                    uuid=uuidutils.generate_uuid(),
+                    provision_state=state,
+                    inspect_interface='agent',
+                )
+            ).inserted_primary_key[0]  # type: ignore[index]
+            for state in ('available', 'inspect wait')
+        ]
         node_id, inspected_id = nodes
         # In small steps, as the memory of this process is measured.
         for start in range(0, ports, 1000):
             rows = []
             for number in range(start, min(start + 1000, ports)):
-                rows.append({
-                    'uuid': uuidutils.generate_uuid(),
-                    'address': address(number),
-                    'node_id': node_id,
-                })
+                rows.append(
+                    {
+                        'uuid': uuidutils.generate_uuid(),
+                        'address': address(number),
+                        'node_id': node_id,
+                    }
+                )
             if start + 1000 >= ports:
                 rows[-1]['node_id'] = inspected_id
             connection.execute(sa.insert(models.Port), rows)
@@ -127,11 +136,13 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
     watch = Stopwatch()
     stop = threading.Event()
     this = filter_service.PxeFilter(
-        firewall.Firewall(nftables.FilterTable('lo', ['67/udp', '69/udp']),
-                          watch.run_nft),
+        firewall.Firewall(
+            nftables.FilterTable('lo', ['67/udp', '69/udp']), watch.run_nft
+        ),
         watcher.PortSource(['agent']),
         Leader,  # type: ignore[arg-type]
-        filter_service.Settings())
+        filter_service.Settings(),
+    )
     thread = threading.Thread(target=this.run, args=(stop,))
 
     def timed(mac: str, act: typing.Callable[[], None]) -> float:
@@ -146,8 +157,11 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
         thread.start()
 
     def add(mac: str) -> None:
-        this.handle(notification.ListChange(
-            notification.DENYLIST, notification.ADD, None, mac))
+        this.handle(
+            notification.ListChange(
+                notification.DENYLIST, notification.ADD, None, mac
+            )
+        )
 
     first = timed(address(0), start)
     changes = []
@@ -176,10 +190,12 @@ def measure_alone(ports: int, database_url: str | None) -> Measured:
         url = database_url or f'sqlite:///{directory}/ironic.sqlite'
         fill(url, ports)
         config = pathlib.Path(directory, 'ironic.conf')
-        config.write_text('[DEFAULT]\nrpc_transport = none\n'
-                          'use_stderr = False\n'
-                          f'log_file = {directory}/log\n'
-                          f'[database]\nconnection = {url}\n')
+        config.write_text(
+            '[DEFAULT]\nrpc_transport = none\n'
+            'use_stderr = False\n'
+            f'log_file = {directory}/log\n'
+            f'[database]\nconnection = {url}\n'
+        )
         service.prepare_command(['bench', '--config-file', str(config)])
         CONF.set_default('max_retries', 0, group='database')
         first, changes = run_filter(ports)
@@ -192,19 +208,28 @@ def measure(arguments: argparse.Namespace) -> None:
     # In a process of its own, which alone gets a new network, and whose memory
     # is that of the filter and not of this command.
     with futures.ProcessPoolExecutor(
-            1, multiprocessing.get_context('spawn')) as pool:
-        measured = pool.submit(measure_alone, arguments.ports,
-                               arguments.ports_database).result()
+        1, multiprocessing.get_context('spawn')
+    ) as pool:
+        measured = pool.submit(
+            measure_alone, arguments.ports, arguments.ports_database
+        ).result()
     url = arguments.ports_database or 'sqlite'
     table = common.Table(
         f'The PXE filter with {arguments.ports:,} ports '
-        f'({url.partition(":")[0]})', ('What', 'Measured', 'Goal'))
+        f'({url.partition(":")[0]})',
+        ('What', 'Measured', 'Goal'),
+    )
     table.add('First sync', f'{measured.first_sync:.1f} s', '5 s')
-    table.add('One change, median',
-              f'{statistics.median(measured.changes) * 1000:.0f} ms',
-              '100 ms')
-    table.add('One change, slowest',
-              f'{max(measured.changes) * 1000:.0f} ms', '100 ms')
+    table.add(
+        'One change, median',
+        f'{statistics.median(measured.changes) * 1000:.0f} ms',
+        '100 ms',
+    )
+    table.add(
+        'One change, slowest',
+        f'{max(measured.changes) * 1000:.0f} ms',
+        '100 ms',
+    )
     table.add('Memory, highest', f'{measured.memory:.0f} MiB', '150 MiB')
     table.print()
 
@@ -216,12 +241,25 @@ def _missing(_arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--ports', type=int, default=50_000, metavar='COUNT',
-                       help='number of ports in the database')
-    group.add_argument('--ports-database', metavar='URL',
-                       help='of an empty database that is reached by a file, '
-                       'be it a socket (default: SQLite)')
+    group.add_argument(
+        '--ports',
+        type=int,
+        default=50_000,
+        metavar='COUNT',
+        help='number of ports in the database',
+    )
+    group.add_argument(
+        '--ports-database',
+        metavar='URL',
+        help='of an empty database that is reached by a file, '
+        'be it a socket (default: SQLite)',
+    )
 
 
-PART = common.Part('pxe-filter', 'the PXE filter with many known machines',
-                   measure, _add_arguments, _missing)
+PART = common.Part(
+    'pxe-filter',
+    'the PXE filter with many known machines',
+    measure,
+    _add_arguments,
+    _missing,
+)

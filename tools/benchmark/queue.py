@@ -40,8 +40,10 @@ _STUCK = 15
 # one, which takes a processor for longer than a batch.
 _QUIET: options.Options = {'conductor': {'sync_power_state_interval': 0}}
 STOCK: options.Options = options.merged(_QUIET, inspection.STOCK)
-QUEUE: options.Options = options.merged(_QUIET, {'inspection_queue': {
-    'enabled': True, 'embedded': False, 'workers': 2}})
+QUEUE: options.Options = options.merged(
+    _QUIET,
+    {'inspection_queue': {'enabled': True, 'embedded': False, 'workers': 2}},
+)
 
 
 class Batch(typing.NamedTuple):
@@ -60,13 +62,18 @@ class Batch(typing.NamedTuple):
 
 
 @contextlib.contextmanager
-def running(arguments: argparse.Namespace, overrides: options.Options
-            ) -> Iterator[tuple[launcher.Ironic, fleet.Fleet]]:
+def running(
+    arguments: argparse.Namespace, overrides: options.Options
+) -> Iterator[tuple[launcher.Ironic, fleet.Fleet]]:
     """Run an Ironic with the nodes that are not inspected."""
-    with common.server_database() as url, (
-            tempfile.TemporaryDirectory()) as directory, launcher.Ironic(
-                directory, options.merged(overrides, {
-                    'database': {'connection': url}})) as ironic:
+    with (
+        common.server_database() as url,
+        tempfile.TemporaryDirectory() as directory,
+        launcher.Ironic(
+            directory,
+            options.merged(overrides, {'database': {'connection': url}}),
+        ) as ironic,
+    ):
         nodes = fleet.Fleet(ironic)
         with contextlib.closing(nodes):
             others = range(arguments.others)
@@ -74,8 +81,9 @@ def running(arguments: argparse.Namespace, overrides: options.Options
             yield ironic, nodes
 
 
-def accept(nodes: fleet.Fleet, machines: list[fleet.Machine],
-           at_once: int) -> tuple[float, dict[int, int]]:
+def accept(
+    nodes: fleet.Fleet, machines: list[fleet.Machine], at_once: int
+) -> tuple[float, dict[int, int]]:
     """Post the data of machines.
 
     An inventory that is refused is not posted again.
@@ -99,8 +107,10 @@ def drain(ironic: launcher.Ironic) -> float:
     """
     began = time.monotonic()
     engine = sa.create_engine(ironic.options['database']['connection'])
-    count = sa.text("SELECT COUNT(*) FROM nodes WHERE provision_state IN "
-                    "('inspect wait', 'inspecting')")
+    count = sa.text(
+        'SELECT COUNT(*) FROM nodes WHERE provision_state IN '
+        "('inspect wait', 'inspecting')"
+    )
     left = -1
     since = began
     while left and time.monotonic() - since < _STUCK:
@@ -114,8 +124,12 @@ def drain(ironic: launcher.Ironic) -> float:
     return since - began
 
 
-def measure_batch(arguments: argparse.Namespace, ironic: launcher.Ironic,
-                  nodes: fleet.Fleet, workers: int) -> Batch:
+def measure_batch(
+    arguments: argparse.Namespace,
+    ironic: launcher.Ironic,
+    nodes: fleet.Fleet,
+    workers: int,
+) -> Batch:
     """Post a batch of inventories, and wait until all are inspected.
 
     :param workers: number of worker processes, which are started for it.
@@ -144,16 +158,20 @@ def resident(worker: service.Service) -> float:
     # The process that was started is a parent that only starts the worker
     # again; its child works.
     done = subprocess.run(
-        ['pgrep', '-P', str(worker.process.pid)], check=True,
-        capture_output=True, text=True)
+        ['pgrep', '-P', str(worker.process.pid)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     child = done.stdout.split()[0]
     status = pathlib.Path('/proc', child, 'status').read_text()
     [kib] = re.findall(r'VmRSS:\s+(\d+)', status)
     return int(kib) / 1024
 
 
-def measure_lone(arguments: argparse.Namespace,
-                 *shapes: tuple[options.Options, int]) -> list[float]:
+def measure_lone(
+    arguments: argparse.Namespace, *shapes: tuple[options.Options, int]
+) -> list[float]:
     """Measure lone inspections, posted one at a time.
 
     All Ironics run at once and are posted to in turn, so that what else the
@@ -170,13 +188,15 @@ def measure_lone(arguments: argparse.Namespace,
             made.append((ironic, nodes, list[float]()))
         for number in range(arguments.lone):
             for ironic, nodes, seconds in made:
-                machine, = nodes.make([f'lone{number}'])
+                (machine,) = nodes.make([f'lone{number}'])
                 began = time.monotonic()
                 nodes.post([machine])
                 drain_one(ironic, machine)
                 seconds.append(time.monotonic() - began)
-        return [statistics.median(seconds) * 1000
-                for _ironic, _nodes, seconds in made]
+        return [
+            statistics.median(seconds) * 1000
+            for _ironic, _nodes, seconds in made
+        ]
 
 
 def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
@@ -184,9 +204,12 @@ def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
     engine = sa.create_engine(ironic.options['database']['connection'])
     state = sa.text('SELECT provision_state FROM nodes WHERE uuid = :uuid')
     with engine.connect().execution_options(
-            isolation_level='AUTOCOMMIT') as connection:
-        while connection.execute(state, {'uuid': machine.uuid}
-                                 ).scalar_one() != 'manageable':
+        isolation_level='AUTOCOMMIT'
+    ) as connection:
+        while (
+            connection.execute(state, {'uuid': machine.uuid}).scalar_one()
+            != 'manageable'
+        ):
             time.sleep(0.001)
     engine.dispose()
 
@@ -197,7 +220,9 @@ def compare_lone_embedded(arguments: argparse.Namespace) -> None:
     stock, ours = measure_lone(arguments, (STOCK, 0), (embedded, 0))
     table = common.Table(
         'A lone inspection without a message broker, median in ms '
-        f'({common.server_version("mysql")})', ('Ironic', 'Takes'))
+        f'({common.server_version("mysql")})',
+        ('Ironic', 'Takes'),
+    )
     table.add('Stock Ironic', f'{stock:.0f}')
     table.add('Queue, embedded worker', f'{ours:.0f}')
     table.print()
@@ -212,13 +237,26 @@ def compare_lone_over_broker(arguments: argparse.Namespace) -> None:
         for shape, workers in shapes:
             # Services of two clouds would take each other's messages.
             bus = stack.enter_context(fixtures.MessageBus())
-            on_buses.append((options.merged(shape, {'DEFAULT': {
-                'rpc_transport': 'oslo', 'transport_url': bus.url}}),
-                workers))
+            on_buses.append(
+                (
+                    options.merged(
+                        shape,
+                        {
+                            'DEFAULT': {
+                                'rpc_transport': 'oslo',
+                                'transport_url': bus.url,
+                            }
+                        },
+                    ),
+                    workers,
+                )
+            )
         medians = measure_lone(arguments, *on_buses)
     table = common.Table(
         'A lone inspection over RabbitMQ, median in ms '
-        f'({common.server_version("mysql")})', ('Ironic', 'Takes'))
+        f'({common.server_version("mysql")})',
+        ('Ironic', 'Takes'),
+    )
     for name, median in zip(names, medians, strict=True):
         table.add(name, f'{median:.0f}')
     table.print()
@@ -231,33 +269,50 @@ def compare_batches(arguments: argparse.Namespace) -> None:
     is changes by more than what is measured.
     """
     batches = collections.defaultdict[int, list[Batch]](list)
-    with running(arguments, STOCK) as stock, (
-            running(arguments, QUEUE)) as queue:
+    with (
+        running(arguments, STOCK) as stock,
+        running(arguments, QUEUE) as queue,
+    ):
         for number in range(arguments.rounds):
             common.say(f'Round {number + 1} of {arguments.rounds}')
             batches[0].append(measure_batch(arguments, *stock, 0))
             for workers in arguments.workers:
                 batches[workers].append(
-                    measure_batch(arguments, *queue, workers))
+                    measure_batch(arguments, *queue, workers)
+                )
     table = common.Table(
         f'Batches of {arguments.batch} inventories among {arguments.others:,} '
         f'nodes, medians of {arguments.rounds} rounds '
         f'({common.server_version("mysql")})',
-        ('Ironic', 'Accepted a second', 'Inspected a second', 'Refused',
-         'Accepts', 'Inspects', 'Memory of a worker'))
+        (
+            'Ironic',
+            'Accepted a second',
+            'Inspected a second',
+            'Refused',
+            'Accepts',
+            'Inspects',
+            'Memory of a worker',
+        ),
+    )
     for workers, measured in batches.items():
-        refused = sum(count for batch in measured
-                      for status, count in batch.answers.items()
-                      if status != 202)
+        refused = sum(
+            count
+            for batch in measured
+            for status, count in batch.answers.items()
+            if status != 202
+        )
         accepted = statistics.median(batch.accepted for batch in measured)
         inspected = statistics.median(batch.inspected for batch in measured)
         cells = [f'{accepted:.1f}', f'{inspected:.1f}', f'{refused}']
         if workers:
             memory = max(batch.memory for batch in measured)
-            table.add(f'Queue, workers: {workers}', *cells,
-                      _times(measured, batches[0], 'accepted'),
-                      _times(measured, batches[0], 'inspected'),
-                      f'{memory:.0f} MiB')
+            table.add(
+                f'Queue, workers: {workers}',
+                *cells,
+                _times(measured, batches[0], 'accepted'),
+                _times(measured, batches[0], 'inspected'),
+                f'{memory:.0f} MiB',
+            )
         else:
             table.add('Stock Ironic', *cells, '1', '1', '')
     table.print()
@@ -272,7 +327,8 @@ def _times(measured: list[Batch], reference: list[Batch], name: str) -> str:
     """
     median = statistics.median(
         getattr(batch, name) / getattr(stock, name)
-        for batch, stock in zip(measured, reference, strict=True))
+        for batch, stock in zip(measured, reference, strict=True)
+    )
     return f'{median:.1f} times'
 
 
@@ -286,28 +342,72 @@ def _missing_broker(_arguments: argparse.Namespace) -> str | None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that several parts have."""
-    parser.add_argument('--others', type=int, default=10_000, metavar='COUNT',
-                        help='nodes that are not inspected')
-    parser.add_argument('--lone', type=int, default=30, metavar='COUNT',
-                        help='lone inspections of each Ironic')
+    parser.add_argument(
+        '--others',
+        type=int,
+        default=10_000,
+        metavar='COUNT',
+        help='nodes that are not inspected',
+    )
+    parser.add_argument(
+        '--lone',
+        type=int,
+        default=30,
+        metavar='COUNT',
+        help='lone inspections of each Ironic',
+    )
 
 
 def _add_batches(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--batch', type=int, default=300, metavar='COUNT',
-                       help='inventories in a batch')
-    group.add_argument('--at-once', type=int, default=16, metavar='COUNT',
-                       help='inventories that are posted at the same time')
-    group.add_argument('--rounds', type=int, default=3, metavar='COUNT',
-                       help='batches for each Ironic and number of workers')
-    group.add_argument('--workers', type=int, nargs='+', default=[1, 2, 4],
-                       metavar='COUNT', help='numbers of worker processes')
+    group.add_argument(
+        '--batch',
+        type=int,
+        default=300,
+        metavar='COUNT',
+        help='inventories in a batch',
+    )
+    group.add_argument(
+        '--at-once',
+        type=int,
+        default=16,
+        metavar='COUNT',
+        help='inventories that are posted at the same time',
+    )
+    group.add_argument(
+        '--rounds',
+        type=int,
+        default=3,
+        metavar='COUNT',
+        help='batches for each Ironic and number of workers',
+    )
+    group.add_argument(
+        '--workers',
+        type=int,
+        nargs='+',
+        default=[1, 2, 4],
+        metavar='COUNT',
+        help='numbers of worker processes',
+    )
 
 
 PARTS = (
-    common.Part('batches', 'many machines at once', compare_batches,
-                _add_batches, _missing_server),
-    common.Part('lone', 'one machine at a time, by the embedded worker',
-                compare_lone_embedded, missing=_missing_server),
-    common.Part('lone-broker', 'one machine at a time, over RabbitMQ',
-                compare_lone_over_broker, missing=_missing_broker),
+    common.Part(
+        'batches',
+        'many machines at once',
+        compare_batches,
+        _add_batches,
+        _missing_server,
+    ),
+    common.Part(
+        'lone',
+        'one machine at a time, by the embedded worker',
+        compare_lone_embedded,
+        missing=_missing_server,
+    ),
+    common.Part(
+        'lone-broker',
+        'one machine at a time, over RabbitMQ',
+        compare_lone_over_broker,
+        missing=_missing_broker,
+    ),
 )

@@ -28,18 +28,39 @@ _ONE_BY_ONE = 200
 
 def make_rules(count: int, priority: int = 0) -> list[Json]:
     """Make rules such as a file has: a stored one is found by description."""
-    return [{
-        'description': f'rule {number}', 'priority': priority,
-        'conditions': [
-            {'op': 'eq', 'args': {'values': [
-                '{inventory[system_vendor][serial_number]}',
-                f'S{number}']}},
-            {'op': 'ge', 'args': {'values': [
-                '{inventory[memory][physical_mb]}', 4096]}}],
-        'actions': [
-            {'op': 'set-attribute', 'args': {
-                'path': '/extra/rack', 'value': f'rack {number % 100}'}}],
-    } for number in range(count)]
+    return [
+        {
+            'description': f'rule {number}',
+            'priority': priority,
+            'conditions': [
+                {
+                    'op': 'eq',
+                    'args': {
+                        'values': [
+                            '{inventory[system_vendor][serial_number]}',
+                            f'S{number}',
+                        ]
+                    },
+                },
+                {
+                    'op': 'ge',
+                    'args': {
+                        'values': ['{inventory[memory][physical_mb]}', 4096]
+                    },
+                },
+            ],
+            'actions': [
+                {
+                    'op': 'set-attribute',
+                    'args': {
+                        'path': '/extra/rack',
+                        'value': f'rack {number % 100}',
+                    },
+                }
+            ],
+        }
+        for number in range(count)
+    ]
 
 
 class Client:
@@ -56,8 +77,11 @@ class Client:
 
         :returns: what is answered.
         """
-        request = webob.Request.blank(path, method=method, headers={
-            'X-OpenStack-Ironic-API-Version': '1.96'})
+        request = webob.Request.blank(
+            path,
+            method=method,
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         if body is not None:
             request.content_type = 'application/json'
             request.body = json.dumps(body).encode()
@@ -85,8 +109,9 @@ class Client:
 
 
 @contextlib.contextmanager
-def measured(table: common.Table, what: str, share: float = 1
-             ) -> Iterator[None]:
+def measured(
+    table: common.Table, what: str, share: float = 1
+) -> Iterator[None]:
     """Measure what is done in the context, and add a row about it.
 
     :param share: the part of all rules with which it is done; times are those
@@ -102,21 +127,27 @@ def measured(table: common.Table, what: str, share: float = 1
 
 def measure(arguments: argparse.Namespace) -> None:
     """Measure all ways to apply a rule set, and to list it."""
-    settings = {'api': {'max_json_body_size_inspection': 1 << 30,
-                        'max_limit': 1000}}
+    settings = {
+        'api': {'max_json_body_size_inspection': 1 << 30, 'max_limit': 1000}
+    }
     kind, count = arguments.database, arguments.set_size
     server = common.server_version(kind)
     columns = ('What', 'Processor time of the API', 'Until it is done')
     with application.Application(settings, kind) as fixture:
         client = Client(fixture.app)
         table = common.Table(
-            f'Applying a set of {count:,} rules, in s ({server})', columns,
-            goal='10,000 rules in 10 s.')
+            f'Applying a set of {count:,} rules, in s ({server})',
+            columns,
+            goal='10,000 rules in 10 s.',
+        )
         apply_all(client, count, table)
         table.print()
         client.put(make_rules(count))
-        table = common.Table(f'Listing {count:,} rules, in s ({server})',
-                             columns, goal='10,000 rules in 5 s.')
+        table = common.Table(
+            f'Listing {count:,} rules, in s ({server})',
+            columns,
+            goal='10,000 rules in 5 s.',
+        )
         list_all(client, count, table)
         table.print()
 
@@ -127,8 +158,9 @@ def apply_all(client: Client, count: int, table: common.Table) -> None:
     changed = make_rules(count, priority=1)
     some = changed[:100] + rules[100:]
     few = rules[:_ONE_BY_ONE]
-    with measured(table, f'one by one, reckoned from {len(few)}',
-                  len(few) / count):
+    with measured(
+        table, f'one by one, reckoned from {len(few)}', len(few) / count
+    ):
         for rule in few:
             client.send('POST', RULES, rule)
     client.put([])
@@ -147,8 +179,9 @@ def apply_all(client: Client, count: int, table: common.Table) -> None:
         client.put(rules, '?dry_run=true')
     with measured(table, 'all go to another place'):
         client.put(changed[::-1])
-    revision = client.send('GET', f'{RULES}/revisions?limit=1')[
-        'revisions'][0]['revision']
+    revision = client.send('GET', f'{RULES}/revisions?limit=1')['revisions'][
+        0
+    ]['revision']
     with measured(table, 'all are removed'):
         client.put([])
     with measured(table, 'a revision is restored'):
@@ -159,8 +192,10 @@ def list_all(client: Client, count: int, table: common.Table) -> None:
     """List all rules in several ways."""
     for limit in (1000, 100):
         for name, query in (
-                ('as made', ''), ('with details', 'detail=true'),
-                ('by priority', 'sort_key=priority&sort_dir=desc')):
+            ('as made', ''),
+            ('with details', 'detail=true'),
+            ('by priority', 'sort_key=priority&sort_dir=desc'),
+        ):
             with measured(table, f'{limit} on a page, {name}'):
                 listed = client.list_all(limit, query)
             if listed != count:
@@ -172,9 +207,19 @@ def _missing(arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--set-size', type=int, default=10_000, metavar='COUNT',
-                       help='number of rules')
+    group.add_argument(
+        '--set-size',
+        type=int,
+        default=10_000,
+        metavar='COUNT',
+        help='number of rules',
+    )
 
 
-PART = common.Part('rule-sets', 'rule sets of many rules, beside rules one by '
-                   'one', measure, _add_arguments, _missing)
+PART = common.Part(
+    'rule-sets',
+    'rule sets of many rules, beside rules one by one',
+    measure,
+    _add_arguments,
+    _missing,
+)

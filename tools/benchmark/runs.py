@@ -27,20 +27,24 @@ from ironic_inspection_rules.tests import database
 KEPT = 5
 NEVER = 3600
 
-NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
-                             inspect_interface='agent')
+NODE = types.SimpleNamespace(
+    uuid=uuidutils.generate_uuid(), inspect_interface='agent'
+)
 
 
-def run_phase(plans: list[compiler.CompiledRule], keep: bool
-              ) -> runner.PhaseOutcome:
+def run_phase(
+    plans: list[compiler.CompiledRule], keep: bool
+) -> runner.PhaseOutcome:
     """Run the rules on a machine."""
-    target = working_copy.WorkingCopy(working_copy.Facts(
-        engine.INVENTORY, {}, engine.NODE))
+    target = working_copy.WorkingCopy(
+        working_copy.Facts(engine.INVENTORY, {}, engine.NODE)
+    )
     return runner.run(plans, target, keep=keep)
 
 
-def keep_run(plans: list[compiler.CompiledRule],
-             counter: statistics.RuleCounter) -> None:
+def keep_run(
+    plans: list[compiler.CompiledRule], counter: statistics.RuleCounter
+) -> None:
     """Run the rules and keep what they did."""
     outcome = run_phase(plans, keep=True)
     run = recorder.RunRecorder(recorder.INSPECTION)
@@ -48,8 +52,9 @@ def keep_run(plans: list[compiler.CompiledRule],
     run.add('main', outcome, 0.0)
     counter.count(outcome, NODE.uuid)
     findings = history.Findings(engine.INVENTORY, {}, {})
-    transaction.write(recorder.prepare(run, findings, NODE, None, KEPT,
-                                       mask=True))
+    transaction.write(
+        recorder.prepare(run, findings, NODE, None, KEPT, mask=True)
+    )
 
 
 def measure(arguments: argparse.Namespace) -> None:
@@ -59,7 +64,8 @@ def measure(arguments: argparse.Namespace) -> None:
     table = common.Table(
         'Processor time of a phase, one rule in ten matching, in ms '
         f'({common.server_version(kind)})',
-        ('Rules', 'Alone', 'With reasons', 'With its run kept'))
+        ('Rules', 'Alone', 'With reasons', 'With its run kept'),
+    )
     for count in arguments.kept_rules:
         plans = engine.compile_rules(engine.make_rules(count))
         counter = statistics.RuleCounter(lambda rows: None, NEVER)
@@ -68,9 +74,14 @@ def measure(arguments: argparse.Namespace) -> None:
                 arguments.repeats,
                 lambda plans=plans: run_phase(plans, False),
                 lambda plans=plans: run_phase(plans, True),
-                lambda plans=plans, counter=counter: keep_run(plans, counter))
-        table.add(f'{count:,}', f'{alone * 1000:.1f}',
-                  f'{explained * 1000:.1f}', f'{kept * 1000:.1f}')
+                lambda plans=plans, counter=counter: keep_run(plans, counter),
+            )
+        table.add(
+            f'{count:,}',
+            f'{alone * 1000:.1f}',
+            f'{explained * 1000:.1f}',
+            f'{kept * 1000:.1f}',
+        )
     table.print()
 
 
@@ -79,14 +90,33 @@ def _missing(arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--database', default='sqlite',
-                       choices=('sqlite', 'mysql', 'postgresql'),
-                       help='where runs are stored')
-    group.add_argument('--kept-rules', type=int, nargs='+', metavar='COUNT',
-                       default=[100, 1000], help='numbers of rules')
-    group.add_argument('--repeats', type=int, default=20, metavar='TIMES',
-                       help='how often a phase is run; the fastest counts')
+    group.add_argument(
+        '--database',
+        default='sqlite',
+        choices=('sqlite', 'mysql', 'postgresql'),
+        help='where runs are stored',
+    )
+    group.add_argument(
+        '--kept-rules',
+        type=int,
+        nargs='+',
+        metavar='COUNT',
+        default=[100, 1000],
+        help='numbers of rules',
+    )
+    group.add_argument(
+        '--repeats',
+        type=int,
+        default=20,
+        metavar='TIMES',
+        help='how often a phase is run; the fastest counts',
+    )
 
 
-PART = common.Part('runs', 'what keeping a run adds to an inspection',
-                   measure, _add_arguments, _missing)
+PART = common.Part(
+    'runs',
+    'what keeping a run adds to an inspection',
+    measure,
+    _add_arguments,
+    _missing,
+)

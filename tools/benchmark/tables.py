@@ -26,16 +26,24 @@ from ironic_inspection_rules.tests.live import fleet
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
 
-_HEADS = ('Command', 'Takes, s', 'Processor, s', 'That of Ironic, s',
-          'Memory, MiB', 'That of Ironic, MiB')
+_HEADS = (
+    'Command',
+    'Takes, s',
+    'Processor, s',
+    'That of Ironic, s',
+    'Memory, MiB',
+    'That of Ironic, MiB',
+)
 
 # The process prints its own status, with the most memory that it had. That
 # which its parent gets from the kernel is at least the memory of the parent,
 # of which it is a copy at first.
-_SCRIPT = ('import sys; from openstackclient import shell; '
-           'status = shell.main(sys.argv[1:]); '
-           'sys.stderr.write(open("/proc/self/status").read()); '
-           'sys.exit(status)')
+_SCRIPT = (
+    'import sys; from openstackclient import shell; '
+    'status = shell.main(sys.argv[1:]); '
+    'sys.stderr.write(open("/proc/self/status").read()); '
+    'sys.exit(status)'
+)
 
 _CHANGED = 100
 """Every row with a multiple of this number is changed."""
@@ -56,8 +64,18 @@ rules:
   actions:
   - {op: set-attribute, args: [/extra/rack, "{vars.row.rack}"]}
 """
-_COLUMNS = ('serial', 'rack', 'unit', 'cpus', 'disks', 'name', 'owner',
-            'model', 'bmc_password', 'note')
+_COLUMNS = (
+    'serial',
+    'rack',
+    'unit',
+    'cpus',
+    'disks',
+    'name',
+    'owner',
+    'model',
+    'bmc_password',
+    'note',
+)
 
 
 def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
@@ -73,10 +91,20 @@ def write(directory: pathlib.Path, rows: int, changed: bool = False) -> None:
             rack = f'rack {number // 40}'
             if changed and number % _CHANGED == 0:
                 rack = 'rack of others'
-            writer.writerow([
-                f'sn{number:08}', rack, number % 40, 4, number % 12,
-                f'compute-{number:06}.example.com', f'team {number % 50}',
-                f'Model {number % 20}', f'secret-{number * 7919:010}', ''])
+            writer.writerow(
+                [
+                    f'sn{number:08}',
+                    rack,
+                    number % 40,
+                    4,
+                    number % 12,
+                    f'compute-{number:06}.example.com',
+                    f'team {number % 50}',
+                    f'Model {number % 20}',
+                    f'secret-{number * 7919:010}',
+                    '',
+                ]
+            )
 
 
 class Used(typing.NamedTuple):
@@ -93,21 +121,37 @@ class Used(typing.NamedTuple):
     output: str
 
 
-def call(directory: pathlib.Path, ironic: launcher.Ironic,
-         *words: str) -> Used:
+def call(
+    directory: pathlib.Path, ironic: launcher.Ironic, *words: str
+) -> Used:
     """Call a command for tables or rules.
 
     :raises: SystemExit if it ends with 1, which is an error; with 2 there are
         changes or differences.
     """
-    with tempfile.TemporaryFile('w+') as output, (
-            tempfile.TemporaryFile('w+')) as errors:
+    with (
+        tempfile.TemporaryFile('w+') as output,
+        tempfile.TemporaryFile('w+') as errors,
+    ):
         began = time.monotonic()
         started = subprocess.Popen(
-            [sys.executable, '-c', _SCRIPT, '--os-auth-type', 'none',
-             '--os-endpoint', ironic.url, 'baremetal', 'inspection', *words],
-            cwd=directory, stdout=output, stderr=errors,
-            env={**os.environ, 'PYTHONWARNINGS': 'ignore'})
+            [
+                sys.executable,
+                '-c',
+                _SCRIPT,
+                '--os-auth-type',
+                'none',
+                '--os-endpoint',
+                ironic.url,
+                'baremetal',
+                'inspection',
+                *words,
+            ],
+            cwd=directory,
+            stdout=output,
+            stderr=errors,
+            env={**os.environ, 'PYTHONWARNINGS': 'ignore'},
+        )
         # wait4() and not wait(): it also returns the time of the processor.
         _pid, status, used = os.wait4(started.pid, 0)
         seconds = time.monotonic() - began
@@ -117,8 +161,12 @@ def call(directory: pathlib.Path, ironic: launcher.Ironic,
         error_text = errors.read()
         if started.returncode == 1:
             raise SystemExit(f'{" ".join(words)}: {error_text}')
-        return Used(seconds, used.ru_utime + used.ru_stime,
-                    _mebibytes(error_text, 'VmHWM'), output.read())
+        return Used(
+            seconds,
+            used.ru_utime + used.ru_stime,
+            _mebibytes(error_text, 'VmHWM'),
+            output.read(),
+        )
 
 
 def _mebibytes(status: str, name: str) -> float:
@@ -126,8 +174,9 @@ def _mebibytes(status: str, name: str) -> float:
 
     :param status: the text of ``/proc/PID/status``, which has KiB.
     """
-    line = next(line for line in status.splitlines()
-                if line.startswith(f'{name}:'))
+    line = next(
+        line for line in status.splitlines() if line.startswith(f'{name}:')
+    )
     return int(line.split()[1]) / 1024
 
 
@@ -138,8 +187,9 @@ class Server:
     """
 
     def __init__(self, ironic: launcher.Ironic) -> None:
-        parents = [psutil.Process(part.process.pid)
-                   for part in ironic.services]
+        parents = [
+            psutil.Process(part.process.pid) for part in ironic.services
+        ]
         self._processes = list(parents)
         for parent in parents:
             self._processes += parent.children(recursive=True)
@@ -161,9 +211,12 @@ class Server:
         return sum(spent.user + spent.system for spent in times)
 
     def _memory(self, name: str) -> float:
-        return sum(_mebibytes(
-            pathlib.Path(f'/proc/{process.pid}/status').read_text(), name)
-            for process in self._processes)
+        return sum(
+            _mebibytes(
+                pathlib.Path(f'/proc/{process.pid}/status').read_text(), name
+            )
+            for process in self._processes
+        )
 
 
 @contextlib.contextmanager
@@ -171,7 +224,8 @@ def running() -> Iterator[launcher.Ironic]:
     """Have an Ironic that takes the largest tables."""
     with tempfile.TemporaryDirectory() as name:
         changes: options.Options = {
-            'api': {'max_json_body_size_inspection': 1 << 16}}
+            'api': {'max_json_body_size_inspection': 1 << 16}
+        }
         with launcher.Ironic(name, changes) as ironic:
             yield ironic
 
@@ -179,8 +233,13 @@ def running() -> Iterator[launcher.Ironic]:
 class Measurement:
     """Measures commands and what they cost the server, in a table."""
 
-    def __init__(self, title: str, goal: str, directory: pathlib.Path,
-                 ironic: launcher.Ironic) -> None:
+    def __init__(
+        self,
+        title: str,
+        goal: str,
+        directory: pathlib.Path,
+        ironic: launcher.Ironic,
+    ) -> None:
         self._table = common.Table(title, _HEADS, goal)
         self._directory = directory
         self._ironic = ironic
@@ -196,9 +255,13 @@ class Measurement:
         before = self._server.seconds()
         used = call(self._directory, self._ironic, *words)
         self._table.add(
-            title, f'{used.seconds:.1f}', f'{used.processor:.1f}',
-            f'{self._server.seconds() - before:.1f}', f'{used.memory:.0f}',
-            f'{self._server.memory():.0f}')
+            title,
+            f'{used.seconds:.1f}',
+            f'{used.processor:.1f}',
+            f'{self._server.seconds() - before:.1f}',
+            f'{used.memory:.0f}',
+            f'{self._server.memory():.0f}',
+        )
         return used.output
 
     def print(self) -> None:
@@ -214,7 +277,10 @@ def apply(arguments: argparse.Namespace) -> None:
         measurement = Measurement(
             f'A table of {rows:,} rows and {len(_COLUMNS)} columns',
             'a changed table of 100,000 rows is planned in 10 s, in 200 MiB '
-            'on each side.', directory, ironic)
+            'on each side.',
+            directory,
+            ironic,
+        )
         plan = 'rule', 'plan', 'rules.yaml'
         apply_ = 'rule', 'apply', 'rules.yaml', '--yes'
         write(directory, rows)
@@ -235,14 +301,22 @@ def compare(arguments: argparse.Namespace) -> None:
         write(directory, count)
         with contextlib.closing(fleet.Fleet(ironic)) as nodes:
             machines = nodes.make(
-                [f'node-{number}' for number in range(count)], 'manageable')
-            nodes.store(machines, (
-                _inventory(machine, number)
-                for number, machine in enumerate(machines)))
+                [f'node-{number}' for number in range(count)], 'manageable'
+            )
+            nodes.store(
+                machines,
+                (
+                    _inventory(machine, number)
+                    for number, machine in enumerate(machines)
+                ),
+            )
         call(directory, ironic, 'rule', 'apply', 'rules.yaml', '--yes')
         measurement = Measurement(
             f'{count:,} machines beside {count:,} rows',
-            '10,000 machines in 30 s.', directory, ironic)
+            '10,000 machines in 30 s.',
+            directory,
+            ironic,
+        )
         command = 'table', 'machines', 'machines', '-f', 'csv'
         output = measurement.add('table machines', *command)
         if output.count('\n') < count:
@@ -262,24 +336,40 @@ def _inventory(machine: fleet.Machine, number: int) -> dict[str, object]:
         made['cpu']['count'] = 8
     interface = made['interfaces'][0]
     # As large as those of real machines.
-    interface['lldp'] = [[127, '0123456789abcdef' * 4]
-                         for _number in range(480)]
+    interface['lldp'] = [
+        [127, '0123456789abcdef' * 4] for _number in range(480)
+    ]
     return dict(made)
 
 
 def _add_rows(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--rows', type=int, default=100_000, metavar='COUNT',
-                       help='number of rows')
+    group.add_argument(
+        '--rows',
+        type=int,
+        default=100_000,
+        metavar='COUNT',
+        help='number of rows',
+    )
 
 
 def _add_machines(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--machines', type=int, default=10_000,
-                       metavar='COUNT', help='number of machines and rows')
+    group.add_argument(
+        '--machines',
+        type=int,
+        default=10_000,
+        metavar='COUNT',
+        help='number of machines and rows',
+    )
 
 
 PARTS: Sequence[common.Part] = (
-    common.Part('tables', 'a large table that is applied and changed', apply,
-                _add_rows),
-    common.Part('machines', 'machines beside the rows of a table', compare,
-                _add_machines),
+    common.Part(
+        'tables', 'a large table that is applied and changed', apply, _add_rows
+    ),
+    common.Part(
+        'machines',
+        'machines beside the rows of a table',
+        compare,
+        _add_machines,
+    ),
 )

@@ -45,20 +45,34 @@ def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
         if number % (size // MATCHES) == 0:
             traits += ON_FEW
         traits += dice.sample(NAMES[4:], PER_NODE - len(traits))
-        yield {
-            'id': number + 1, 'uuid': uuidutils.generate_uuid(),
-            'name': f'node-{number}', 'driver': 'redfish',
-            'version': '1.40', 'resource_class': f'class-{number % 5}',
-            'provision_state': 'available', 'power_state': 'power on',
-            'driver_info': {'redfish_address': 'https://192.0.2.1',
-                            'redfish_username': 'admin',
-                            'redfish_password': 'x' * 20},
-            'properties': {'cpus': 64, 'memory_mb': 524288, 'local_gb': 960,
-                           'cpu_arch': 'x86_64',
-                           'capabilities': 'boot_mode:uefi'},
-            'driver_internal_info': {'agent_url': 'x' * 500},
-            'extra': {'rack': f'rack-{number // 40}'}, 'instance_info': {},
-        }, traits
+        yield (
+            {
+                'id': number + 1,
+                'uuid': uuidutils.generate_uuid(),
+                'name': f'node-{number}',
+                'driver': 'redfish',
+                'version': '1.40',
+                'resource_class': f'class-{number % 5}',
+                'provision_state': 'available',
+                'power_state': 'power on',
+                'driver_info': {
+                    'redfish_address': 'https://192.0.2.1',
+                    'redfish_username': 'admin',
+                    'redfish_password': 'x' * 20,
+                },
+                'properties': {
+                    'cpus': 64,
+                    'memory_mb': 524288,
+                    'local_gb': 960,
+                    'cpu_arch': 'x86_64',
+                    'capabilities': 'boot_mode:uefi',
+                },
+                'driver_internal_info': {'agent_url': 'x' * 500},
+                'extra': {'rack': f'rack-{number // 40}'},
+                'instance_info': {},
+            },
+            traits,
+        )
 
 
 def enroll(engine: sa.Engine, size: int) -> None:
@@ -67,13 +81,15 @@ def enroll(engine: sa.Engine, size: int) -> None:
     with engine.begin() as connection:
         for node, names in fleet(size):
             nodes.append(node)
-            traits += [{'node_id': node['id'], 'trait': name,
-                        'version': '1.0'} for name in names]
+            traits += [
+                {'node_id': node['id'], 'trait': name, 'version': '1.0'}
+                for name in names
+            ]
             if len(nodes) == 1000 or node['id'] == size:
+                connection.execute(sa.insert(models.Node.__table__), nodes)
                 connection.execute(
-                    sa.insert(models.Node.__table__), nodes)
-                connection.execute(
-                    sa.insert(models.NodeTrait.__table__), traits)
+                    sa.insert(models.NodeTrait.__table__), traits
+                )
                 nodes, traits = [], []
     if engine.name == 'sqlite':
         return
@@ -98,16 +114,21 @@ class Lists:
 
     def find(self) -> int:
         """Find the nodes that match by a filter."""
-        return len(self._get('/v1/nodes', fields='uuid',
-                             traits=','.join(ON_FEW))['nodes'])
+        return len(
+            self._get('/v1/nodes', fields='uuid', traits=','.join(ON_FEW))[
+                'nodes'
+            ]
+        )
 
     def choose(self) -> int:
         """Find the nodes that match in a list of all nodes."""
         answer = self._get('/v1/nodes', fields='uuid,traits')
         found = 0
         while True:
-            found += sum(set(ON_FEW).issubset(node['traits'])
-                         for node in answer['nodes'])
+            found += sum(
+                set(ON_FEW).issubset(node['traits'])
+                for node in answer['nodes']
+            )
             if 'next' not in answer:
                 return found
             answer = self._get(answer['next'])
@@ -147,16 +168,21 @@ def measure_fleet(kind: str, size: int, repeat: int) -> dict[str, float]:
     :returns: median seconds by side.
     """
     times: dict[str, list[float]] = {}
-    with application.Application(kind=kind) as ironic, httpx.Client(
+    with (
+        application.Application(kind=kind) as ironic,
+        httpx.Client(
             transport=httpx.WSGITransport(app=ironic.app),
-            base_url='http://ironic.test', headers={
-                'X-OpenStack-Ironic-API-Version': '1.96'}) as client:
+            base_url='http://ironic.test',
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        ) as client,
+    ):
         enroll(enginefacade.writer.get_engine(), size)
         for turn in range(repeat + 1):
             for name, (request, expected) in sides(Lists(client)).items():
                 # It takes so long that two turns have to do.
                 if name == CHOOSE and (
-                        turn not in (1, 2) or size > MEASURED_SIZE):
+                    turn not in (1, 2) or size > MEASURED_SIZE
+                ):
                     continue
                 start = time.perf_counter()
                 found = request()
@@ -177,7 +203,8 @@ def print_table(kind: str, size: int, times: dict[str, float]) -> None:
         ('What', 'Takes', 'Compared'),
         goal='with 10,000 nodes a page by trait takes at most 1.5 times as '
         'long as any page, and finding 100 nodes is 20 times as fast as '
-        'choosing them in the client.')
+        'choosing them in the client.',
+    )
     for name, duration in times.items():
         compared = ''
         if name.startswith('page'):
@@ -192,8 +219,11 @@ def measure(arguments: argparse.Namespace) -> None:
     """Measure fleets of all sizes that are asked for."""
     for size in arguments.sizes:
         common.say(f'Lists of {size} nodes by trait')
-        print_table(arguments.database, size, measure_fleet(
-            arguments.database, size, arguments.repeats))
+        print_table(
+            arguments.database,
+            size,
+            measure_fleet(arguments.database, size, arguments.repeats),
+        )
 
 
 def _missing(arguments: argparse.Namespace) -> str | None:
@@ -201,11 +231,27 @@ def _missing(arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--sizes', nargs='+', type=int, metavar='COUNT',
-                       default=[10_000], help='numbers of nodes')
-    group.add_argument('--repeats', type=int, default=15, metavar='TIMES',
-                       help='how often a request is sent')
+    group.add_argument(
+        '--sizes',
+        nargs='+',
+        type=int,
+        metavar='COUNT',
+        default=[10_000],
+        help='numbers of nodes',
+    )
+    group.add_argument(
+        '--repeats',
+        type=int,
+        default=15,
+        metavar='TIMES',
+        help='how often a request is sent',
+    )
 
 
-PART = common.Part('traits', 'lists of nodes by trait, beside choosing in the '
-                   'client', measure, _add_arguments, _missing)
+PART = common.Part(
+    'traits',
+    'lists of nodes by trait, beside choosing in the client',
+    measure,
+    _add_arguments,
+    _missing,
+)

@@ -36,18 +36,24 @@ def post() -> Any:
     # Ironic 35 does not have this option yet.
     if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
-    if not (api_utils.new_continue_inspection_endpoint()
-            or (api_utils.allow_continue_inspection_endpoint()
-                and api.request.GET.get('node_uuid') is None)):
+    if not (
+        api_utils.new_continue_inspection_endpoint()
+        or (
+            api_utils.allow_continue_inspection_endpoint()
+            and api.request.GET.get('node_uuid') is None
+        )
+    ):
         raise ironic_exception.NotFound(
             _('API version 1.%d or newer is required')
-            % versions.MINOR_84_CONTINUE_INSPECTION)
+            % versions.MINOR_84_CONTINUE_INSPECTION
+        )
     api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
     document = {}
     if api.request.body:
-        document = request.validate(request.body(any_type=True),
-                                   {'type': 'object'})
+        document = request.validate(
+            request.body(any_type=True), {'type': 'object'}
+        )
     data = stock.validated_inspection_data(document)
     inventory = data.pop('inventory')
     token = None
@@ -62,11 +68,17 @@ def post() -> Any:
     elif kept is not None:
         hand_over = functools.partial(_store_and_hand_over, kept)
     return stock.post_inspection_data(
-        {**plugin_data, 'inventory': inventory}, node_uuid, hand_over)
+        {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
+    )
 
 
-def _store_and_hand_over(kept: early_phase.Kept, context: Any, node_id: str,
-                         *args: Any, **kwargs: Any) -> None:
+def _store_and_hand_over(
+    kept: early_phase.Kept,
+    context: Any,
+    node_id: str,
+    *args: Any,
+    **kwargs: Any,
+) -> None:
     """Store what early rules did, then hand the data to the conductor.
 
     Only now is it known which node the data are of.
@@ -85,5 +97,8 @@ _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
 
 def without_reserved(plugin_data: dict) -> dict:
     """Copy plugin data, without what only Ironic may say there."""
-    return {name: value for name, value in plugin_data.items()
-            if name not in _NOT_FOR_THE_RAMDISK}
+    return {
+        name: value
+        for name, value in plugin_data.items()
+        if name not in _NOT_FOR_THE_RAMDISK
+    }

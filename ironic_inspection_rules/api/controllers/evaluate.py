@@ -27,21 +27,32 @@ from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import switches
 
-_OF_MACHINE = {'node': {'type': ['string', 'null']},
-               'inventory': {'type': ['object', 'null']},
-               'plugin_data': {'type': ['object', 'null']}}
+_OF_MACHINE = {
+    'node': {'type': ['string', 'null']},
+    'inventory': {'type': ['object', 'null']},
+    'plugin_data': {'type': ['object', 'null']},
+}
 PAGE = {
     'nodes': {'type': ['object', 'array', 'null']},
-    'limit': {'type': ['integer', 'null'], 'minimum': 1,
-              'maximum': fleet_page.MOST,
-              'description': f'1 to {fleet_page.MOST}'},
-    'marker': {'type': ['string', 'null']}}
+    'limit': {
+        'type': ['integer', 'null'],
+        'minimum': 1,
+        'maximum': fleet_page.MOST,
+        'description': f'1 to {fleet_page.MOST}',
+    },
+    'marker': {'type': ['string', 'null']},
+}
 _OF_FLEET = {**PAGE, 'compare': {'type': ['boolean', 'null']}}
 SCHEMA = {
-    'type': 'object', 'additionalProperties': False, 'properties': {
-        **_OF_MACHINE, **_OF_FLEET,
+    'type': 'object',
+    'additionalProperties': False,
+    'properties': {
+        **_OF_MACHINE,
+        **_OF_FLEET,
         **posted_rules.MEMBERS,
-        'phase': {'enum': [None, *model.PHASES]}}}
+        'phase': {'enum': [None, *model.PHASES]},
+    },
+}
 """Body of a request to try rules."""
 
 Answer = dict[str, Any]
@@ -67,15 +78,17 @@ def post(body: Answer) -> Answer:
         compared_with = None
         if body['compare']:
             compared_with = in_force.plans
-        fleet_trial = trial.Trial(plans, phases, rules.limits, refusals,
-                                  compared_with)
+        fleet_trial = trial.Trial(
+            plans, phases, rules.limits, refusals, compared_with
+        )
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
         entries = fleet_trial.all(context, page)
         stream.send(stream.page(entries, 'nodes', page.next))
         return {}
     known, origin = _facts(context, body, _reads_previous(plans))
-    outcome = evaluation.evaluate(plans, known, phases, limits=rules.limits,
-                                  refuse=refusals.find)
+    outcome = evaluation.evaluate(
+        plans, known, phases, limits=rules.limits, refuse=refusals.find
+    )
     return {**outcome.as_dict(), **origin}
 
 
@@ -93,29 +106,38 @@ def _check_together(body: Answer) -> None:
         if of_fleet:
             raise exceptions.Invalid(
                 _('"%s" is only for many nodes, which "nodes" tells')
-                % of_fleet[0])
+                % of_fleet[0]
+            )
         if body['node'] is None and body['inventory'] is None:
             raise exceptions.Invalid(
-                _('At least one of "node", "inventory" and "nodes" is '
-                  'required'))
+                _(
+                    'At least one of "node", "inventory" and "nodes" is '
+                    'required'
+                )
+            )
         return
     if of_machine:
         raise exceptions.Invalid(
             _('"%s" is only for one machine, and "nodes" is for many')
-            % of_machine[0])
+            % of_machine[0]
+        )
     posts_rules = body['rules'] is not None or body['tables'] is not None
     if body['compare'] and not posts_rules:
         raise exceptions.Invalid(
-            _('"compare" needs "rules" or "tables" to compare with those in '
-              'force'))
+            _(
+                '"compare" needs "rules" or "tables" to compare with those in '
+                'force'
+            )
+        )
 
 
 def _members_used(body: Answer, names: Iterable[str]) -> list[str]:
     return [name for name in names if body[name] not in (None, False)]
 
 
-def _facts(context: Any, body: Answer, reads_previous: bool
-           ) -> tuple[working_copy.Facts, Answer]:
+def _facts(
+    context: Any, body: Answer, reads_previous: bool
+) -> tuple[working_copy.Facts, Answer]:
     """Gather the facts of one machine, those posted before those stored.
 
     :param reads_previous: whether a rule asks for what was stored before; a
@@ -137,7 +159,8 @@ def _facts(context: Any, body: Answer, reads_previous: bool
             data = inspection_data.find(context, node)
         except exceptions.NotFound as exc:
             raise exceptions.NotFound(
-                _('%s; give one as "inventory"') % exc) from exc
+                _('%s; give one as "inventory"') % exc
+            ) from exc
         inventory = data.inventory
         if plugin_data is None:
             plugin_data = data.plugin_data
@@ -158,8 +181,9 @@ def _find_node(context: Any, ident: str) -> Any:
 
     :raises: NotFound if there is no such node; InvalidUuidOrName.
     """
-    if not (uuidutils.is_uuid_like(ident)
-            or api_utils.is_valid_node_name(ident)):
+    if not (
+        uuidutils.is_uuid_like(ident) or api_utils.is_valid_node_name(ident)
+    ):
         raise ironic_exception.InvalidUuidOrName(name=ident)
     page = fleet_page.by_names([ident])
     _ident, uuid = page.nodes[0]
@@ -167,7 +191,8 @@ def _find_node(context: Any, ident: str) -> Any:
     if uuid is not None:
         # A list, whose filters keep nodes of other projects out.
         nodes = objects.Node.list(
-            context, filters={**page.filters, 'uuid_in': [uuid]})
+            context, filters={**page.filters, 'uuid_in': [uuid]}
+        )
     if not nodes:
         raise exceptions.NotFound(_('Node %s could not be found.') % ident)
     return nodes[0]

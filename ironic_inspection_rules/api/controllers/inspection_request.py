@@ -24,13 +24,18 @@ LOG = log.getLogger(__name__)
 
 RESOURCE = 'inspection_requests'
 
-FIELDS = tuple(sorted({*request_object.InspectionRequest.fields}
-                      - {'id', 'version'}))
+FIELDS = tuple(
+    sorted({*request_object.InspectionRequest.fields} - {'id', 'version'})
+)
 """Fields of a request that clients see."""
 
 
-LIST = {'node': args.string, 'state': request.one_of(state.STATES),
-        'limit': request.integer, 'marker': request.marker}
+LIST = {
+    'node': args.string,
+    'state': request.one_of(state.STATES),
+    'limit': request.integer,
+    'marker': request.marker,
+}
 
 _UUID = request.uuid_of(_('an inspection request'))
 
@@ -45,14 +50,18 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
         filters['node_uuid'] = api_utils.get_rpc_node(query['node']).uuid
     # One more than the page has, to know whether another page follows.
     stored_requests = request_object.InspectionRequest.list(
-        api.request.context, filters, limit + 1, query['marker'])
+        api.request.context, filters, limit + 1, query['marker']
+    )
     return view.page(RESOURCE, stored_requests, limit, represent)
 
 
 def get_one(request_uuid: str) -> dict[str, Any]:
     """Show a request."""
-    return represent(request_object.InspectionRequest.get_by_uuid(
-        api.request.context, _UUID('uuid', request_uuid)))
+    return represent(
+        request_object.InspectionRequest.get_by_uuid(
+            api.request.context, _UUID('uuid', request_uuid)
+        )
+    )
 
 
 def delete(request_uuid: str) -> None:
@@ -64,8 +73,8 @@ def delete(request_uuid: str) -> None:
     leader of the workers has the inspection fail.
     """
     aborted = inspection_queue.requests().abort(
-        _UUID('uuid', request_uuid),
-        _('Inspection was aborted by request.'))
+        _UUID('uuid', request_uuid), _('Inspection was aborted by request.')
+    )
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
         return
     context = api.request.context
@@ -74,10 +83,14 @@ def delete(request_uuid: str) -> None:
         node = api_utils.get_rpc_node(aborted.node_uuid)
         if node.provision_state == states.INSPECTWAIT:
             rpcapi.do_provisioning_action(
-                context, node.uuid, 'abort', topic=rpcapi.get_topic_for(node))
+                context, node.uuid, 'abort', topic=rpcapi.get_topic_for(node)
+            )
     except ironic_exception.IronicException as exc:
-        LOG.warning('The inspection of node %(node)s is left to the workers: '
-                    '%(error)s', {'node': aborted.node_uuid, 'error': exc})
+        LOG.warning(
+            'The inspection of node %(node)s is left to the workers: '
+            '%(error)s',
+            {'node': aborted.node_uuid, 'error': exc},
+        )
 
 
 def represent(stored: Any) -> dict[str, Any]:

@@ -33,21 +33,31 @@ from ironic_inspection_rules.patches import body_limit
 Answer = dict[str, Any]
 
 CREATION_ORDER = 'id'
-SORT_KEYS = (CREATION_ORDER, *(name for name in view.BRIEF_FIELDS
-                               if name != 'built_in'))
+SORT_KEYS = (
+    CREATION_ORDER,
+    *(name for name in view.BRIEF_FIELDS if name != 'built_in'),
+)
 
 # Characters that are kept with a revision.
 _MAX_MESSAGE = 1000
 
 REPLACE_SET = {'dry_run': args.boolean, 'prune': args.boolean}
 RULE_SET = {
-    'type': 'object', 'required': ['rules'], 'additionalProperties': False,
+    'type': 'object',
+    'required': ['rules'],
+    'additionalProperties': False,
     'properties': {
-        'rules': {'type': ['array']}, **table_set.MEMBER,
+        'rules': {'type': ['array']},
+        **table_set.MEMBER,
         'revision': {'type': ['integer', 'null']},
-        'message': {'type': ['string', 'null'], 'maxLength': _MAX_MESSAGE,
-                    'pattern': '^[^\0\ud800-\udfff]*$', 'description':
-                        f'text of at most {_MAX_MESSAGE} characters'}}}
+        'message': {
+            'type': ['string', 'null'],
+            'maxLength': _MAX_MESSAGE,
+            'pattern': '^[^\0\ud800-\udfff]*$',
+            'description': f'text of at most {_MAX_MESSAGE} characters',
+        },
+    },
+}
 """Body of a request to replace the rule set."""
 
 
@@ -74,10 +84,16 @@ def _marker(_name: str, value: str) -> str:
 
 
 SHOW = {'fields': request.fields((*view.FIELDS, 'links'))}
-LIST = {**SHOW, 'detail': args.boolean, 'scope': _scope,
-        'phase': request.one_of(model.PHASES), 'limit': request.integer,
-        'marker': _marker, 'sort_key': request.one_of(SORT_KEYS),
-        'sort_dir': request.SORT_DIR}
+LIST = {
+    **SHOW,
+    'detail': args.boolean,
+    'scope': _scope,
+    'phase': request.one_of(model.PHASES),
+    'limit': request.integer,
+    'marker': _marker,
+    'sort_key': request.one_of(SORT_KEYS),
+    'sort_dir': request.SORT_DIR,
+}
 
 
 def get_all(query: Answer) -> Answer:
@@ -89,20 +105,35 @@ def get_all(query: Answer) -> Answer:
         if query[name] is not None:
             filters[name] = query[name]
     rules = page(
-        api.request.context, start.rules().built_in, filters,
-        sort_key=query['sort_key'], descending=query['sort_dir'] == 'desc',
-        most=limit + 1, marker=query['marker'])
-    answer = view.page(view.RESOURCE, rules, limit,
-                       functools.partial(view.represent, fields=fields))
+        api.request.context,
+        start.rules().built_in,
+        filters,
+        sort_key=query['sort_key'],
+        descending=query['sort_dir'] == 'desc',
+        most=limit + 1,
+        marker=query['marker'],
+    )
+    answer = view.page(
+        view.RESOURCE,
+        rules,
+        limit,
+        functools.partial(view.represent, fields=fields),
+    )
     warnings = list(switches.off(start.is_all_in_one()))
     if warnings:
         answer['warnings'] = warnings
     return answer
 
 
-def page(context: Any, built_in: Iterable[model.Rule],
-         filters: dict[str, Any], sort_key: str | None, descending: bool,
-         most: int, marker: str | None) -> list[Any]:
+def page(
+    context: Any,
+    built_in: Iterable[model.Rule],
+    filters: dict[str, Any],
+    sort_key: str | None,
+    descending: bool,
+    most: int,
+    marker: str | None,
+) -> list[Any]:
     """Read the rules after a marker.
 
     Rules whose values are equal are in the order in which they run, in either
@@ -115,8 +146,9 @@ def page(context: Any, built_in: Iterable[model.Rule],
     """
     own = {}
     for rule in built_in:
-        if all(getattr(rule, name) == value
-               for name, value in filters.items()):
+        if all(
+            getattr(rule, name) == value for name, value in filters.items()
+        ):
             own[rule.uuid] = rule
     order = _RuleOrder(context, own, filters)
     if sort_key is None:
@@ -128,7 +160,7 @@ def page(context: Any, built_in: Iterable[model.Rule],
     if marker is not None:
         if marker not in uuids:
             raise ironic_exception.InspectionRuleNotFound(rule=marker)
-        del uuids[:uuids.index(marker) + 1]
+        del uuids[: uuids.index(marker) + 1]
     uuids = uuids[:most]
     stored_uuids = [uuid for uuid in uuids if uuid not in own]
     stored = {}
@@ -148,8 +180,9 @@ class _RuleOrder:
     :param filters: those of the list.
     """
 
-    def __init__(self, context: Any, own: dict[str, model.Rule],
-                 filters: dict[str, Any]) -> None:
+    def __init__(
+        self, context: Any, own: dict[str, model.Rule], filters: dict[str, Any]
+    ) -> None:
         self._context = context
         self._own = own
         self._filters = filters
@@ -160,10 +193,15 @@ class _RuleOrder:
         Built-in rules come first, then the stored ones by their position: so
         rules of the same phase and priority run.
         """
-        values = {uuid: getattr(rule, field, None)
-                  for uuid, rule in self._own.items()}
-        values.update(rule_object.StoredRule.list_values(self._context, field,
-                                                         self._filters))
+        values = {
+            uuid: getattr(rule, field, None)
+            for uuid, rule in self._own.items()
+        }
+        values.update(
+            rule_object.StoredRule.list_values(
+                self._context, field, self._filters
+            )
+        )
         return values
 
     def by_value(self, field: str, descending: bool) -> list[str]:
@@ -237,8 +275,9 @@ def create(body: Any) -> Answer:
     return view.represent(rule)
 
 
-def store(parsed: model.Rule, base: int | None = None
-          ) -> rule_object.StoredRule:
+def store(
+    parsed: model.Rule, base: int | None = None
+) -> rule_object.StoredRule:
     """Store a new rule.
 
     :param base: the revision of the rule set that this was decided on; None
@@ -249,8 +288,9 @@ def store(parsed: model.Rule, base: int | None = None
     uuid = request.rule_uuid(parsed.uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.RuleAlreadyExists(uuid)
-    rule = rule_object.StoredRule(api.request.context,
-                                  **{**parsed.to_mapping(), 'uuid': uuid})
+    rule = rule_object.StoredRule(
+        api.request.context, **{**parsed.to_mapping(), 'uuid': uuid}
+    )
     with notification.emitted(api.request.context, rule, 'create'):
         rule.create(base=base)
     return rule
@@ -258,10 +298,12 @@ def store(parsed: model.Rule, base: int | None = None
 
 def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule."""
+
     def decide(rule: rule_object.StoredRule) -> _NewFields:
         before = {name: rule[name] for name in model.WRITABLE}
-        fields = patch.apply(before, operations,
-                             body_limit.size(api.request.path))
+        fields = patch.apply(
+            before, operations, body_limit.size(api.request.path)
+        )
         try:
             parsed = validation.parse(fields, start.rules().ops)
             return _NewFields(parsed, _check_tables(parsed))
@@ -276,6 +318,7 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 
 def replace(rule_uuid: str, body: Any) -> Answer:
     """Replace a rule whole."""
+
     def decide(rule: rule_object.StoredRule) -> _NewFields:
         ops = start.rules().ops
         if not isinstance(body, dict):
@@ -289,8 +332,10 @@ def replace(rule_uuid: str, body: Any) -> Answer:
                 fields[name] = value
         replacing = {**fields, 'uuid': rule.uuid}
         if 'uuid' in fields:
-            problems = [exceptions.Problem('/uuid', validation.READ_ONLY),
-                        *validation.validate(replacing, ops)]
+            problems = [
+                exceptions.Problem('/uuid', validation.READ_ONLY),
+                *validation.validate(replacing, ops),
+            ]
             raise exceptions.InvalidRule(exceptions.first_of(problems))
         parsed = validation.parse(replacing, ops)
         return _NewFields(parsed, _check_tables(parsed))
@@ -301,9 +346,13 @@ def replace(rule_uuid: str, body: Any) -> Answer:
 def replace_all(query: Answer, body: Answer) -> Answer:
     """Replace the whole rule set."""
     return rule_set.replace(
-        body['rules'], body['revision'], body['message'],
-        bool(query['dry_run']), query['prune'] is not False,
-        tables=body['tables'])
+        body['rules'],
+        body['revision'],
+        body['message'],
+        bool(query['dry_run']),
+        query['prune'] is not False,
+        tables=body['tables'],
+    )
 
 
 def delete(rule_uuid: str) -> None:
@@ -320,7 +369,8 @@ def delete_all() -> None:
         if notification.enabled():
             for rule in rule_object.StoredRule.list(context):
                 stack.enter_context(
-                    notification.emitted(context, rule, 'delete'))
+                    notification.emitted(context, rule, 'delete')
+                )
         rule_object.StoredRule.destroy_all(context)
 
 
@@ -338,37 +388,44 @@ def _uuid(text: str) -> str:
     try:
         return request.rule_uuid(text)
     except exceptions.Invalid as exc:
-        rules = [*start.rules().built_in,
-                 *rule_object.StoredRule.list(api.request.context)]
+        rules = [
+            *start.rules().built_in,
+            *rule_object.StoredRule.list(api.request.context),
+        ]
         uuids = [rule.uuid for rule in rules if rule.description == text]
         if not uuids:
             raise
         raise exceptions.Invalid(
-            _('%(expected)s, the description of %(uuids)s') % {
-                'expected': exc, 'uuids': ', '.join(uuids)}) from exc
+            _('%(expected)s, the description of %(uuids)s')
+            % {'expected': exc, 'uuids': ', '.join(uuids)}
+        ) from exc
 
 
 def _changeable(rule_uuid: str) -> rule_object.StoredRule:
     uuid = _uuid(rule_uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.Invalid(
-            _('Inspection rule %s is built-in and cannot be changed') % uuid)
+            _('Inspection rule %s is built-in and cannot be changed') % uuid
+        )
     return _stored(uuid)
 
 
-def _change(rule_uuid: str,
-            decide: Callable[[rule_object.StoredRule], _NewFields]) -> Answer:
+def _change(
+    rule_uuid: str, decide: Callable[[rule_object.StoredRule], _NewFields]
+) -> Answer:
     """Change a rule, and again where another change of rules came first.
 
     :param decide: called with the stored rule, returns what it is to be.
     """
+
     def change() -> Answer:
         rule = _changeable(rule_uuid)
         new = decide(rule)
         fields = new.rule.to_mapping()
         if stored_rule.would_open(rule, fields):
             raise exceptions.Invalid(
-                _('A sensitive inspection rule stays sensitive'))
+                _('A sensitive inspection rule stays sensitive')
+            )
         # Only what differs: a field that is set counts as changed.
         differing = {}
         for name, value in fields.items():

@@ -28,14 +28,18 @@ def _number(_name: str, text: str) -> int:
     """Read the number of a revision, which a database can look for."""
     if not (text.isascii() and text.isdecimal()) or len(text) > 9:
         raise exceptions.Invalid(
-            _('Expected the number of a revision, got "%s"') % text)
+            _('Expected the number of a revision, got "%s"') % text
+        )
     return int(text)
 
 
 LIST = {'limit': request.integer, 'marker': _number}
 
 _NOTHING: dict[str, Any] = {
-    'type': 'object', 'additionalProperties': False, 'properties': {}}
+    'type': 'object',
+    'additionalProperties': False,
+    'properties': {},
+}
 """Body of a request to restore, if it has one."""
 
 
@@ -43,9 +47,11 @@ def get_all(query: Answer) -> Answer:
     """List revisions, the newest first."""
     limit = api_utils.validate_limit(query['limit'])
     revisions = rule_object.StoredRule.list_revisions(
-        api.request.context, limit + 1, query['marker'])
-    return view.page(_RESOURCE, revisions, limit, _with_links,
-                     marker='revision')
+        api.request.context, limit + 1, query['marker']
+    )
+    return view.page(
+        _RESOURCE, revisions, limit, _with_links, marker='revision'
+    )
 
 
 def _with_links(revision: Answer) -> Answer:
@@ -67,8 +73,10 @@ def get_one(revision: str) -> Answer:
 def _represent_rule(rule: Answer) -> Answer:
     """Return a rule of a revision as clients see it."""
     disclosed = stored_rule.of_revision(rule)
-    return {name: disclosed[name]
-            for name in (*model.WRITABLE, 'revision', 'created_at')}
+    return {
+        name: disclosed[name]
+        for name in (*model.WRITABLE, 'revision', 'created_at')
+    }
 
 
 def _represent_tables(revision: int) -> list[Answer]:
@@ -77,7 +85,8 @@ def _represent_tables(revision: int) -> list[Answer]:
     tables = _tables(revision)
     represented = []
     for described in table_object.RuleTable.list_plain(
-            api.request.context, revision):
+        api.request.context, revision
+    ):
         name = described['name']
         definition = tables[name].definition
         # What is a secret today may not have been one.
@@ -85,13 +94,15 @@ def _represent_tables(revision: int) -> list[Answer]:
         if name in in_force:
             secret.update(in_force[name].definition.secret)
         rows = [table.shown_row(row, secret) for row in tables[name].rows]
-        represented.append({
-            'name': name,
-            'size': described['size'],
-            'revision': described['revision'],
-            **definition.as_dict(),
-            'rows': rows,
-        })
+        represented.append(
+            {
+                'name': name,
+                'size': described['size'],
+                'revision': described['revision'],
+                **definition.as_dict(),
+                'rows': rows,
+            }
+        )
     return represented
 
 
@@ -105,8 +116,11 @@ def restore(revision: str) -> Answer:
     rule_set_then = _read(revision)
     number = rule_set_then['revision']
     return rule_set.replace(
-        rule_set_then['rules'], restored=True, tables=_tables(number),
-        message=_('Restore revision %d') % number)
+        rule_set_then['rules'],
+        restored=True,
+        tables=_tables(number),
+        message=_('Restore revision %d') % number,
+    )
 
 
 def _tables(revision: int) -> table.Tables:
@@ -117,7 +131,8 @@ def _tables(revision: int) -> table.Tables:
 
 def _read(revision: str) -> Answer:
     return rule_object.StoredRule.get_rules_of_revision(
-        api.request.context, _number('revision', revision))
+        api.request.context, _number('revision', revision)
+    )
 
 
 def _links(revision: int) -> list[Answer]:

@@ -33,8 +33,16 @@ RESOURCE = 'inspection_runs'
 Answer = dict[str, Any]
 
 _TIMES = ('created_at', 'started_at')
-BRIEF_FIELDS = ('uuid', 'node_uuid', 'event', 'inspect_interface', 'result',
-                'error', 'revision', *_TIMES)
+BRIEF_FIELDS = (
+    'uuid',
+    'node_uuid',
+    'event',
+    'inspect_interface',
+    'result',
+    'error',
+    'revision',
+    *_TIMES,
+)
 FIELDS = (*BRIEF_FIELDS, 'phases')
 DATA_FIELDS = ('inventory', 'plugin_data')
 """Fields with what the machine sent, only of one run and where asked for."""
@@ -42,11 +50,19 @@ DATA_FIELDS = ('inventory', 'plugin_data')
 _REFERENCES = ('chassis_uuid', 'portgroup_uuid')
 """Attributes of which Ironic's objects have another one, the ``id``."""
 
-LIST = {'limit': request.integer, 'marker': request.marker,
-        'detail': args.boolean, 'fields': request.fields((*FIELDS, 'links'))}
+LIST = {
+    'limit': request.integer,
+    'marker': request.marker,
+    'detail': args.boolean,
+    'fields': request.fields((*FIELDS, 'links')),
+}
 SHOW = {'fields': request.fields((*FIELDS, *DATA_FIELDS, 'links'))}
-EXPLAIN = {'path': args.string, 'trait': args.string, 'port': args.string,
-           'rule': request.RULE_UUID}
+EXPLAIN = {
+    'path': args.string,
+    'trait': args.string,
+    'port': args.string,
+    'rule': request.RULE_UUID,
+}
 
 _RUN_UUID = request.uuid_of(_('a run'))
 
@@ -56,8 +72,12 @@ def get_all(node: Any, query: Answer) -> Answer:
     fields = view.chosen_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     runs = run_object.InspectionRun.list(
-        api.request.context, node.uuid, limit + 1, query['marker'],
-        whole='phases' in fields)
+        api.request.context,
+        node.uuid,
+        limit + 1,
+        query['marker'],
+        whole='phases' in fields,
+    )
     represent = functools.partial(_represent, fields=fields)
     return view.page(f'nodes/{node.uuid}/{RESOURCE}', runs, limit, represent)
 
@@ -73,14 +93,17 @@ def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
         fields = FIELDS
     context = api.request.context
     run = run_object.InspectionRun.get_by_uuid(
-        context, node.uuid, _RUN_UUID('uuid', run_uuid))
-    answer = _represent(run, [name for name in fields
-                              if name not in DATA_FIELDS])
+        context, node.uuid, _RUN_UUID('uuid', run_uuid)
+    )
+    answer = _represent(
+        run, [name for name in fields if name not in DATA_FIELDS]
+    )
     data_fields = [name for name in fields if name in DATA_FIELDS]
     if data_fields:
         # Who may see a run may not see all that the machine sent.
         api_utils.check_node_policy_and_retrieve(
-            'baremetal:node:inventory:get', node.uuid)
+            'baremetal:node:inventory:get', node.uuid
+        )
         data = run_object.InspectionRun.get_data(context, node.uuid)
         if not data or data['uuid'] != run.uuid:
             # They are those of a newer run, or none.
@@ -102,8 +125,9 @@ def explain(node: Any, query: Answer) -> Answer:
         runs = run_object.InspectionRun.list(context, node.uuid, whole=True)
         answer = _origin(node, runs, **query)
     else:
-        newest = run_object.InspectionRun.list(context, node.uuid, 1,
-                                               whole=True)
+        newest = run_object.InspectionRun.list(
+            context, node.uuid, 1, whole=True
+        )
         answer = rule_outcome.find(node, rule, newest, start.rules())
     if 'run' in answer:
         answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
@@ -113,8 +137,13 @@ def explain(node: Any, query: Answer) -> Answer:
 _OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action')
 
 
-def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
-            port: str | None) -> Answer:
+def _origin(
+    node: Any,
+    runs: list[Any],
+    path: str | None,
+    trait: str | None,
+    port: str | None,
+) -> Answer:
     """Return the rule that last set a value, and why it did.
 
     :param runs: the runs kept of the node, whole, newest first.
@@ -133,9 +162,12 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     return setting.described(describe)
 
 
-def _describe(setting: run_explain.SettingChange,
-              place: recorded_change.RecordedPlace, present: Any,
-              rule: phase_record.Record) -> Answer:
+def _describe(
+    setting: run_explain.SettingChange,
+    place: recorded_change.RecordedPlace,
+    present: Any,
+    rule: phase_record.Record,
+) -> Answer:
     """Return the answer for the change that set a value.
 
     :param place: where the value is now.
@@ -149,27 +181,38 @@ def _describe(setting: run_explain.SettingChange,
     if current is False and present is not data_path.ABSENT:
         current_value = disclosure.value_at(place.path, present)
     answer = {name: change[name] for name in _OF_CHANGE}
-    answer.update({
-        'rule': {name: rule[name]
-                 for name in ('uuid', 'description', 'revision')},
-        'revision': rule['revision'],
-        'phase': setting.phase,
-        'conditions': rule['conditions'],
-        'run': setting.run,
-        'current': current,
-        'current_value': current_value,
-        'sensitive_rules': list(setting.uncertain),
-    })
+    answer.update(
+        {
+            'rule': {
+                name: rule[name]
+                for name in ('uuid', 'description', 'revision')
+            },
+            'revision': rule['revision'],
+            'phase': setting.phase,
+            'conditions': rule['conditions'],
+            'run': setting.run,
+            'current': current,
+            'current_value': current_value,
+            'sensitive_rules': list(setting.uncertain),
+        }
+    )
     conditions_of_action = [
-        decision for decision in rule.get('when', ())
-        if decision['action'] == change['action'] and decision['ran']]
+        decision
+        for decision in rule.get('when', ())
+        if decision['action'] == change['action'] and decision['ran']
+    ]
     if conditions_of_action:
         answer['when'] = conditions_of_action
     return answer
 
 
-def _not_found(node: Any, count: int, what: str | None, port: str | None,
-               uncertain: tuple[str, ...]) -> exceptions.NotFound:
+def _not_found(
+    node: Any,
+    count: int,
+    what: str | None,
+    port: str | None,
+    uncertain: tuple[str, ...],
+) -> exceptions.NotFound:
     """Build the error for a value that no kept run has set.
 
     :param count: how many runs are kept.
@@ -183,24 +226,38 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
         what = _('%(path)s of port %(port)s') % {'path': what, 'port': name}
     if not CONF.inspection_rules.keep_runs:
         return exceptions.NotFound(
-            _('Nobody knows what set %s: no runs are kept, '
-              '[inspection_rules]keep_runs is 0.') % what)
-    sentences = [_('No rule has set %(what)s of node %(node)s in the '
-                   '%(count)d inspections that are kept.') % {
-                       'what': what, 'node': node.uuid, 'count': count}]
+            _(
+                'Nobody knows what set %s: no runs are kept, '
+                '[inspection_rules]keep_runs is 0.'
+            )
+            % what
+        )
+    sentences = [
+        _(
+            'No rule has set %(what)s of node %(node)s in the '
+            '%(count)d inspections that are kept.'
+        )
+        % {'what': what, 'node': node.uuid, 'count': count}
+    ]
     if port is not None and known_port is None:
-        sentences.append(_('It has no port %s: a port is named by its MAC '
-                           'address or UUID.') % port)
+        sentences.append(
+            _('It has no port %s: a port is named by its MAC address or UUID.')
+            % port
+        )
     if uncertain:
         sentences.append(
-            _('Of the sensitive rules that ran then, it is not told what '
-              'they changed: %s.') % ', '.join(uncertain))
+            _(
+                'Of the sensitive rules that ran then, it is not told what '
+                'they changed: %s.'
+            )
+            % ', '.join(uncertain)
+        )
     return exceptions.NotFound(' '.join(sentences))
 
 
-def _place(node: Any, path_text: str | None, trait: str | None,
-           port_ident: str | None
-           ) -> tuple[recorded_change.RecordedPlace, Any]:
+def _place(
+    node: Any, path_text: str | None, trait: str | None, port_ident: str | None
+) -> tuple[recorded_change.RecordedPlace, Any]:
     """Return where a value is, and what is there now.
 
     :raises: Invalid if it is not exactly one value that is asked for.
@@ -209,8 +266,11 @@ def _place(node: Any, path_text: str | None, trait: str | None,
     names_port_alone = port_ident is not None and path_text is None
     if not is_one or trait == '' or names_port_alone:
         raise exceptions.Invalid(
-            _('Ask for "path", for "trait", for "port" and "path", or for '
-              '"rule"'))
+            _(
+                'Ask for "path", for "trait", for "port" and "path", or for '
+                '"rule"'
+            )
+        )
     if trait is not None:
         return _place_of_trait(node, trait)
     try:
@@ -225,8 +285,9 @@ def _place(node: Any, path_text: str | None, trait: str | None,
     return place, _value_of(node, path)
 
 
-def _place_of_trait(node: Any, trait: str
-                    ) -> tuple[recorded_change.RecordedPlace, Any]:
+def _place_of_trait(
+    node: Any, trait: str
+) -> tuple[recorded_change.RecordedPlace, Any]:
     present: Any = data_path.ABSENT
     if trait in node.traits.get_trait_names():
         present = trait
@@ -234,20 +295,23 @@ def _place_of_trait(node: Any, trait: str
     return place, present
 
 
-def _place_in_port(node: Any, ident: str, path: data_path.Path
-                   ) -> tuple[recorded_change.RecordedPlace, Any]:
+def _place_in_port(
+    node: Any, ident: str, path: data_path.Path
+) -> tuple[recorded_change.RecordedPlace, Any]:
     port = _port(node, ident)
     if port is None:
         # The port may be gone, but runs know it by its address.
         place = recorded_change.RecordedPlace(f'port {ident.lower()}', path)
         return place, data_path.ABSENT
     place = recorded_change.RecordedPlace(
-        f'port {port.address}', path, f'port {port.uuid}')
+        f'port {port.address}', path, f'port {port.uuid}'
+    )
     return place, _value_of(port, path)
 
 
-def _place_in_plugin_data(node: Any, path: data_path.Path
-                          ) -> tuple[recorded_change.RecordedPlace, Any]:
+def _place_in_plugin_data(
+    node: Any, path: data_path.Path
+) -> tuple[recorded_change.RecordedPlace, Any]:
     try:
         data = inspect_utils.get_inspection_data(node, api.request.context)
         present = data_path.get(data['plugin_data'] or {}, path)

@@ -42,12 +42,16 @@ def _text(_name: str, value: str) -> str:
 def _number(_name: str, value: str) -> int:
     if not (value.isascii() and value.isdecimal()) or len(value) > 9:
         raise exceptions.Invalid(
-            _('"marker" must be that of the "next" of a page'))
+            _('"marker" must be that of the "next" of a page')
+        )
     return int(value)
 
 
-MACHINES = {'state': request.one_of(table_comparison.STATES),
-            'limit': request.integer, 'marker': _number}
+MACHINES = {
+    'state': request.one_of(table_comparison.STATES),
+    'limit': request.integer,
+    'marker': _number,
+}
 SHOW = {'key': _text, 'limit': request.integer, 'marker': _text}
 
 
@@ -69,7 +73,8 @@ def get_one(name: str, query: Answer) -> Answer:
         for other in ('limit', 'marker'):
             if query[other] is not None:
                 raise exceptions.Invalid(
-                    _('"key" asks for one row, without "%s"') % other)
+                    _('"key" asks for one row, without "%s"') % other
+                )
         rows = []
         if inspection_table.row(query['key']) is not data_path.ABSENT:
             rows.append(_shown(inspection_table, query['key']))
@@ -82,8 +87,9 @@ def get_one(name: str, query: Answer) -> Answer:
     def show(entry: Answer) -> Answer:
         return _shown(inspection_table, entry['key'])
 
-    page = view.page(f'{RESOURCE}/{name}', entries, limit, show,
-                     marker='key', name='rows')
+    page = view.page(
+        f'{RESOURCE}/{name}', entries, limit, show, marker='key', name='rows'
+    )
     return {**answer, **page}
 
 
@@ -93,8 +99,11 @@ def _find(name: str, in_force: repository.Snapshot) -> table.Table:
         hint = suggestion.hint(name, in_force.tables)
         raise exceptions.NotFound(
             _('There is no inspection table "%(name)s"; %(hint)s')
-            % {'name': suggestion.shown(name), 'hint': hint or _(
-                'there are none')})
+            % {
+                'name': suggestion.shown(name),
+                'hint': hint or _('there are none'),
+            }
+        )
     return inspection_table
 
 
@@ -112,15 +121,20 @@ def machines(name: str, query: Answer) -> Answer:
     inspection_table = _find(name, in_force)
     if not inspection_table.has_of:
         raise exceptions.Invalid(
-            _('Table "%s" has no "of", which says which row is that of a '
-              'machine') % name)
+            _(
+                'Table "%s" has no "of", which says which row is that of a '
+                'machine'
+            )
+            % name
+        )
     limit = query['limit']
     if limit is not None and limit <= 0:
         raise exceptions.Invalid(_('"limit" must be positive'))
     first = query['marker'] or 0
     pages = _readable_pages()
-    findings = _findings(api.request.context, inspection_table, pages,
-                         query['state'])
+    findings = _findings(
+        api.request.context, inspection_table, pages, query['state']
+    )
     entries = itertools.islice(findings, first, None)
     if limit is None:
         stream.send(stream.page(entries, 'machines', None))
@@ -128,12 +142,15 @@ def machines(name: str, query: Answer) -> Answer:
     some = list(itertools.islice(entries, limit + 1))
     answer: Answer = {'machines': some[:limit]}
     if len(some) > limit:
-        parameters = [(parameter, value)
-                      for parameter, value in api.request.GET.items()
-                      if parameter not in ('limit', 'marker')]
+        parameters = [
+            (parameter, value)
+            for parameter, value in api.request.GET.items()
+            if parameter not in ('limit', 'marker')
+        ]
         parameters += [('limit', limit), ('marker', first + limit)]
-        following = link.build_url(f'{RESOURCE}/{name}/machines',
-                                   f'?{parse.urlencode(parameters)}')
+        following = link.build_url(
+            f'{RESOURCE}/{name}/machines', f'?{parse.urlencode(parameters)}'
+        )
         answer['next'] = str(following)
     stream.send([json.dumps(answer).encode()])
     return {}
@@ -146,28 +163,43 @@ def _readable_pages() -> list[fleet_page.Page]:
     while True:
         page = fleet_page.find({}, None, marker)
         readable = inventory_history.readable(
-            {uuid for _asked, uuid in page.nodes if uuid}, page.filters,
-            'baremetal:node:inventory:get')
-        pages.append(dataclasses.replace(page, nodes=[
-            (ident, uuid) for ident, uuid in page.nodes if uuid in readable]))
+            {uuid for _asked, uuid in page.nodes if uuid},
+            page.filters,
+            'baremetal:node:inventory:get',
+        )
+        pages.append(
+            dataclasses.replace(
+                page,
+                nodes=[
+                    (ident, uuid)
+                    for ident, uuid in page.nodes
+                    if uuid in readable
+                ],
+            )
+        )
         marker = page.next
         if marker is None:
             return pages
 
 
-def _findings(context: Any, inspection_table: table.Table,
-              pages: Iterable[fleet_page.Page], state: str | None
-              ) -> Iterator[Answer]:
+def _findings(
+    context: Any,
+    inspection_table: table.Table,
+    pages: Iterable[fleet_page.Page],
+    state: str | None,
+) -> Iterator[Answer]:
     for finding in table_comparison.findings(
-            inspection_table,
-            _compared_machines(context, inspection_table, pages)):
+        inspection_table, _compared_machines(context, inspection_table, pages)
+    ):
         if state in (None, finding.state):
             yield finding.as_dict()
 
 
-def _compared_machines(context: Any, inspection_table: table.Table,
-                       pages: Iterable[fleet_page.Page]
-                       ) -> Iterator[table_comparison.ComparedMachine]:
+def _compared_machines(
+    context: Any,
+    inspection_table: table.Table,
+    pages: Iterable[fleet_page.Page],
+) -> Iterator[table_comparison.ComparedMachine]:
     """Yield each machine of which an inventory is stored, beside its row."""
     for page in pages:
         for some in trial.read(context, page):
@@ -181,14 +213,16 @@ def _compared_machines(context: Any, inspection_table: table.Table,
                 try:
                     with target.paid_by(budget.Budget(budget.MAIN)):
                         compared = table_comparison.compare(
-                            inspection_table, uuid, view)
+                            inspection_table, uuid, view
+                        )
                 except exceptions.BudgetExceeded:
                     compared = table_comparison.ComparedMachine(uuid, None)
                 yield compared
 
 
-def _page(inspection_table: table.Table, marker: str | None,
-          most: int) -> list[str]:
+def _page(
+    inspection_table: table.Table, marker: str | None, most: int
+) -> list[str]:
     """Return the keys after a marker.
 
     :raises: Invalid if there is no row of that key.
@@ -197,16 +231,21 @@ def _page(inspection_table: table.Table, marker: str | None,
     if marker is not None:
         if inspection_table.row(marker) is data_path.ABSENT:
             raise exceptions.Invalid(
-                _('There is no row with the key "%s", which a page could '
-                  'begin after') % suggestion.shown(marker))
+                _(
+                    'There is no row with the key "%s", which a page could '
+                    'begin after'
+                )
+                % suggestion.shown(marker)
+            )
         for key in keys:
             if key == marker:
                 break
     return list(itertools.islice(keys, most))
 
 
-def _described(inspection_table: table.Table,
-               in_force: repository.Snapshot) -> Answer:
+def _described(
+    inspection_table: table.Table, in_force: repository.Snapshot
+) -> Answer:
     """Return a table without its rows; built-in ones have no revision."""
     name = inspection_table.definition.name
     stored = in_force.stored_tables.get(name)
@@ -215,8 +254,11 @@ def _described(inspection_table: table.Table,
     if stored is not None and stored.table is inspection_table:
         is_built_in = False
         revision = stored.revision
-    columns = [column for column in inspection_table.columns
-               if column not in inspection_table.definition.secret]
+    columns = [
+        column
+        for column in inspection_table.columns
+        if column not in inspection_table.definition.secret
+    ]
     return {
         'name': name,
         **inspection_table.definition.as_dict(),
@@ -230,6 +272,7 @@ def _described(inspection_table: table.Table,
 
 def _shown(inspection_table: table.Table, key: str) -> Answer:
     """Return a row without its secret columns."""
-    row = table.shown_row(inspection_table.row(key),
-                          inspection_table.definition.secret)
+    row = table.shown_row(
+        inspection_table.row(key), inspection_table.definition.secret
+    )
     return {'key': key, 'row': row}

@@ -61,13 +61,15 @@ def replace(uuid: str, body: Any) -> Answer:
         parsed = _parse(document)
         # The other fields, such as the priority, have no words in the old
         # language, and stay. Vars would be of no use to what it can say.
-        rule.update({
-            'description': parsed.description,
-            'scope': parsed.scope,
-            'conditions': list(parsed.conditions),
-            'actions': list(parsed.actions),
-            model.VARS: {},
-        })
+        rule.update(
+            {
+                'description': parsed.description,
+                'scope': parsed.scope,
+                'conditions': list(parsed.conditions),
+                'actions': list(parsed.actions),
+                model.VARS: {},
+            }
+        )
         with notification.emitted(api.request.context, rule, 'update'):
             rule.save()
         return _represent(rule, _form(rule))
@@ -92,9 +94,11 @@ def delete_all() -> None:
         with contextlib.ExitStack() as stack:
             for rule in rules:
                 stack.enter_context(
-                    notification.emitted(context, rule, 'delete'))
-            rule_object.StoredRule.change(context, revision, [], {},
-                                          [rule.uuid for rule in rules])
+                    notification.emitted(context, rule, 'delete')
+                )
+            rule_object.StoredRule.change(
+                context, revision, [], {}, [rule.uuid for rule in rules]
+            )
 
     rule_set.retry_on_conflict(change)
 
@@ -125,23 +129,26 @@ def _all() -> Iterator[tuple[rule_object.StoredRule, dict[str, Any]]]:
 
 def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
     if uuidutils.is_uuid_like(uuid):
-        rule = rule_object.StoredRule.get_by_uuid(api.request.context,
-                                                  request.rule_uuid(uuid))
+        rule = rule_object.StoredRule.get_by_uuid(
+            api.request.context, request.rule_uuid(uuid)
+        )
         form = _form(rule)
         if form is not None:
             return rule, form
     raise exceptions.RuleNotFound(uuid)
 
 
-def _represent(rule: rule_object.StoredRule,
-               form: dict[str, Any] | None = None) -> dict[str, Any]:
+def _represent(
+    rule: rule_object.StoredRule, form: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Return a rule as clients see it.
 
     :param form: its conditions and actions in the old language, or None to
         leave them out.
     """
-    represented = {name: rule[name]
-                   for name in ('uuid', 'description', 'scope')}
+    represented = {
+        name: rule[name] for name in ('uuid', 'description', 'scope')
+    }
     if form is not None:
         represented.update(stored_rule.content(rule, form))
     link = {'rel': 'self', 'href': f'/v1/rules/{rule.uuid}'}

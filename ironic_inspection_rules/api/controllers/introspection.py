@@ -31,15 +31,22 @@ from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import state as queue_state
 
 _provision = controllers.undecorated(
-    ironic_node.NodeStatesController.provision)
+    ironic_node.NodeStatesController.provision
+)
 
 _IN_BAND = 'agent'
 """The inspect interface that waits for what a ramdisk posts."""
 
 _IN_INSPECTION = (states.INSPECTWAIT, states.INSPECTING, states.INSPECTFAIL)
 
-_TIMES = ['uuid', 'provision_state', 'created_at', 'provision_updated_at',
-          'inspection_started_at', 'inspection_finished_at']
+_TIMES = [
+    'uuid',
+    'provision_state',
+    'created_at',
+    'provision_updated_at',
+    'inspection_started_at',
+    'inspection_finished_at',
+]
 
 # Nodes that are read with one query.
 _PAGE = 1000
@@ -82,8 +89,11 @@ def begin(node_ident: str, query: Answer) -> None:
     """Begin an inspection."""
     if query['manage_boot'] is False:
         raise exceptions.Invalid(
-            _('Ironic manages the boot of a machine as '
-              '[inspector]require_managed_boot says, not by request'))
+            _(
+                'Ironic manages the boot of a machine as '
+                '[inspector]require_managed_boot says, not by request'
+            )
+        )
     _provision(ironic_node.NodeStatesController(), node_ident, 'inspect')
 
 
@@ -94,8 +104,9 @@ def abort(node_ident: str) -> None:
 
 def get_data(node: Any) -> Answer:
     """Show what the inspection stored, in one document."""
-    return _document(inspect_utils.get_inspection_data(
-        node, api.request.context))
+    return _document(
+        inspect_utils.get_inspection_data(node, api.request.context)
+    )
 
 
 def get_unprocessed(node: Any) -> Answer:
@@ -125,19 +136,21 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
     filters = {}
     if project:
         filters['project'] = project
-    nodes = objects.Node.list(api.request.context, filters=filters,
-                              fields=_TIMES)
+    nodes = objects.Node.list(
+        api.request.context, filters=filters, fields=_TIMES
+    )
     inspected = [node for node in nodes if _was_inspected(node)]
     inspected.sort(key=_began, reverse=True)
     uuids = [node.uuid for node in inspected]
     if after is not None:
         if after not in uuids:
             raise ironic_exception.NodeNotFound(node=after)
-        del uuids[:uuids.index(after) + 1]
+        del uuids[: uuids.index(after) + 1]
     for start in range(0, len(uuids), _PAGE):
-        page = uuids[start:start + _PAGE]
+        page = uuids[start : start + _PAGE]
         whole_nodes = objects.Node.list(
-            api.request.context, filters={**filters, 'uuid_in': page})
+            api.request.context, filters={**filters, 'uuid_in': page}
+        )
         by_uuid = {node.uuid: node for node in whole_nodes}
         for uuid in page:
             # One may have been deleted meanwhile.
@@ -147,8 +160,10 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
 
 def _was_inspected(node: Any) -> bool:
     """Return whether a node is, or was ever, inspected."""
-    return (node.provision_state in _IN_INSPECTION
-            or node.inspection_finished_at is not None)
+    return (
+        node.provision_state in _IN_INSPECTION
+        or node.inspection_finished_at is not None
+    )
 
 
 def _began(node: Any) -> tuple[datetime.datetime, str]:
@@ -174,8 +189,9 @@ def _starting(node_uuid: str | None = None) -> set[str]:
     filters = {'state': queue_state.STARTING}
     if node_uuid is not None:
         filters['node_uuid'] = node_uuid
-    requests = request_object.InspectionRequest.list(api.request.context,
-                                                     filters)
+    requests = request_object.InspectionRequest.list(
+        api.request.context, filters
+    )
     return {request.node_uuid for request in requests}
 
 
@@ -213,8 +229,7 @@ def _has_posted(node: Any) -> bool:
     return bool(timeutils.parse_isotime(posted) + _ROUNDED >= began)
 
 
-def _represent(node: Any, starting: Collection[str]
-               ) -> dict[str, Any] | None:
+def _represent(node: Any, starting: Collection[str]) -> dict[str, Any] | None:
     """Return what the client sees, None for a node never inspected."""
     if not _was_inspected(node):
         return None
@@ -235,6 +250,9 @@ def _represent(node: Any, starting: Collection[str]
         'error': error,
         'started_at': view.time(node.inspection_started_at),
         'finished_at': view.time(finished_at),
-        'links': [link.make_link('self', api.request.public_url,
-                                 'introspection', node.uuid)],
+        'links': [
+            link.make_link(
+                'self', api.request.public_url, 'introspection', node.uuid
+            )
+        ],
     }

@@ -40,7 +40,8 @@ def time(name: str, value: str) -> datetime.datetime:
     except (ValueError, OverflowError) as exc:
         raise exceptions.Invalid(
             _('"%(name)s" must be a time as of ISO 8601, not "%(value)s"')
-            % {'name': name, 'value': value}) from exc
+            % {'name': name, 'value': value}
+        ) from exc
 
 
 _UUID = request.uuid_of(_('a kept inventory'))
@@ -57,10 +58,16 @@ def get_all(node: Any, query: Answer) -> Answer:
     if query['marker']:
         marker = db_history.get_inventory(node.uuid, query['marker'])
         before = marker.id
-    rows = db_history.list_inventories(node.uuid, limit + 1, before,
-                                       query['since'])
-    return view.page(f'nodes/{node.uuid}/inventory/history', rows, limit,
-                     _represent, name='inventories')
+    rows = db_history.list_inventories(
+        node.uuid, limit + 1, before, query['since']
+    )
+    return view.page(
+        f'nodes/{node.uuid}/inventory/history',
+        rows,
+        limit,
+        _represent,
+        name='inventories',
+    )
 
 
 def _represent(row: Any) -> Answer:
@@ -114,17 +121,22 @@ def diff(node: Any, query: Answer) -> Answer:
         earlier = db_history.list_inventories(node.uuid, 1, before=after.id)
         before = next(iter(earlier), None)
     if before is None or after is None:
-        message = _('There are no two inventories of node %s to compare'
-                    ) % node.uuid
+        message = (
+            _('There are no two inventories of node %s to compare') % node.uuid
+        )
         if not CONF.inspection_rules.keep_history:
             message += _('; [inspection_rules]keep_history is 0')
         raise exceptions.NotFound(message)
     # Patches are read with one inventory.
     after = db_history.get_inventory(node.uuid, after.uuid)
-    changes = part_difference.between(history.read_parts(before),
-                                      history.reported_parts(after))
-    return {'from': before.uuid, 'to': after.uuid,
-            'parts': [change.as_dict() for change in changes]}
+    changes = part_difference.between(
+        history.read_parts(before), history.reported_parts(after)
+    )
+    return {
+        'from': before.uuid,
+        'to': after.uuid,
+        'parts': [change.as_dict() for change in changes],
+    }
 
 
 def find_part(query: Answer) -> Answer:
@@ -132,12 +144,19 @@ def find_part(query: Answer) -> Answer:
     identity = query['id']
     if not identity or not identity.strip():
         raise exceptions.Invalid(
-            _('"id" is needed: a serial number, WWN or MAC address'))
-    stays = db_history.list_stays(part_identity.normalised(identity),
-                                  _MOST_STAYS)
+            _('"id" is needed: a serial number, WWN or MAC address')
+        )
+    stays = db_history.list_stays(
+        part_identity.normalised(identity), _MOST_STAYS
+    )
     visible = readable({stay['node_uuid'] for stay in stays})
-    return {'parts': [_represent_stay(stay) for stay in stays
-                      if stay['node_uuid'] in visible]}
+    return {
+        'parts': [
+            _represent_stay(stay)
+            for stay in stays
+            if stay['node_uuid'] in visible
+        ]
+    }
 
 
 def _represent_stay(stay: Mapping[str, Any]) -> Answer:
@@ -151,8 +170,11 @@ def _represent_stay(stay: Mapping[str, Any]) -> Answer:
     }
 
 
-def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None,
-             policy: str = policies.HISTORY_GET) -> set[str]:
+def readable(
+    uuids: Collection[str],
+    filters: Mapping[str, Any] | None = None,
+    policy: str = policies.HISTORY_GET,
+) -> set[str]:
     """Return the nodes whose history, or other data, the caller may see.
 
     :param uuids: of the nodes to look at.
@@ -163,14 +185,20 @@ def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None,
     if not uuids:
         return set()
     nodes = objects.Node.list(
-        api.request.context, fields=['uuid', 'owner', 'lessee'],
-        filters={'include_children': True, **(filters or {}),
-                 'uuid_in': sorted(uuids)})
+        api.request.context,
+        fields=['uuid', 'owner', 'lessee'],
+        filters={
+            'include_children': True,
+            **(filters or {}),
+            'uuid_in': sorted(uuids),
+        },
+    )
     allowed = set()
     for node in nodes:
         try:
-            api_utils.check_owner_policy('node', policy,
-                                         node.owner, node.lessee)
+            api_utils.check_owner_policy(
+                'node', policy, node.owner, node.lessee
+            )
         except ironic_exception.HTTPForbidden:
             continue
         allowed.add(node.uuid)

@@ -22,19 +22,23 @@ class NodesController(node.NodesController):
 
     @METRICS.timer('NodesController.get_all')
     @method.expose()
-    def get_all(self, chassis_uuid: str | None = None,
-                **parameters: typing.Any) -> dict[str, typing.Any]:
+    def get_all(
+        self, chassis_uuid: str | None = None, **parameters: typing.Any
+    ) -> dict[str, typing.Any]:
         """List nodes; the parameters are Ironic's and those of traits."""
-        return node_list.listed(self, node_list.GET_ALL, chassis_uuid,
-                                parameters)
+        return node_list.listed(
+            self, node_list.GET_ALL, chassis_uuid, parameters
+        )
 
     @METRICS.timer('NodesController.detail')
     @method.expose()
-    def detail(self, chassis_uuid: str | None = None,
-               **parameters: typing.Any) -> dict[str, typing.Any]:
+    def detail(
+        self, chassis_uuid: str | None = None, **parameters: typing.Any
+    ) -> dict[str, typing.Any]:
         """List nodes in detail, with the same parameters."""
-        return node_list.listed(self, node_list.DETAIL, chassis_uuid,
-                                parameters)
+        return node_list.listed(
+            self, node_list.DETAIL, chassis_uuid, parameters
+        )
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:

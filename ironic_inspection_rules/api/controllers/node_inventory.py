@@ -29,10 +29,14 @@ _LOGS = 'logs'
 _get = controllers.undecorated(ironic_node.NodeInventoryController.get)
 
 _DATA = {
-    'type': 'object', 'required': ['inventory'],
-    'additionalProperties': False, 'properties': {
+    'type': 'object',
+    'required': ['inventory'],
+    'additionalProperties': False,
+    'properties': {
         'inventory': {'type': ['object']},
-        'plugin_data': {'type': ['object', 'null']}}}
+        'plugin_data': {'type': ['object', 'null']},
+    },
+}
 """Body of a request to process other data."""
 
 
@@ -59,23 +63,28 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
     try:
         _check_policy(policies.UNPROCESSED_LOGS, node)
     except ironic_exception.HTTPForbidden:
-        plugin_data = {name: value for name, value in plugin_data.items()
-                       if name != _LOGS}
+        plugin_data = {
+            name: value for name, value in plugin_data.items() if name != _LOGS
+        }
     return {'inventory': inventory, 'plugin_data': plugin_data}
 
 
 def reapply(node: Any) -> dict[str, Any]:
     """Put a request to process the node's data again."""
+
     def parse(body: Any) -> PostedData:
         data = request.validate(body, _DATA)
-        return validate_document({
-            **(data['plugin_data'] or {}),
-            'inventory': data['inventory'],
-        })
+        return validate_document(
+            {
+                **(data['plugin_data'] or {}),
+                'inventory': data['inventory'],
+            }
+        )
 
     put = put_request(node, parse)
     stored = request_object.InspectionRequest.get_by_uuid(
-        api.request.context, put.uuid)
+        api.request.context, put.uuid
+    )
     return inspection_request.represent(stored)
 
 
@@ -90,8 +99,9 @@ def validate_document(document: Any) -> PostedData:
     return PostedData(inventory, plugin_data)
 
 
-def put_request(node: Any, parse: Callable[[Any], PostedData]
-                ) -> queue_request.Request:
+def put_request(
+    node: Any, parse: Callable[[Any], PostedData]
+) -> queue_request.Request:
     """Put a request to inspect a node again on existing data.
 
     These are in the body of the API's request, or else what the ramdisk
@@ -109,6 +119,7 @@ def put_request(node: Any, parse: Callable[[Any], PostedData]
     """
     # Only loaded where durable inspection is switched on.
     from ironic_inspection_rules.queue import node as queue_node
+
     requests = inspection_queue.requests()
     document = None
     if api.request.body:
@@ -120,16 +131,20 @@ def put_request(node: Any, parse: Callable[[Any], PostedData]
     if node.reservation:
         raise exceptions.NodeBusy(
             _('Node %(node)s is locked by %(holder)s.')
-            % {'node': node.uuid, 'holder': node.reservation})
+            % {'node': node.uuid, 'holder': node.reservation}
+        )
     if requests.find_open(node.uuid) is not None:
         # With data, the queue compares them with those that wait.
         if data_of_body is None:
             raise exceptions.RequestPending(node.uuid)
     elif node.provision_state not in queue_node.REAPPLICABLE:
         raise exceptions.Conflict(
-            _('Inspection of node %(node)s cannot be reapplied in state '
-              '"%(state)s".')
-            % {'node': node.uuid, 'state': node.provision_state})
+            _(
+                'Inspection of node %(node)s cannot be reapplied in state '
+                '"%(state)s".'
+            )
+            % {'node': node.uuid, 'state': node.provision_state}
+        )
     inventory, posted = data_of_body or _unprocessed(node.uuid)
     plugin_data = continue_inspection.without_reserved(posted)
     kept = early_phase.run(api.request.context, inventory, plugin_data)
@@ -137,10 +152,14 @@ def put_request(node: Any, parse: Callable[[Any], PostedData]
     if data_of_body is not None:
         # What the ramdisk posted is stored already.
         new_inventory = inventory
-    return requests.put(node.uuid, queue_request.REAPPLY, new_inventory,
-                        posted,
-                        checkpoint.of_early_phase(posted, plugin_data, kept),
-                        sender=api.request.client_addr)
+    return requests.put(
+        node.uuid,
+        queue_request.REAPPLY,
+        new_inventory,
+        posted,
+        checkpoint.of_early_phase(posted, plugin_data, kept),
+        sender=api.request.client_addr,
+    )
 
 
 def _check_policy(name: str, node: Any) -> None:
@@ -153,9 +172,11 @@ def _unprocessed(node_uuid: str) -> PostedData:
     :raises: NotFound if there is nothing.
     """
     posted = request_object.InspectionRequest.get_unprocessed(
-        api.request.context, node_uuid)
+        api.request.context, node_uuid
+    )
     if posted is None:
         raise exceptions.NotFound(
             _('There are no unprocessed inspection data of node %s.')
-            % node_uuid)
+            % node_uuid
+        )
     return PostedData(posted['inventory'], posted['plugin_data'])

@@ -28,9 +28,14 @@ from ironic_inspection_rules.runs import replay
 LOG = log.getLogger(__name__)
 
 SCHEMA = {
-    'type': 'object', 'additionalProperties': False, 'properties': {
-        **evaluate.PAGE, **posted_rules.MEMBERS,
-        'since': {'type': ['string', 'null']}}}
+    'type': 'object',
+    'additionalProperties': False,
+    'properties': {
+        **evaluate.PAGE,
+        **posted_rules.MEMBERS,
+        'since': {'type': ['string', 'null']},
+    },
+}
 """Body of a request to decide kept inspections again."""
 
 _ERROR = 'error'
@@ -58,8 +63,9 @@ def post(body: Entry) -> Entry:
 
 
 @functools.lru_cache(_SETS)
-def _compile(rules: repository.Repository, revision: int | None, options: str
-             ) -> posted_rules.Plans:
+def _compile(
+    rules: repository.Repository, revision: int | None, options: str
+) -> posted_rules.Plans:
     """Compile the rules of a revision.
 
     :param options: the built-in rules and the options of that time, see
@@ -69,19 +75,20 @@ def _compile(rules: repository.Repository, revision: int | None, options: str
     try:
         context = ironic_context.get_admin_context()
         stored = rule_object.StoredRule.get_rules_of_revision(
-            context, revision or 0)['rules']
+            context, revision or 0
+        )['rules']
         # Rows that are still in force are shared with these.
         tables = rules.tables_of(context, revision or 0)
         rules = rules.with_options(options)
         return rules.compile(rules.with_stored(stored), tables)
     except ironic_exception.NotFound:
         raise replay.Incomparable(
-            _('the rules of revision %s are not kept any more')
-            % revision) from None
+            _('the rules of revision %s are not kept any more') % revision
+        ) from None
     except exceptions.InvalidRule:
         raise replay.Incomparable(
-            _('a rule of revision %s does not compile any more')
-            % revision) from None
+            _('a rule of revision %s does not compile any more') % revision
+        ) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +102,11 @@ class _Replay:
     plans: posted_rules.Plans | None
     since: Any
 
-    def all(self, nodes: Sequence[fleet_page.RequestedNode],
-            readable: Collection[str]) -> Iterator[Entry]:
+    def all(
+        self,
+        nodes: Sequence[fleet_page.RequestedNode],
+        readable: Collection[str],
+    ) -> Iterator[Entry]:
         """Yield an entry for each run, those of a node newest first.
 
         :param readable: the UUIDs of the nodes that the caller may read.
@@ -121,8 +131,9 @@ class _Replay:
 
     def _try(self, row: Any, document: history.Document) -> Entry:
         """Return how a run ends; never raises."""
-        stored_before = functools.partial(history.stored_before,
-                                          row.node_uuid, row.id)
+        stored_before = functools.partial(
+            history.stored_before, row.node_uuid, row.id
+        )
         try:
             return self._decide(replay.Past(document, stored_before))
         except replay.Incomparable as exc:
@@ -130,8 +141,7 @@ class _Replay:
         # The answer has other inspections.
         except Exception as exc:
             LOG.exception('Inspection %s cannot be replayed', row.uuid)
-            return {'outcome': _ERROR,
-                    'reason': exceptions.reason_of(exc)}
+            return {'outcome': _ERROR, 'reason': exceptions.reason_of(exc)}
 
     def _decide(self, past: replay.Past) -> Entry:
         """Return how a run ends by the rules of its time, or by others.
@@ -149,15 +159,23 @@ class _Replay:
             outcome = replay.SAME
             if deviation:
                 outcome = replay.DIFFERENT
-            return {'outcome': outcome, 'reason': deviation,
-                    'then': past.ending}
+            return {
+                'outcome': outcome,
+                'reason': deviation,
+                'then': past.ending,
+            }
         if deviation:
             raise replay.Incomparable(
                 _('by the rules of its time it does not end as it did: %s')
-                % deviation)
+                % deviation
+            )
         now = replay.compare(past, ends, self.plans, rules.limits)
         outcome = replay.SAME
         if now.pop('differs'):
             outcome = replay.DIFFERENT
-        return {'outcome': outcome, 'reason': None, 'then': past.ending,
-                'now': now}
+        return {
+            'outcome': outcome,
+            'reason': None,
+            'then': past.ending,
+            'now': now,
+        }

@@ -15,12 +15,22 @@ from ironic_inspection_rules.rule_set import repository
 
 _OF_RULE = ('uuid', 'description', 'phase', 'mode')
 _NO_COUNTS: dict[str, Any] = {
-    'runs': 0, 'matched': 0, 'failed': 0, 'audited': 0, 'seconds': 0.0,
-    'last_matched_at': None, 'last_matched_node': None, 'since': None}
+    'runs': 0,
+    'matched': 0,
+    'failed': 0,
+    'audited': 0,
+    'seconds': 0.0,
+    'last_matched_at': None,
+    'last_matched_node': None,
+    'since': None,
+}
 FIELDS = (*_OF_RULE, *_NO_COUNTS)
 
-QUERY = {'fields': request.fields(FIELDS),
-         'sort_key': request.one_of(FIELDS), 'sort_dir': request.SORT_DIR}
+QUERY = {
+    'fields': request.fields(FIELDS),
+    'sort_key': request.one_of(FIELDS),
+    'sort_dir': request.SORT_DIR,
+}
 
 
 def get(query: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +47,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
         rows.append(_represent(rule, counts))
     sort_key = query['sort_key']
     if sort_key is not None:
+
         def key(row: dict[str, Any]) -> tuple[bool, Any]:
             # Null is compared with nothing, and comes first.
             return row[sort_key] is not None, row[sort_key]

@@ -40,8 +40,11 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
     ``associated`` ones are those that some node has.
     """
     counts = _counts(catalog.parse(query['name']), query['associated'])
-    return {'traits': [{'name': name, 'nodes': count}
-                       for name, count in counts.items()]}
+    return {
+        'traits': [
+            {'name': name, 'nodes': count} for name, count in counts.items()
+        ]
+    }
 
 
 @METRICS.timer('TraitsController.get_one')
@@ -54,8 +57,9 @@ def get_one(name: str) -> None:
         raise exceptions.NotFound(_('Trait %s could not be found.') % name)
 
 
-def _counts(selection: catalog.Selection,
-            associated: bool | None = None) -> dict[str, int]:
+def _counts(
+    selection: catalog.Selection, associated: bool | None = None
+) -> dict[str, int]:
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
@@ -77,8 +81,9 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
     """
     if trait not in _traits(node_ident, 'list'):
         raise exceptions.NotFound(
-            _("Node %(node)s doesn't have a trait '%(trait)s'") % {
-                'node': node_ident, 'trait': trait})
+            _("Node %(node)s doesn't have a trait '%(trait)s'")
+            % {'node': node_ident, 'trait': trait}
+        )
 
 
 @METRICS.timer('NodeTraitsController.put')
@@ -96,7 +101,8 @@ def put(node_ident: str, *name_and_query: Any) -> None:
         names.validate_count([*present, trait])
         if body:
             raise exceptions.Invalid(
-                _('No body should be provided when adding a trait'))
+                _('No body should be provided when adding a trait')
+            )
         # Else Ironic parses it once more, and fails at a byte order mark,
         # which is allowed here.
         api.request.body = b''
@@ -133,5 +139,6 @@ def _trait(*name_and_query: Any) -> str | None:
 def _traits(node_ident: str, action: str) -> list[str]:
     """Return the node's traits, for who may list or set them."""
     node = api_utils.check_node_policy_and_retrieve(
-        f'baremetal:node:traits:{action}', node_ident)
+        f'baremetal:node:traits:{action}', node_ident
+    )
     return node.traits.get_trait_names()

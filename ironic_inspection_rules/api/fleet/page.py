@@ -22,14 +22,22 @@ from ironic_inspection_rules.traits import filter as trait_filter
 MOST = 1000
 """Nodes of a page."""
 
-_PRESENTATION = ('self', 'marker', 'limit', 'sort_key', 'sort_dir', 'fields',
-                 'detail')
+_PRESENTATION = (
+    'self',
+    'marker',
+    'limit',
+    'sort_key',
+    'sort_dir',
+    'fields',
+    'detail',
+)
 _OF_LISTS = (*trait_filter.PARAMETERS, 'shard')
 
 
 def _filters_of_ironic() -> list[str]:
-    parameters = inspect.signature(ironic_node.NodesController.get_all
-                                   ).parameters
+    parameters = inspect.signature(
+        ironic_node.NodesController.get_all
+    ).parameters
     return [name for name in parameters if name not in _PRESENTATION]
 
 
@@ -62,8 +70,9 @@ def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
     return by_filters(nodes, limit, marker)
 
 
-def by_filters(filters: Mapping[str, Any], limit: int | None,
-               marker: str | None) -> Page:
+def by_filters(
+    filters: Mapping[str, Any], limit: int | None, marker: str | None
+) -> Page:
     """Find the nodes that ``GET /v1/nodes`` would show.
 
     :param filters: of the request, checked here.
@@ -72,8 +81,11 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
     if unknown:
         raise exceptions.Invalid(unknown)
-    query = {name: _of_url(name, value) for name, value in filters.items()
-             if value is not None}
+    query = {
+        name: _of_url(name, value)
+        for name, value in filters.items()
+        if value is not None
+    }
     conductor = query.pop('conductor', None)
     limit = limit or MOST
     uuids, has_more = node_list.list_uuids(query, limit, marker)
@@ -87,8 +99,9 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
     # Ironic's list has left out nodes that the caller may not see, so their
     # UUIDs are enough to read them.
-    return Page([(uuid, uuid) for uuid in uuids],
-                {'include_children': True}, following)
+    return Page(
+        [(uuid, uuid) for uuid in uuids], {'include_children': True}, following
+    )
 
 
 def _of_url(name: str, value: Any) -> str:
@@ -103,8 +116,9 @@ def _of_url(name: str, value: Any) -> str:
     return ','.join(texts)
 
 
-def by_names(idents: Sequence[Any], limit: int | None = None,
-             marker: str | None = None) -> Page:
+def by_names(
+    idents: Sequence[Any], limit: int | None = None, marker: str | None = None
+) -> Page:
     """Find nodes by their names and UUIDs.
 
     :param marker: how many of them come before this page.
@@ -113,17 +127,23 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
     """
     if len(idents) > MOST:
         raise exceptions.Invalid(
-            _('"nodes" lists %(count)d nodes, more than %(most)d; ask for '
-              'them page by page') % {'count': len(idents), 'most': MOST})
+            _(
+                '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
+                'them page by page'
+            )
+            % {'count': len(idents), 'most': MOST}
+        )
     if not all(isinstance(ident, str) for ident in idents):
         raise exceptions.Invalid(
-            _('"nodes" must list UUIDs and names of nodes'))
+            _('"nodes" must list UUIDs and names of nodes')
+        )
     start = 0
     if marker is not None:
         # Not by int(), which also takes "1_0", " 1" and any large number.
         if marker not in map(str, range(len(idents))):
             raise exceptions.Invalid(
-                _('"marker" must be the "next" of a page of this list'))
+                _('"marker" must be the "next" of a page of this list')
+            )
         start = int(marker)
     end = start + (limit or MOST)
     following = None
@@ -135,8 +155,9 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
     if project:
         filters['project'] = project
     known = _identify(idents)
-    nodes: list[RequestedNode] = [(ident, known.get(ident))
-                                  for ident in idents]
+    nodes: list[RequestedNode] = [
+        (ident, known.get(ident)) for ident in idents
+    ]
     return Page(nodes, filters, following)
 
 
@@ -155,7 +176,8 @@ def _identify(idents: Sequence[str]) -> dict[str, str]:
         elif api_utils.is_valid_node_name(ident):
             names.add(ident)
     nodes = machine_object.InspectedMachine.identify(
-        api.request.context, sorted(set(uuids.values())), sorted(names))
+        api.request.context, sorted(set(uuids.values())), sorted(names)
+    )
     known = {name: uuid for uuid, name in nodes if name}
     existing = {uuid for uuid, _name in nodes}
     for ident, uuid in uuids.items():
@@ -183,7 +205,8 @@ def _text(name: str, value: Any) -> str:
         raise exceptions.Invalid(text % name)
     if '\0' in value or not _is_encodable(value):
         raise exceptions.Invalid(
-            _('The filter "%s" has a character that no text has') % name)
+            _('The filter "%s" has a character that no text has') % name
+        )
     return value
 
 

@@ -84,8 +84,9 @@ class Trial:
         for machines in read(context, page):
             yield from self._try_together(machines)
 
-    def _try_together(self, machines: list[RequestedMachine]
-                      ) -> Iterator[Entry]:
+    def _try_together(
+        self, machines: list[RequestedMachine]
+    ) -> Iterator[Entry]:
         """Yield an entry for each of some machines, as soon as it is known.
 
         One whose rules give the node a new name waits for the others: whether
@@ -130,12 +131,14 @@ class Trial:
             return self._evaluate_machine(machine, machine.facts)
         # The answer has other machines.
         except Exception as exc:
-            LOG.exception('Rules cannot be tried on node %s',
-                          machine.node.uuid)
+            LOG.exception(
+                'Rules cannot be tried on node %s', machine.node.uuid
+            )
             return _not_tried(machine, exceptions.reason_of(exc))
 
-    def _evaluate_machine(self, machine: RequestedMachine,
-                          facts: working_copy.Facts) -> Entry:
+    def _evaluate_machine(
+        self, machine: RequestedMachine, facts: working_copy.Facts
+    ) -> Entry:
         outcome = self._evaluate(self.plans, facts)
         entry = {
             'uuid': machine.node.uuid,
@@ -161,51 +164,65 @@ class Trial:
             entry.update(self._compare(facts, outcome, self.in_force))
         return entry
 
-    def _compare(self, facts: working_copy.Facts,
-                 outcome: evaluation.Evaluation,
-                 in_force: posted_rules.Plans) -> Entry:
+    def _compare(
+        self,
+        facts: working_copy.Facts,
+        outcome: evaluation.Evaluation,
+        in_force: posted_rules.Plans,
+    ) -> Entry:
         """Return how a machine would differ from what rules in force make it.
 
         :param outcome: of the rules that are tried.
         """
         present = self._evaluate(in_force, facts)
-        differences = difference.between(present.facts, outcome.facts,
-                                         facts.ports)
+        differences = difference.between(
+            present.facts, outcome.facts, facts.ports
+        )
         differs = bool(differences)
         if replay.nature(outcome.error) != replay.nature(present.error):
             differs = True
         compared: Entry = {
-            'changes': [change.with_before()
-                        for change in differences.changes],
+            'changes': [
+                change.with_before() for change in differences.changes
+            ],
             'differs': differs,
         }
         if differs:
             compared['in_force'] = _represent(in_force, present)
             if _validates(facts) is not None:
                 compared['in_force']['validates'] = (
-                    _validates(present.facts) is not False)
+                    _validates(present.facts) is not False
+                )
         return compared
 
-    def _evaluate(self, plans: posted_rules.Plans,
-                  facts: working_copy.Facts) -> evaluation.Evaluation:
-        return evaluation.evaluate(plans, facts, self.phases, explain=False,
-                                   limits=self.limits,
-                                   refuse=self.refusals.find)
+    def _evaluate(
+        self, plans: posted_rules.Plans, facts: working_copy.Facts
+    ) -> evaluation.Evaluation:
+        return evaluation.evaluate(
+            plans,
+            facts,
+            self.phases,
+            explain=False,
+            limits=self.limits,
+            refuse=self.refusals.find,
+        )
 
 
-def read(context: Any, page: fleet_page.Page
-         ) -> Iterator[list[RequestedMachine]]:
+def read(
+    context: Any, page: fleet_page.Page
+) -> Iterator[list[RequestedMachine]]:
     """Read what rules may see of machines, some at a time.
 
     Inventories are read in portions: only one of them is in memory, if the
     caller keeps none.
     """
     for first in range(0, len(page.nodes), _NODES):
-        requested = page.nodes[first:first + _NODES]
+        requested = page.nodes[first : first + _NODES]
         nodes = _Nodes.read(context, page.filters, requested)
         left = collections.deque(requested)
         for portion in inspection_data.portions(
-                context, nodes.in_order_of(requested), _DATA):
+            context, nodes.in_order_of(requested), _DATA
+        ):
             # The portion's nodes, and before each those that are not there:
             # these have an entry too.
             group = []
@@ -218,8 +235,12 @@ def read(context: Any, page: fleet_page.Page
                     awaited -= 1
             # Without a name, which would hold the machines of this group in
             # memory while those of the next are read.
-            yield nodes.machines(group, inspection_data.find_all(
-                context, portion.nodes, portion.failing))
+            yield nodes.machines(
+                group,
+                inspection_data.find_all(
+                    context, portion.nodes, portion.failing
+                ),
+            )
         # Behind the last node that is there, all are missing.
         yield nodes.machines(left, {})
 
@@ -249,8 +270,12 @@ class _Nodes:
     groups: Mapping[int, list[Entry]]
 
     @classmethod
-    def read(cls, context: Any, filters: Mapping[str, Any],
-             requested: Iterable[fleet_page.RequestedNode]) -> '_Nodes':
+    def read(
+        cls,
+        context: Any,
+        filters: Mapping[str, Any],
+        requested: Iterable[fleet_page.RequestedNode],
+    ) -> '_Nodes':
         """Read nodes and their ports, with a query for each kind.
 
         :param filters: see :class:`.page.Page`.
@@ -260,55 +285,71 @@ class _Nodes:
         nodes = {}
         uuid_of = {}
         for row in machine.list_nodes(
-                context, {**filters, 'uuid_in': sorted(uuids)}):
+            context, {**filters, 'uuid_in': sorted(uuids)}
+        ):
             # Behind all others, as in the facts of an inspection.
             traits = row.pop('traits')
             fields = {**_fields(objects.Node, row), 'traits': traits}
-            nodes[row['uuid']] = StoredNode(row['id'], row['uuid'],
-                                            row['name'], fields)
+            nodes[row['uuid']] = StoredNode(
+                row['id'], row['uuid'], row['name'], fields
+            )
             uuid_of[row['id']] = row['uuid']
         ports = machine.list_ports(context, list(uuid_of))
         groups = machine.list_port_groups(context, list(uuid_of))
         return cls(
             nodes,
             _fields_by_node(objects.Port, uuid_of, ports),
-            _fields_by_node(objects.Portgroup, uuid_of, groups))
+            _fields_by_node(objects.Portgroup, uuid_of, groups),
+        )
 
-    def in_order_of(self, requested: Iterable[fleet_page.RequestedNode]
-                    ) -> list[StoredNode]:
+    def in_order_of(
+        self, requested: Iterable[fleet_page.RequestedNode]
+    ) -> list[StoredNode]:
         """Return the requested nodes that are there; one may be twice."""
-        return [self.by_uuid[uuid] for _ident, uuid in requested
-                if uuid in self.by_uuid]
+        return [
+            self.by_uuid[uuid]
+            for _ident, uuid in requested
+            if uuid in self.by_uuid
+        ]
 
-    def machines(self, requested: Iterable[fleet_page.RequestedNode],
-                 data: Mapping[str, inspection_data.DataOrError]
-                 ) -> list[RequestedMachine]:
+    def machines(
+        self,
+        requested: Iterable[fleet_page.RequestedNode],
+        data: Mapping[str, inspection_data.DataOrError],
+    ) -> list[RequestedMachine]:
         """Return the machines of nodes.
 
         :param data: by UUID, of all of the nodes that are there.
         """
         return [self._machine(ident, uuid, data) for ident, uuid in requested]
 
-    def _machine(self, ident: str, uuid: str | None,
-                 data: Mapping[str, inspection_data.DataOrError]
-                 ) -> RequestedMachine:
+    def _machine(
+        self,
+        ident: str,
+        uuid: str | None,
+        data: Mapping[str, inspection_data.DataOrError],
+    ) -> RequestedMachine:
         node = self.by_uuid.get(uuid)
         if node is None:
             return RequestedMachine(
-                ident, problem=_('Node %s could not be found.') % ident)
+                ident, problem=_('Node %s could not be found.') % ident
+            )
         source = data[node.uuid]
         if isinstance(source, Exception):
             return RequestedMachine(ident, node, problem=str(source))
         facts = node_facts.of_fields(
-            node.fields, self.ports.get(node.id, ()),
-            self.groups.get(node.id, ()), source.inventory,
-            source.plugin_data)
+            node.fields,
+            self.ports.get(node.id, ()),
+            self.groups.get(node.id, ()),
+            source.inventory,
+            source.plugin_data,
+        )
         return RequestedMachine(ident, node, facts, source)
 
 
-def _fields_by_node(kind: Any, uuid_of: Mapping[int, str],
-                    rows: Iterable[dict[str, Any]]
-                    ) -> Mapping[int, list[Entry]]:
+def _fields_by_node(
+    kind: Any, uuid_of: Mapping[int, str], rows: Iterable[dict[str, Any]]
+) -> Mapping[int, list[Entry]]:
     """Return the fields of objects that belong to nodes.
 
     :param kind: the class of Ironic's objects.
@@ -333,8 +374,9 @@ def _fields(kind: Any, row: Entry) -> Entry:
     return {name: row[name] for name in kind.fields if name in row}
 
 
-def _represent(plans: posted_rules.Plans, outcome: evaluation.Evaluation
-               ) -> Entry:
+def _represent(
+    plans: posted_rules.Plans, outcome: evaluation.Evaluation
+) -> Entry:
     """Return how rules would end, and which of them match."""
     matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
     audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]

@@ -22,10 +22,12 @@ with enginefacade.writer.get_engine().connect() as connection:
     is_transactional = None
     if connection.dialect.name == 'sqlite':
         is_transactional = True
-    context.configure(connection=connection,
-                      target_metadata=models.Base.metadata,
-                      version_table=migration.VERSION_TABLE,
-                      transactional_ddl=is_transactional,
-                      include_name=_is_ours)
+    context.configure(
+        connection=connection,
+        target_metadata=models.Base.metadata,
+        version_table=migration.VERSION_TABLE,
+        transactional_ddl=is_transactional,
+        include_name=_is_ours,
+    )
     with context.begin_transaction():
         context.run_migrations()

@@ -34,8 +34,9 @@ CLEANUP = 'cleanup'
 
 _NO_ITEMS = reasons.Idle(reasons.EMPTY_LOOP, engine_loop.NO_ITEMS)
 _NO_MATCH = reasons.Idle(reasons.WHEN, _('its conditions do not hold'))
-_NO_MATCHING_ITEM = reasons.Idle(reasons.WHEN,
-                                 _('its conditions hold for no item'))
+_NO_MATCHING_ITEM = reasons.Idle(
+    reasons.WHEN, _('its conditions hold for no item')
+)
 
 _Step = typing.Callable[[Target, budget.View], reasons.Idle | None]
 """Carries an action out, or undoes it, for the item that is in the data.
@@ -59,14 +60,27 @@ class CompiledAction:
     :param own_vars: the ``vars`` of its rule as they are written.
     """
 
-    __slots__ = ('_call', '_carry_out', '_items', '_masked', '_operation',
-                 '_own_vars', '_revert_call', '_undo', 'name', 'reverts',
-                 'when')
+    __slots__ = (
+        '_call',
+        '_carry_out',
+        '_items',
+        '_masked',
+        '_operation',
+        '_own_vars',
+        '_revert_call',
+        '_undo',
+        'name',
+        'reverts',
+        'when',
+    )
 
-    def __init__(self, operation: Operation, ops: registry.Registry,
-                 when: tuple[engine_condition.CompiledCondition, ...] = (),
-                 own_vars: typing.Mapping[str, typing.Any] | None = None
-                 ) -> None:
+    def __init__(
+        self,
+        operation: Operation,
+        ops: registry.Registry,
+        when: tuple[engine_condition.CompiledCondition, ...] = (),
+        own_vars: typing.Mapping[str, typing.Any] | None = None,
+    ) -> None:
         self.name = operation['op']
         self.when = when
         self._operation = operation
@@ -79,15 +93,17 @@ class CompiledAction:
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
         self._revert_call = self._call
         if self.reverts:
-            self._revert_call = _call_of_revert(op, operation.get('args'),
-                                                loop)
+            self._revert_call = _call_of_revert(
+                op, operation.get('args'), loop
+            )
             self._undo = op.for_machines(op.plugin.revert, 'revert')
         self._items: engine_loop.Items | None = None
         if loop is not None:
             self._items = engine_loop.compile_items(operation['loop'])
 
-    def apply(self, target: Target, roots: budget.View,
-              note: Note = _note_nothing) -> reasons.Idle | None:
+    def apply(
+        self, target: Target, roots: budget.View, note: Note = _note_nothing
+    ) -> reasons.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
         :param note: called for each of its conditions that is checked.
@@ -104,8 +120,9 @@ class CompiledAction:
             raise exceptions.MissingField(items.field)
         return _for_each(items, step, target, roots)
 
-    def revert(self, target: Target,
-               roots: budget.View) -> reasons.Idle | None:
+    def revert(
+        self, target: Target, roots: budget.View
+    ) -> reasons.Idle | None:
         """Undo the action on the target, unless a field is missing.
 
         Its own conditions are not checked: it is undone because its rule
@@ -121,8 +138,9 @@ class CompiledAction:
             return _idle_without(items)
         return _for_each(items, self._revert_once, target, roots)
 
-    def _apply_if_matching(self, target: Target, roots: budget.View,
-                           note: Note) -> reasons.Idle | None:
+    def _apply_if_matching(
+        self, target: Target, roots: budget.View, note: Note
+    ) -> reasons.Idle | None:
         """Carry the action out once, if all its conditions hold."""
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
@@ -143,11 +161,16 @@ class CompiledAction:
         rendered = self._call.render(roots)
         if isinstance(rendered, rendering.Missing):
             raise exceptions.MissingField(rendered.field)
-        self._carry_out(target, *self._call.op.context(roots),
-                        **self._call.literals, **rendered)
+        self._carry_out(
+            target,
+            *self._call.op.context(roots),
+            **self._call.literals,
+            **rendered,
+        )
 
-    def _revert_once(self, target: Target,
-                     roots: budget.View) -> reasons.Idle | None:
+    def _revert_once(
+        self, target: Target, roots: budget.View
+    ) -> reasons.Idle | None:
         """Undo the action with the present data, and item of a loop."""
         # Rendered before secrets are refused: what lacks a field is not
         # undone, and that is no error, whatever its other fields hold.
@@ -155,12 +178,17 @@ class CompiledAction:
         if isinstance(rendered, rendering.Missing):
             return _idle_without(rendered)
         self._refuse_masked(target, roots, undoes=True)
-        self._undo(target, *self._call.op.context(roots),
-                   **self._revert_call.literals, **rendered)
+        self._undo(
+            target,
+            *self._call.op.context(roots),
+            **self._revert_call.literals,
+            **rendered,
+        )
         return None
 
-    def _refuse_masked(self, target: Target, roots: budget.View,
-                       undoes: bool = False) -> None:
+    def _refuse_masked(
+        self, target: Target, roots: budget.View, undoes: bool = False
+    ) -> None:
         """Check that no masked value is written or part of a path.
 
         :param undoes: whether the action is undone, which may take fewer of
@@ -192,14 +220,18 @@ class CompiledAction:
             if undoes and name not in self._revert_call.varying:
                 continue
             written[name] = value
-        return masked_field.MaskedFields(written, self._own_vars,
-                                         self._operation.get('loop'),
-                                         template.compile_field,
-                                         template.compile_value)
+        return masked_field.MaskedFields(
+            written,
+            self._own_vars,
+            self._operation.get('loop'),
+            template.compile_field,
+            template.compile_value,
+        )
 
 
-def _for_each(items: list[typing.Any], step: _Step, target: Target,
-              roots: budget.View) -> reasons.Idle | None:
+def _for_each(
+    items: list[typing.Any], step: _Step, target: Target, roots: budget.View
+) -> reasons.Idle | None:
     """Take a step for each item.
 
     :returns: why it was taken for no item; None if it was for one.
@@ -247,8 +279,9 @@ def has_cleanup(operation: Operation, op: registry.Op) -> bool:
     return bound.values.get(CLEANUP) is not None
 
 
-def _call_of_revert(op: registry.Op, args: typing.Any,
-                    loop: engine_loop.Loop | None) -> engine_call.Call:
+def _call_of_revert(
+    op: registry.Op, args: typing.Any, loop: engine_loop.Loop | None
+) -> engine_call.Call:
     """Build the call that undoes an action.
 
     It has those of the arguments that the method ``revert`` takes.

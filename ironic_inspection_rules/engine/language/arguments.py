@@ -81,16 +81,20 @@ class Signature:
         by name.
     """
 
-    def __init__(self, function: typing.Callable[..., typing.Any],
-                 skip: int = 0) -> None:
+    def __init__(
+        self, function: typing.Callable[..., typing.Any], skip: int = 0
+    ) -> None:
         parameters = list(
-            inspect.signature(function, eval_str=True).parameters.values())
+            inspect.signature(function, eval_str=True).parameters.values()
+        )
         if len(parameters) < skip:
             raise exceptions.PluginError(
                 _('takes %(has)d parameters, the engine gives %(given)d')
-                % {'has': len(parameters), 'given': skip})
-        self.arguments = tuple(_declare(parameter)
-                               for parameter in parameters[skip:])
+                % {'has': len(parameters), 'given': skip}
+            )
+        self.arguments = tuple(
+            _declare(parameter) for parameter in parameters[skip:]
+        )
         self.by_name = {argument.name: argument for argument in self.arguments}
 
     def __str__(self) -> str:
@@ -112,13 +116,18 @@ class Signature:
             bound = self._bind_mapping(args)
         else:
             problem = exceptions.Problem(
-                '', _('arguments must be a list or a mapping'))
+                '', _('arguments must be a list or a mapping')
+            )
             return Bound({}, [problem])
         for argument in self.arguments:
             if argument.required and argument.name not in bound.values:
-                bound.problems.append(exceptions.Problem(
-                    '', _('argument "%s" is missing') % argument.name,
-                    self._expected))
+                bound.problems.append(
+                    exceptions.Problem(
+                        '',
+                        _('argument "%s" is missing') % argument.name,
+                        self._expected,
+                    )
+                )
         return bound
 
     @property
@@ -142,15 +151,22 @@ class Signature:
         near = suggestion.nearest(str(name), self.by_name)
         if near is not None:
             hint = _('did you mean "%(near)s"? %(hint)s') % {
-                'near': near, 'hint': hint}
+                'near': near,
+                'hint': hint,
+            }
         return exceptions.Problem(
             data_path.pointer([name]),
-            _('unknown argument "%s"') % suggestion.shown(str(name)), hint)
+            _('unknown argument "%s"') % suggestion.shown(str(name)),
+            hint,
+        )
 
     def _bind_list(self, args: list[typing.Any]) -> Bound:
         """Bind values by their positions, and report those beyond the last."""
-        positional = [argument for argument in self.arguments
-                      if not argument.keyword_only]
+        positional = [
+            argument
+            for argument in self.arguments
+            if not argument.keyword_only
+        ]
         if positional and positional[0].variadic:
             return self._bind_variadic(positional[0], args)
         values = {}
@@ -158,8 +174,11 @@ class Signature:
             values[argument.name] = value
         problems = []
         for index in range(len(positional), len(args)):
-            problems.append(exceptions.Problem(
-                f'/{index}', _('one argument too many'), self._expected))
+            problems.append(
+                exceptions.Problem(
+                    f'/{index}', _('one argument too many'), self._expected
+                )
+            )
         return Bound(values, problems)
 
     @staticmethod
@@ -175,8 +194,9 @@ class Signature:
             return Bound({}, [])
         return Bound({argument.name: values}, [])
 
-    def bind_call(self, values: typing.Sequence[
-            tuple[str | None, typing.Any]]) -> Bound:
+    def bind_call(
+        self, values: typing.Sequence[tuple[str | None, typing.Any]]
+    ) -> Bound:
         """Bind the positional and named values of a filter.
 
         An op has one or the other, a filter may have both.
@@ -190,13 +210,17 @@ class Signature:
         pairs = [*zip(self.by_name, positional, strict=False), *named]
         bound = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):
-            bound.problems.append(exceptions.Problem(
-                '', _('too many arguments'), self._expected))
+            bound.problems.append(
+                exceptions.Problem('', _('too many arguments'), self._expected)
+            )
         counts = collections.Counter(name for name, _value in pairs)
         for name, count in counts.items():
             if count > 1:
-                bound.problems.append(exceptions.Problem(
-                    '', _('argument "%s" is given twice') % name))
+                bound.problems.append(
+                    exceptions.Problem(
+                        '', _('argument "%s" is given twice') % name
+                    )
+                )
         return bound
 
 
@@ -206,10 +230,13 @@ def _declare(parameter: inspect.Parameter) -> Argument:
     :raises: :class:`.exceptions.PluginError` if it cannot be given by name.
     """
     kind = parameter.kind
-    if kind in (inspect.Parameter.VAR_KEYWORD,
-                inspect.Parameter.POSITIONAL_ONLY):
+    if kind in (
+        inspect.Parameter.VAR_KEYWORD,
+        inspect.Parameter.POSITIONAL_ONLY,
+    ):
         raise exceptions.PluginError(
-            _('parameter "%s" cannot be given by name') % parameter.name)
+            _('parameter "%s" cannot be given by name') % parameter.name
+        )
     annotation = parameter.annotation
     variadic = kind is inspect.Parameter.VAR_POSITIONAL
     if variadic:
@@ -222,7 +249,8 @@ def _declare(parameter: inspect.Parameter) -> Argument:
         type=annotation,
         default=parameter.default,
         variadic=variadic,
-        keyword_only=kind is inspect.Parameter.KEYWORD_ONLY)
+        keyword_only=kind is inspect.Parameter.KEYWORD_ONLY,
+    )
 
 
 def convert(value: typing.Any, argument: Argument) -> typing.Any:
@@ -245,8 +273,12 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
     except (TypeError, ValueError, OverflowError) as exc:
         raise exceptions.OperationError(
             _('argument "%(name)s" must be of type %(type)s, not %(value)s')
-            % {'name': argument.name, 'type': declared.name,
-               'value': suggestion.kind_of(value)}) from exc
+            % {
+                'name': argument.name,
+                'type': declared.name,
+                'value': suggestion.kind_of(value),
+            }
+        ) from exc
 
 
 def _require(types: typing.Any, value: typing.Any) -> typing.Any:
@@ -345,28 +377,48 @@ _TRUTH_TEXT = rf'\s*(?:{schema.TRUTHS}|{schema.FALSEHOODS})\s*'
 _PATH_TEXT = r'^(?:/[^/]|[^/.]|\.[^/]*/)'
 
 TYPES: dict[typing.Any, Type] = {
-    bool: Type('bool', _read_bool, [
-        {'type': 'boolean'},
-        {'enum': [0, 1]},
-        schema.whole(_TRUTH_TEXT),
-    ]),
-    int: Type('int', _read_int, [
-        {'type': 'number'},
-        schema.whole(schema.WHOLE_NUMBER),
-    ]),
-    float: Type('float', _read_float, [
-        {'type': 'number'},
-        schema.whole(schema.NUMBER),
-    ]),
+    bool: Type(
+        'bool',
+        _read_bool,
+        [
+            {'type': 'boolean'},
+            {'enum': [0, 1]},
+            schema.whole(_TRUTH_TEXT),
+        ],
+    ),
+    int: Type(
+        'int',
+        _read_int,
+        [
+            {'type': 'number'},
+            schema.whole(schema.WHOLE_NUMBER),
+        ],
+    ),
+    float: Type(
+        'float',
+        _read_float,
+        [
+            {'type': 'number'},
+            schema.whole(schema.NUMBER),
+        ],
+    ),
     str: Type('str', _read_text, [_PLAIN]),
     list: Type('list', _read_list, [{'type': 'array'}]),
-    data_path.Path: Type(_('path'), _read_path, [
-        {'type': 'string', 'pattern': _PATH_TEXT},
-        {'type': ['number', 'boolean']},
-    ]),
-    pattern.Pattern: Type(_('regular expression'), _read_pattern, [
-        {'type': 'string'},
-    ]),
+    data_path.Path: Type(
+        _('path'),
+        _read_path,
+        [
+            {'type': 'string', 'pattern': _PATH_TEXT},
+            {'type': ['number', 'boolean']},
+        ],
+    ),
+    pattern.Pattern: Type(
+        _('regular expression'),
+        _read_pattern,
+        [
+            {'type': 'string'},
+        ],
+    ),
     pattern.Replacement: Type(_('text'), _read_replacement, [_PLAIN]),
 }
 """The types to which arguments are converted."""

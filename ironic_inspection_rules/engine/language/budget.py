@@ -63,7 +63,7 @@ class Limits:
     operations: float = 1_000_000
     loop: float = 100_000
     depth: float = 25
-    size: float = 16 * 2 ** 20
+    size: float = 16 * 2**20
 
 
 MAIN = Limits()
@@ -109,7 +109,8 @@ class Budget:
         if self._left < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase does more than %d operations')
-                % self.limits.operations)
+                % self.limits.operations
+            )
         self._look_below = max(self._left - _LOOK_EVERY, 0)
         self.check_time()
 
@@ -120,7 +121,8 @@ class Budget:
         """
         if time.monotonic() > self._deadline:
             raise exceptions.BudgetExceeded(
-                _('the phase runs longer than %g seconds') % self.limits.time)
+                _('the phase runs longer than %g seconds') % self.limits.time
+            )
 
     def remaining(self) -> float:
         """Return how many seconds are left.
@@ -140,7 +142,8 @@ class Budget:
         if items > self.limits.loop:
             raise exceptions.BudgetExceeded(
                 _('the loop has %(items)d items, more than %(most)d')
-                % {'items': items, 'most': self.limits.loop})
+                % {'items': items, 'most': self.limits.loop}
+            )
 
     def pay_for_argument(self, value: typing.Any) -> None:
         """Pay for a value that an op or a filter is called with.
@@ -159,8 +162,9 @@ class Budget:
                 # work on a short list.
                 self.check_time()
 
-    def pay_for_result(self, value: typing.Any,
-                       of_parts: bool = False) -> None:
+    def pay_for_result(
+        self, value: typing.Any, of_parts: bool = False
+    ) -> None:
         """Pay for a value that a filter returns, or that is made of fields.
 
         :param of_parts: whether a container is only made of parts that were
@@ -186,7 +190,8 @@ class Budget:
         """
         if length > self.limits.size:
             raise exceptions.BudgetExceeded(
-                _('the text is longer than %d characters') % self.limits.size)
+                _('the text is longer than %d characters') % self.limits.size
+            )
         self.spend(length >> 8)
 
     def make_value(self, value: typing.Any) -> None:
@@ -197,10 +202,15 @@ class Budget:
         """
         if self.measure(value) > self.limits.size:
             raise exceptions.BudgetExceeded(
-                _('the value is larger than %d characters') % self.limits.size)
+                _('the value is larger than %d characters') % self.limits.size
+            )
 
-    def write(self, value: typing.Any, path: typing.Sequence[str],
-              before: typing.Any = None) -> None:
+    def write(
+        self,
+        value: typing.Any,
+        path: typing.Sequence[str],
+        before: typing.Any = None,
+    ) -> None:
         """Pay for a value that is written to a path.
 
         :param before: the value that it replaces.
@@ -216,7 +226,8 @@ class Budget:
         if self._room < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase writes more than %d characters')
-                % self.limits.size)
+                % self.limits.size
+            )
 
     def measure(self, value: typing.Any, depth: int = 0) -> int:
         """Return about how many characters a value has as JSON.
@@ -262,7 +273,8 @@ class Budget:
 
     def _too_deep(self) -> exceptions.BudgetExceeded:
         return exceptions.BudgetExceeded(
-            _('the value is nested deeper than %d levels') % self.limits.depth)
+            _('the value is nested deeper than %d levels') % self.limits.depth
+        )
 
 
 UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
@@ -273,8 +285,11 @@ class View(dict[str, typing.Any]):
 
     __slots__ = ('budget',)
 
-    def __init__(self, roots: typing.Mapping[str, typing.Any] | None = None,
-                 budget: Budget = UNLIMITED) -> None:
+    def __init__(
+        self,
+        roots: typing.Mapping[str, typing.Any] | None = None,
+        budget: Budget = UNLIMITED,
+    ) -> None:
         super().__init__(roots or ())
         self.budget = budget
 
@@ -312,7 +327,8 @@ class PaidBy:
 # each string of a large table would take as much memory as the table.
 # Possessive: nothing is kept to try it in another way.
 _NO_BRACKETS = re.compile(
-    rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?)++', re.DOTALL)
+    rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?)++', re.DOTALL
+)
 _OPENING = b'[{'
 
 

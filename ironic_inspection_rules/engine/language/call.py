@@ -50,9 +50,13 @@ class Call:
 
     __slots__ = ('literals', 'op', 'varying')
 
-    def __init__(self, op: registry.Op, args: typing.Any,
-                 missing: typing.Any = NO_CALL,
-                 loop: engine_loop.Loop | None = None) -> None:
+    def __init__(
+        self,
+        op: registry.Op,
+        args: typing.Any,
+        missing: typing.Any = NO_CALL,
+        loop: engine_loop.Loop | None = None,
+    ) -> None:
         self.op = op
         self.literals: dict[str, typing.Any] = {}
         self.varying: dict[str, rendering.Template] = {}
@@ -69,7 +73,8 @@ class Call:
                 compiled = rendering.OrElse(compiled, missing)
             if _needs_conversion(argument, value):
                 compiled = _Converted(
-                    compiled, functools.partial(_convert, argument))
+                    compiled, functools.partial(_convert, argument)
+                )
             self.varying[name] = compiled
 
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
@@ -91,8 +96,9 @@ class Call:
         return rendered
 
 
-def _needs_conversion(argument: arguments.Argument,
-                      written: typing.Any) -> bool:
+def _needs_conversion(
+    argument: arguments.Argument, written: typing.Any
+) -> bool:
     """Return whether the rendered value of an argument has to be converted.
 
     :param written: the argument as the rule has it.
@@ -127,8 +133,12 @@ def is_as_written(value: rendering.Template) -> bool:
     return not isinstance(value, _Converted | rendering.OrElse)
 
 
-def compile_argument(op: registry.Op, name: str, value: typing.Any,
-                     loop: engine_loop.Loop | None) -> typing.Any:
+def compile_argument(
+    op: registry.Op,
+    name: str,
+    value: typing.Any,
+    loop: engine_loop.Loop | None,
+) -> typing.Any:
     """Compile an argument to a template, or to a value if it has no fields.
 
     :raises: :class:`.exceptions.OperationError` if it is not usable.
@@ -146,8 +156,9 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
     return compiled
 
 
-def compile_pattern(text: typing.Any,
-                    loop: engine_loop.Loop | None = None) -> typing.Any:
+def compile_pattern(
+    text: typing.Any, loop: engine_loop.Loop | None = None
+) -> typing.Any:
     """Compile a regular expression.
 
     :returns: a pattern, or a template of one if it holds ``{item…}``.
@@ -172,8 +183,9 @@ def compile_pattern(text: typing.Any,
     return _Pattern(rendering.List(escaped), _pattern_with_data)
 
 
-def _patterns(pieces: list[Piece], items: list[typing.Any]
-              ) -> typing.Iterator[pattern.Pattern]:
+def _patterns(
+    pieces: list[Piece], items: list[typing.Any]
+) -> typing.Iterator[pattern.Pattern]:
     """Yield the expression for each item of a literal loop."""
     for item in items:
         text = ''
@@ -211,15 +223,21 @@ def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
         if isinstance(piece, str):
             continue
         if piece.root != interpolation.ITEM:
-            return _('a regular expression may hold no field but {item…}, '
-                     'and holds {%s}') % piece.text
+            return (
+                _(
+                    'a regular expression may hold no field but {item…}, '
+                    'and holds {%s}'
+                )
+                % piece.text
+            )
         if loop is None:
             return _('there is no loop for {%s}') % piece.text
     return None
 
 
-def _split(text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
-           ) -> list[Piece]:
+def _split(
+    text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
+) -> list[Piece]:
     """Split an expression into literal pieces and fields, in turn.
 
     Not as other text: braces have a meaning in an expression, as in
@@ -255,7 +273,8 @@ def _fill_piece(piece: Piece, item: typing.Any) -> str:
     value = data_path.get(item, piece.steps)
     if value is data_path.ABSENT or isinstance(value, dict | list):
         raise exceptions.OperationError(
-            _('{%s} is no text in each item of the loop') % piece.text)
+            _('{%s} is no text in each item of the loop') % piece.text
+        )
     return str(value)
 
 
@@ -264,13 +283,18 @@ def _escape(value: typing.Any) -> str:
     text = str(value)
     if len(text) > _LONGEST_ITEM:
         raise exceptions.OperationError(
-            _('the item is longer than %d characters, too long for a regular '
-              'expression') % _LONGEST_ITEM)
+            _(
+                'the item is longer than %d characters, too long for a '
+                'regular expression'
+            )
+            % _LONGEST_ITEM
+        )
     return re.escape(text)
 
 
-def compile_path(text: typing.Any,
-                 loop: engine_loop.Loop | None = None) -> typing.Any:
+def compile_path(
+    text: typing.Any, loop: engine_loop.Loop | None = None
+) -> typing.Any:
     """Split a path, and compile its tokens.
 
     :returns: a path, or a template of one if it has fields; anything but
@@ -358,7 +382,8 @@ def _read_token(value: typing.Any) -> str:
     """
     if isinstance(value, dict | list):
         raise exceptions.OperationError(
-            _('%s cannot be part of a path') % suggestion.kind_of(value))
+            _('%s cannot be part of a path') % suggestion.kind_of(value)
+        )
     text = str(value)
     if text == data_path.APPEND:
         # A machine's "-" is the name of an attribute. Only that of the rule

@@ -63,4 +63,6 @@ def is_of(kind: str, value: typing.Any) -> bool:
 def not_of(kind: str, value: typing.Any) -> str:
     """Return the message for a value that is not of a type."""
     return _('must be of type %(kind)s, not %(value)s') % {
-        'kind': kind, 'value': suggestion.quoted(value)}
+        'kind': kind,
+        'value': suggestion.quoted(value),
+    }

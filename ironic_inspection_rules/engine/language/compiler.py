@@ -52,11 +52,13 @@ class CompiledRule:
     tables: table.Tables | None = None
 
 
-def compile_rule(rule: model.Rule, ops: registry.Registry,
-                 mask_secrets: str = 'always',
-                 explained: bool = True,
-                 tables: table.Tables = types.MappingProxyType({})
-                 ) -> CompiledRule:
+def compile_rule(
+    rule: model.Rule,
+    ops: registry.Registry,
+    mask_secrets: str = 'always',
+    explained: bool = True,
+    tables: table.Tables = types.MappingProxyType({}),
+) -> CompiledRule:
     """Compile a rule that passed validation.
 
     :param mask_secrets: see :func:`.disclosure.hides_secrets`.
@@ -68,8 +70,10 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     """
     masked = disclosure.hides_secrets(rule, mask_secrets)
     conditions = _compile_conditions(rule.conditions, ops)
-    actions = tuple(_compile_action(operation, ops, rule.vars)
-                    for operation in rule.actions)
+    actions = tuple(
+        _compile_action(operation, ops, rule.vars)
+        for operation in rule.actions
+    )
     content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
     decides_first = any(condition.decides_first for condition in conditions)
@@ -92,13 +96,15 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         decides_first=decides_first or reverts,
         reads_previous=effects.mentions('previous', content),
         vars=tuple(compiled_vars),
-        tables=tables_of_rule)
+        tables=tables_of_rule,
+    )
 
 
-def _compile_action(operation: Operation,
-                    ops: registry.Registry,
-                    own_vars: typing.Mapping[str, typing.Any]
-                    ) -> engine_action.CompiledAction:
+def _compile_action(
+    operation: Operation,
+    ops: registry.Registry,
+    own_vars: typing.Mapping[str, typing.Any],
+) -> engine_action.CompiledAction:
     """Compile an action and its conditions, which are in its loop.
 
     :param own_vars: the ``vars`` of its rule as they are written.
@@ -108,21 +114,25 @@ def _compile_action(operation: Operation,
     return engine_action.CompiledAction(operation, ops, when, own_vars)
 
 
-def _compile_conditions(operations: typing.Iterable[Operation],
-                        ops: registry.Registry,
-                        outer: engine_loop.Loop | None = None
-                        ) -> tuple[engine_condition.CompiledCondition, ...]:
+def _compile_conditions(
+    operations: typing.Iterable[Operation],
+    ops: registry.Registry,
+    outer: engine_loop.Loop | None = None,
+) -> tuple[engine_condition.CompiledCondition, ...]:
     """Compile conditions.
 
     :param outer: the loop of the group or action that they are part of.
     """
-    return tuple(_compile_condition(operation, ops, outer)
-                 for operation in operations)
+    return tuple(
+        _compile_condition(operation, ops, outer) for operation in operations
+    )
 
 
-def _compile_condition(operation: Operation, ops: registry.Registry,
-                       outer: engine_loop.Loop | None
-                       ) -> engine_condition.CompiledCondition:
+def _compile_condition(
+    operation: Operation,
+    ops: registry.Registry,
+    outer: engine_loop.Loop | None,
+) -> engine_condition.CompiledCondition:
     """Compile a condition, with its parts or its loop."""
     name, inverted = model.split_op(operation['op'])
     op = ops.condition(name)
@@ -130,8 +140,9 @@ def _compile_condition(operation: Operation, ops: registry.Registry,
     condition: engine_condition.CompiledCondition
     if isinstance(op.plugin, plugin.ConditionGroup):
         parts = _compile_conditions(operation['conditions'], ops, loop)
-        condition = engine_condition.CompoundCondition(op, operation,
-                                                       inverted, parts)
+        condition = engine_condition.CompoundCondition(
+            op, operation, inverted, parts
+        )
     else:
         condition = single_condition.Single(op, operation, inverted, loop)
     if operation.get('loop') is not None:

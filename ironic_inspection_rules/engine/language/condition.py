@@ -34,8 +34,13 @@ class CompiledCondition(abc.ABC):
     rule.
     """
 
-    __slots__ = ('decides_first', 'needs_view', 'op', 'operation',
-                 'written_op')
+    __slots__ = (
+        'decides_first',
+        'needs_view',
+        'op',
+        'operation',
+        'written_op',
+    )
 
     def __init__(self, op: registry.Op, operation: Operation) -> None:
         self.op = op
@@ -72,8 +77,13 @@ class CompoundCondition(CompiledCondition):
 
     __slots__ = ('_decide', '_inverted', 'parts')
 
-    def __init__(self, op: registry.Op, operation: Operation, inverted: bool,
-                 parts: tuple[CompiledCondition, ...]) -> None:
+    def __init__(
+        self,
+        op: registry.Op,
+        operation: Operation,
+        inverted: bool,
+        parts: tuple[CompiledCondition, ...],
+    ) -> None:
         super().__init__(op, operation)
         self._decide = op.for_machines(op.plugin)
         self._inverted = inverted
@@ -117,13 +127,18 @@ class CompoundCondition(CompiledCondition):
             part = self.parts[number]
             reason = part.reason(view, masked_view)
             reasons_of_parts.append(
-                _('condition %(number)d of %(count)d: %(op)s %(result)s '
-                  '(%(reason)s)') % {
-                      'number': number + 1,
-                      'count': len(self.parts),
-                      'op': part.written_op,
-                      'result': _result_text(result),
-                      'reason': reason})
+                _(
+                    'condition %(number)d of %(count)d: %(op)s %(result)s '
+                    '(%(reason)s)'
+                )
+                % {
+                    'number': number + 1,
+                    'count': len(self.parts),
+                    'op': part.written_op,
+                    'result': _result_text(result),
+                    'reason': reason,
+                }
+            )
         return '; '.join(reasons_of_parts)
 
 
@@ -146,9 +161,10 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
         raise
     # Without this, the error would name the op of the group or action only.
     except Exception as exc:
-        raise exceptions.OperationError(_('%(op)s: %(error)s') % {
-            'op': part.written_op,
-            'error': exceptions.reason_of(exc)}) from exc
+        raise exceptions.OperationError(
+            _('%(op)s: %(error)s')
+            % {'op': part.written_op, 'error': exceptions.reason_of(exc)}
+        ) from exc
 
 
 class Looped(CompiledCondition):
@@ -217,16 +233,20 @@ class Looped(CompiledCondition):
         sentences = []
         for number in explained_numbers:
             in_view = engine_loop.ItemsInTurn(
-                [loop.items[number]], view, number)
+                [loop.items[number]], view, number
+            )
             in_masked_view = engine_loop.ItemsInTurn(
-                [masked_items[number]], masked_view, number)
+                [masked_items[number]], masked_view, number
+            )
             with in_view as iterator, in_masked_view as masked_iterator:
                 # A step of an iterator puts the item into its data.
                 next(iterator)
                 next(masked_iterator)
                 reason = self.condition.reason(view, masked_view)
-            sentences.append(_('item %(number)d of %(count)d: %(reason)s') % {
-                'number': number + 1, 'count': count, 'reason': reason})
+            sentences.append(
+                _('item %(number)d of %(count)d: %(reason)s')
+                % {'number': number + 1, 'count': count, 'reason': reason}
+            )
         if loop.decisive is None and count > _MOST_ITEMS:
             sentences.append(_('%d more') % (count - _MOST_ITEMS))
         return '; '.join(sentences)

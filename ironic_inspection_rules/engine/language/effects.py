@@ -22,13 +22,24 @@ from ironic_inspection_rules.i18n import _
 Place = tuple[str, data_path.Path]
 """The name of a root, and where in it."""
 
-_ROOTS = {'node': 'node', 'capability': 'node', 'trait': 'node',
-          'traits': 'node', 'port': 'ports', 'plugin_data': 'plugin_data'}
+_ROOTS = {
+    'node': 'node',
+    'capability': 'node',
+    'trait': 'node',
+    'traits': 'node',
+    'port': 'ports',
+    'plugin_data': 'plugin_data',
+}
 """By the kind of a write, the root of the fields that read it."""
 
-_NAMES = {'node': _('node attribute'), 'port': _('port attribute'),
-          'plugin_data': _('plugin data'), 'capability': _('capability'),
-          'trait': _('trait'), 'traits': _('traits with the prefix')}
+_NAMES = {
+    'node': _('node attribute'),
+    'port': _('port attribute'),
+    'plugin_data': _('plugin data'),
+    'capability': _('capability'),
+    'trait': _('trait'),
+    'traits': _('traits with the prefix'),
+}
 """By the kind of a write, what people call its place."""
 
 _WITH_PATHS = ('node', 'port', 'plugin_data')
@@ -216,20 +227,23 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
     return declared
 
 
-def declared_by(op: registry.Op, arguments: typing.Mapping[str, typing.Any]
-                ) -> list[plugin.Write]:
+def declared_by(
+    op: registry.Op, arguments: typing.Mapping[str, typing.Any]
+) -> list[plugin.Write]:
     """Return what an action op writes if it is called with some arguments.
 
     :param arguments: by name; the others have their defaults.
     :raises: as :func:`declared_writes` does.
     """
-    defaults = {argument.name: argument.default
-                for argument in op.signature.arguments}
+    defaults = {
+        argument.name: argument.default for argument in op.signature.arguments
+    }
     return op.writes({**defaults, **arguments})
 
 
-def writes_at_paths(action: OperationLike
-                    ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
+def writes_at_paths(
+    action: OperationLike,
+) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
     """Yield what an action writes at paths, each with the steps of it."""
     for write in writes(action):
         if write.kind in _WITH_PATHS and isinstance(write.name, str):
@@ -241,8 +255,9 @@ def writes_at_paths(action: OperationLike
             yield write, steps
 
 
-def made_plugin_data(actions: typing.Iterable[OperationLike]
-                     ) -> typing.Iterator[str]:
+def made_plugin_data(
+    actions: typing.Iterable[OperationLike],
+) -> typing.Iterator[str]:
     """Yield the names in plugin data that actions put there."""
     for action in actions:
         for write, steps in writes_at_paths(action):
@@ -278,7 +293,7 @@ def _effect(write: plugin.Write) -> Effect | None:
         # What is below the new item is part of its value: to set "/l/-/a" is
         # to append {"a": …} to "/l".
         position = place.index(data_path.APPEND)
-        for step in reversed(place[position + 1:]):
+        for step in reversed(place[position + 1 :]):
             value = {step: value}
         place = place[:position]
         extends = True
@@ -303,9 +318,12 @@ def _by_item(operation: OperationLike) -> list[dict[str, typing.Any]]:
         items = [loop]
     else:
         return [operation.arguments]
-    return [data_path.replace_texts(operation.arguments,
-                                    functools.partial(_fill, item))
-            for item in items]
+    return [
+        data_path.replace_texts(
+            operation.arguments, functools.partial(_fill, item)
+        )
+        for item in items
+    ]
 
 
 def _fill(item: typing.Any, text: str) -> typing.Any:

@@ -30,22 +30,33 @@ _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
 # The numbers of digits have bounds, as Python takes long to read large
 # integers. No name or further digit may follow: 10.0.0.1 is no number.
-_NUMBER = re.compile(r'-?(?:0|[1-9][0-9]{0,29})'
-                     r'(?:\.[0-9]{1,30})?'
-                     r'(?:[eE][+-]?[0-9]{1,3})?'
-                     r'(?![A-Za-z0-9_.])')
+_NUMBER = re.compile(
+    r'-?(?:0|[1-9][0-9]{0,29})'
+    r'(?:\.[0-9]{1,30})?'
+    r'(?:[eE][+-]?[0-9]{1,3})?'
+    r'(?![A-Za-z0-9_.])'
+)
 _INTEGER = re.compile(r'-?[0-9]+')
 
 # The first group is what single quotes hold, the second what double ones do.
-_STRING = re.compile(r"""'((?:\\.|[^'\\])*)'"""
-                     r'|'
-                     r'''"((?:\\.|[^"\\])*)"''', re.DOTALL)
+_STRING = re.compile(
+    r"""'((?:\\.|[^'\\])*)'"""
+    r'|'
+    r'''"((?:\\.|[^"\\])*)"''',
+    re.DOTALL,
+)
 _ESCAPE = re.compile(r"""\\(['"\\nrt])""")
 _CONTROL_CHARACTERS = {'n': '\n', 'r': '\r', 't': '\t'}
 
 _WORDS = {
-    'true': True, 'false': False, 'null': None, 'none': None,
-    'True': True, 'False': False, 'Null': None, 'None': None,
+    'true': True,
+    'false': False,
+    'null': None,
+    'none': None,
+    'True': True,
+    'False': False,
+    'Null': None,
+    'None': None,
 }
 
 _DEEPEST = 8

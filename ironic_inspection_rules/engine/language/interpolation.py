@@ -39,12 +39,14 @@ ITEM = 'item'
 # A field without filters: "node.extra.rack", "inventory[disks][0].size".
 _PATH = re.compile(
     r'(?P<root>[A-Za-z_][A-Za-z0-9_]*)'
-    r'(?P<steps>(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*)')
+    r'(?P<steps>(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*)'
+)
 
 # A key after a dot ends before what has a meaning between arguments.
 _PATH_IN_ARGUMENT = re.compile(
     r"""(?P<root>[A-Za-z_][A-Za-z0-9_]*)"""
-    r"""(?P<steps>(?:\.[^\s.\[\]{}!:|,()='"]+|\[[^\]]{1,255}\])*)""")
+    r"""(?P<steps>(?:\.[^\s.\[\]{}!:|,()='"]+|\[[^\]]{1,255}\])*)"""
+)
 
 # One step of a path: ".rack", "[0]".
 _STEP = re.compile(r'\.([^\s.\[\]{}!:|]+)|\[([^\]]+)\]')
@@ -125,7 +127,7 @@ def _parse(text: str) -> tuple[str | Field, ...]:
         if field is None:
             # There is a brace that closes: see opens_field.
             closing = text.index('}', position)
-            field = Field(text[position + 1:closing], root=None)
+            field = Field(text[position + 1 : closing], root=None)
         pieces.append(field)
         position += len(field.text) + len('{}')
     if literal:
@@ -173,19 +175,24 @@ def field_at(text: str, position: int) -> Field | None:
     end = _END.match(text, behind)
     if end is None or _WIDE.search(end['spec'] or ''):
         if filters:
-            return _with_problem(text, position, path,
-                                 _('"|" or the end of the field is expected'))
+            return _with_problem(
+                text,
+                position,
+                path,
+                _('"|" or the end of the field is expected'),
+            )
         return None
     conversion = None
     if end['conversion']:
         conversion = end['conversion'].removeprefix('!')
     return Field(
-        text=text[position + 1:end.end() - 1],
+        text=text[position + 1 : end.end() - 1],
         root=path['root'],
         steps=_steps(path),
         conversion=conversion,
         spec=end['spec'],
-        filters=filters)
+        filters=filters,
+    )
 
 
 def _steps(path: re.Match[str]) -> data_path.Path:
@@ -197,14 +204,15 @@ def _steps(path: re.Match[str]) -> data_path.Path:
     return tuple(steps)
 
 
-def _with_problem(text: str, position: int, path: re.Match[str],
-                  problem: str) -> Field | None:
+def _with_problem(
+    text: str, position: int, path: re.Match[str], problem: str
+) -> Field | None:
     """Return what ends at the next brace as a field that cannot be read.
 
     :returns: None if it does not begin with a known root: text such as
         ``{a | b}`` may have nothing to do with fields.
     """
-    inside, closing, _rest = text[position + 1:].partition('}')
+    inside, closing, _rest = text[position + 1 :].partition('}')
     if not closing or path['root'] not in (*ROOTS, ITEM):
         return None
     return Field(inside, path['root'], _steps(path), problem=problem)

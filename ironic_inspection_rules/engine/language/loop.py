@@ -58,8 +58,9 @@ class Loop:
     items: list[typing.Any] | None
 
     @classmethod
-    def of(cls, loop: typing.Any,
-           outer: 'Loop | None' = None) -> 'Loop | None':
+    def of(
+        cls, loop: typing.Any, outer: 'Loop | None' = None
+    ) -> 'Loop | None':
         """Return the loop of an operation, if it has one.
 
         :param outer: the loop that the operation is in, which is also its own
@@ -75,8 +76,9 @@ class Loop:
             return cls([loop])
         return cls(None)
 
-    def for_each(self, arguments: typing.Iterable[typing.Any]
-                 ) -> rendering.Template:
+    def for_each(
+        self, arguments: typing.Iterable[typing.Any]
+    ) -> rendering.Template:
         """Build a template of an argument with a value for each item.
 
         :param arguments: its values or templates, in the order of the items.
@@ -87,8 +89,12 @@ class Loop:
         compiled = list(itertools.islice(arguments, _MOST_COMPILED + 1))
         if len(compiled) > _MOST_COMPILED:
             raise exceptions.OperationError(
-                _('more than %d items cannot be part of a path or of a '
-                  'regular expression') % _MOST_COMPILED)
+                _(
+                    'more than %d items cannot be part of a path or of a '
+                    'regular expression'
+                )
+                % _MOST_COMPILED
+            )
         return _ForEach(compiled)
 
 
@@ -122,8 +128,9 @@ class ItemsInTurn:
 
     __slots__ = ('_first', '_items', '_outer', '_roots')
 
-    def __init__(self, items: list[typing.Any], roots: budget.View,
-                 first: int = 0) -> None:
+    def __init__(
+        self, items: list[typing.Any], roots: budget.View, first: int = 0
+    ) -> None:
         self._items = items
         self._roots = roots
         self._first = first
@@ -163,4 +170,5 @@ def _as_list(value: typing.Any) -> list[typing.Any]:
     if isinstance(value, list):
         return value
     raise exceptions.OperationError(
-        _('cannot loop over %s') % suggestion.kind_of(value))
+        _('cannot loop over %s') % suggestion.kind_of(value)
+    )

@@ -38,8 +38,9 @@ TRACE_KEY = 'inspection_rules'
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
 
-def _field(text: str, default: typing.Any = dataclasses.MISSING,
-           **more: typing.Any) -> typing.Any:
+def _field(
+    text: str, default: typing.Any = dataclasses.MISSING, **more: typing.Any
+) -> typing.Any:
     """Declare a field of a rule.
 
     :param text: its help.
@@ -69,30 +70,48 @@ class Rule:
     """
 
     uuid: str = _field(
-        _('What names the rule for ever; made by the API if absent.'))
+        _('What names the rule for ever; made by the API if absent.')
+    )
     description: str | None = _field(_('What names the rule to people.'), None)
     priority: int = _field(
-        _('Rules with a higher one run first; 0 to 9999.'), 0)
+        _('Rules with a higher one run first; 0 to 9999.'), 0
+    )
     scope: str | None = _field(
-        _('The rule runs only for nodes with this value of '
-          'properties.inspection_scope.'), None)
+        _(
+            'The rule runs only for nodes with this value of '
+            'properties.inspection_scope.'
+        ),
+        None,
+    )
     sensitive: bool = _field(
-        _('Whether nobody can read what is in the rule, for ever.'), False)
+        _('Whether nobody can read what is in the rule, for ever.'), False
+    )
     phase: str = _field(
-        _('When it runs: early (before the node is known), preprocess '
-          '(before the hooks) or main (after them).'), MAIN, choices=PHASES)
+        _(
+            'When it runs: early (before the node is known), preprocess '
+            '(before the hooks) or main (after them).'
+        ),
+        MAIN,
+        choices=PHASES,
+    )
     mode: str = _field(
-        _('enforce; audit: only recorded what it would do; off: never '
-          'runs.'), ENFORCE, choices=MODES)
+        _('enforce; audit: only recorded what it would do; off: never runs.'),
+        ENFORCE,
+        choices=MODES,
+    )
     conditions: Operations = _field(
-        _('The rule runs where all of these hold.'), ())
+        _('The rule runs where all of these hold.'), ()
+    )
     actions: Operations = _field(_('What it does, in this order.'))
     vars: typing.Mapping[str, typing.Any] = _field(
-        _('Values by name, computed before the conditions: {vars.name}.'), {})
-    built_in: bool = dataclasses.field(default=False,
-                                       metadata={'read_only': True})
-    revision: int | None = dataclasses.field(default=None,
-                                             metadata={'read_only': True})
+        _('Values by name, computed before the conditions: {vars.name}.'), {}
+    )
+    built_in: bool = dataclasses.field(
+        default=False, metadata={'read_only': True}
+    )
+    revision: int | None = dataclasses.field(
+        default=None, metadata={'read_only': True}
+    )
 
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
@@ -120,8 +139,11 @@ class Rule:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Rule))
-SETTABLE = {field.name: field for field in dataclasses.fields(Rule)
-            if not field.metadata.get('read_only')}
+SETTABLE = {
+    field.name: field
+    for field in dataclasses.fields(Rule)
+    if not field.metadata.get('read_only')
+}
 """The fields that the author of a rule sets, by name."""
 WRITABLE = tuple(SETTABLE)
 _READ_ONLY = tuple(name for name in FIELDS if name not in WRITABLE)

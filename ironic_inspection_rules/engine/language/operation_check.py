@@ -29,14 +29,15 @@ Problem = exceptions.Problem
 _ACTION = schema.Shape(schema.ACTION, _('key'))
 _CONDITION = schema.Shape(schema.CONDITION, _('key'))
 _GROUP = schema.Shape(schema.GROUP, _('key'))
-_KEYS = frozenset((*schema.ACTION['properties'],
-                   *schema.CONDITION['properties']))
+_KEYS = frozenset(
+    (*schema.ACTION['properties'], *schema.CONDITION['properties'])
+)
 
 
 def check_all(
-        rule: dict[str, typing.Any], name: str,
-        check: typing.Callable[[dict[str, typing.Any]],
-                               typing.Iterable[Problem]]
+    rule: dict[str, typing.Any],
+    name: str,
+    check: typing.Callable[[dict[str, typing.Any]], typing.Iterable[Problem]],
 ) -> typing.Iterator[Problem]:
     """Yield the problems of a list of conditions or actions.
 
@@ -57,9 +58,13 @@ def check_all(
             yield problem.below(f'/{name}/{index}')
 
 
-def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
-                    early: bool, outer: engine_loop.Loop | None = None,
-                    depth: int = 0) -> typing.Iterator[Problem]:
+def check_condition(
+    condition: dict[str, typing.Any],
+    ops: registry.Registry,
+    early: bool,
+    outer: engine_loop.Loop | None = None,
+    depth: int = 0,
+) -> typing.Iterator[Problem]:
     """Yield the problems of a condition.
 
     :param early: whether it is of a rule of the early phase.
@@ -82,14 +87,18 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
     if not is_group:
         yield from _check_call(condition, name, ops.conditions, early, loop)
     elif depth == schema.DEEPEST_GROUP:
-        yield Problem('', _('groups are nested deeper than %d levels')
-                      % schema.DEEPEST_GROUP)
+        yield Problem(
+            '',
+            _('groups are nested deeper than %d levels')
+            % schema.DEEPEST_GROUP,
+        )
     else:
         yield from check_all(condition, 'conditions', check_part)
 
 
-def check_action(action: dict[str, typing.Any], ops: registry.Registry,
-                 early: bool) -> typing.Iterator[Problem]:
+def check_action(
+    action: dict[str, typing.Any], ops: registry.Registry, early: bool
+) -> typing.Iterator[Problem]:
     """Yield the problems of an action.
 
     :param early: whether it is of a rule of the early phase.
@@ -101,8 +110,9 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
     yield from _check_loop(action)
     loop = engine_loop.Loop.of(action.get('loop'))
 
-    def check_when(condition: dict[str, typing.Any]
-                   ) -> typing.Iterator[Problem]:
+    def check_when(
+        condition: dict[str, typing.Any],
+    ) -> typing.Iterator[Problem]:
         return check_condition(condition, ops, early, loop)
 
     yield from check_all(action, 'when', check_when)
@@ -111,8 +121,9 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
         return
     if early and not op.plugin.SUPPORTS_EARLY:
         yield Problem('/op', _needs_node(name))
-    is_revert_wrong = any(problem.pointer == '/revert'
-                          for problem in problems_of_keys)
+    is_revert_wrong = any(
+        problem.pointer == '/revert' for problem in problems_of_keys
+    )
     if not is_revert_wrong:
         yield from _check_cleanup(action, op)
     if op.plugin.revert is None:
@@ -120,13 +131,16 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
             yield Problem('/revert', _('"%s" cannot be undone') % name)
 
 
-def _check_cleanup(action: dict[str, typing.Any],
-                   op: registry.Op) -> typing.Iterator[Problem]:
+def _check_cleanup(
+    action: dict[str, typing.Any], op: registry.Op
+) -> typing.Iterator[Problem]:
     """Yield the problem of a cleanup value that is never set."""
     has_cleanup = engine_action.has_cleanup(action, op)
     if has_cleanup and not engine_action.reverts(action, op):
-        yield Problem('/revert', _('must not be false beside "%s"')
-                      % engine_action.CLEANUP)
+        yield Problem(
+            '/revert',
+            _('must not be false beside "%s"') % engine_action.CLEANUP,
+        )
 
 
 def _op_of(operation: dict[str, typing.Any]) -> str:
@@ -140,8 +154,11 @@ def _op_of(operation: dict[str, typing.Any]) -> str:
     return ''
 
 
-def _check_keys(shape: schema.Shape, operation: dict[str, typing.Any],
-                op: registry.Op | None) -> typing.Iterator[Problem]:
+def _check_keys(
+    shape: schema.Shape,
+    operation: dict[str, typing.Any],
+    op: registry.Op | None,
+) -> typing.Iterator[Problem]:
     """Yield the problems of the keys of an operation.
 
     :param op: None if it is unknown.
@@ -152,8 +169,10 @@ def _check_keys(shape: schema.Shape, operation: dict[str, typing.Any],
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
         if name in names_of_arguments and name not in _KEYS:
-            problem = Problem(problem.pointer, _(
-                '"%s" is an argument: write it into "args"') % name)
+            problem = Problem(
+                problem.pointer,
+                _('"%s" is an argument: write it into "args"') % name,
+            )
         yield problem
 
 
@@ -169,13 +188,19 @@ def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
         return
     field = interpolation.sole_field(loop)
     if field is None or field.conversion or field.spec:
-        yield Problem('/loop', _('text around a field, or a field made text, '
-                                 'is never a list'))
+        yield Problem(
+            '/loop',
+            _('text around a field, or a field made text, is never a list'),
+        )
 
 
-def _check_call(operation: dict[str, typing.Any], name: str,
-                ops: typing.Mapping[str, registry.Op], early: bool,
-                loop: engine_loop.Loop | None) -> typing.Iterator[Problem]:
+def _check_call(
+    operation: dict[str, typing.Any],
+    name: str,
+    ops: typing.Mapping[str, registry.Op],
+    early: bool,
+    loop: engine_loop.Loop | None,
+) -> typing.Iterator[Problem]:
     """Yield the problems of the op and the arguments of an operation."""
     if not isinstance(operation.get('op'), str):
         return
@@ -206,14 +231,21 @@ def _check_call(operation: dict[str, typing.Any], name: str,
                 pointer = _argument_pointer(args, op.signature, argument)
                 problems.append(Problem(pointer, _needs_node(argument)))
     except exceptions.PluginFailed as exc:
-        problems.append(Problem('', _('"%(op)s": %(error)s') % {
-            'op': op.name, 'error': exc}))
+        problems.append(
+            Problem(
+                '', _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}
+            )
+        )
     for problem in problems:
         yield problem.below('/args')
 
 
-def _literal(op: registry.Op, name: str, value: typing.Any,
-             loop: engine_loop.Loop | None) -> dict[str, typing.Any]:
+def _literal(
+    op: registry.Op,
+    name: str,
+    value: typing.Any,
+    loop: engine_loop.Loop | None,
+) -> dict[str, typing.Any]:
     """Return an argument by name, or nothing if it depends on the data.
 
     Of a variadic argument it is the values that do not.
@@ -233,8 +265,11 @@ def _literal(op: registry.Op, name: str, value: typing.Any,
         return {}
     if not isinstance(compiled, rendering.List):
         return {}
-    literal_values = [item for item in compiled.items
-                      if not isinstance(item, rendering.Template)]
+    literal_values = [
+        item
+        for item in compiled.items
+        if not isinstance(item, rendering.Template)
+    ]
     return {name: literal_values}
 
 
@@ -249,15 +284,17 @@ def _refuse_negative_index(path: str) -> None:
         token = match[1] or match[2]
         raise exceptions.OperationError(
             _('a list has no item "%s"; "-" is the place behind its last one')
-            % token)
+            % token
+        )
 
 
 def _needs_node(name: str) -> str:
     return _('"%s" needs a node; there is none in the early phase') % name
 
 
-def _argument_pointer(args: typing.Any, signature: arguments.Signature,
-                      name: str) -> str:
+def _argument_pointer(
+    args: typing.Any, signature: arguments.Signature, name: str
+) -> str:
     """Return the pointer to an argument in ``args``.
 
     :returns: empty, which is all of ``args``, for an argument that has no

@@ -15,16 +15,27 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 
-_GIVES_LISTS = frozenset((
-    'dict2items', 'keys', 'reject', 'rejectattr', 'select', 'selectattr',
-    'sort', 'unique', 'values'))
+_GIVES_LISTS = frozenset(
+    (
+        'dict2items',
+        'keys',
+        'reject',
+        'rejectattr',
+        'select',
+        'selectattr',
+        'sort',
+        'unique',
+        'values',
+    )
+)
 """Filters that return a list of parts of their value as they are."""
 
 _GIVES_ITEMS = frozenset(('default', 'first', 'get', 'last', 'max', 'min'))
 """Filters that return one part of their value as it is."""
 
-_SPLITS_TEXT = frozenset((
-    'first', 'last', 'max', 'min', 'reject', 'select', 'sort', 'unique'))
+_SPLITS_TEXT = frozenset(
+    ('first', 'last', 'max', 'min', 'reject', 'select', 'sort', 'unique')
+)
 """Those of them that take a text for a list of characters."""
 
 
@@ -87,8 +98,11 @@ class Origins:
 
     __slots__ = ('_loop', '_numbers', '_vars')
 
-    def __init__(self, own_vars: typing.Mapping[str, typing.Any],
-                 loop: typing.Any = None) -> None:
+    def __init__(
+        self,
+        own_vars: typing.Mapping[str, typing.Any],
+        loop: typing.Any = None,
+    ) -> None:
         self._vars = own_vars
         self._loop = loop
         self._numbers = {name: number for number, name in enumerate(own_vars)}
@@ -99,20 +113,28 @@ class Origins:
         :param root: ``vars`` or ``item``.
         :param steps: the path to the value below it.
         """
-        return tuple(origin for origin in self._all(root, steps)
-                     if origin.root != model.VARS)
+        return tuple(
+            origin
+            for origin in self._all(root, steps)
+            if origin.root != model.VARS
+        )
 
-    def of_tables(self, root: str, steps: data_path.Path
-                  ) -> tuple[Origin, ...]:
+    def of_tables(
+        self, root: str, steps: data_path.Path
+    ) -> tuple[Origin, ...]:
         """Return the origins that read tables, also by values of the rule.
 
         The parameters are those of :meth:`of`.
         """
-        return tuple(origin for origin in self._all(root, steps)
-                     if effects.reads_table(origin.field))
+        return tuple(
+            origin
+            for origin in self._all(root, steps)
+            if effects.reads_table(origin.field)
+        )
 
-    def _all(self, root: str, steps: data_path.Path
-             ) -> typing.Collection[Origin]:
+    def _all(
+        self, root: str, steps: data_path.Path
+    ) -> typing.Collection[Origin]:
         """Return the origins of a value, also those in ``vars``."""
         ahead = self._values_at(root, steps)
         origins: dict[typing.Hashable, Origin] = {}
@@ -129,8 +151,9 @@ class Origins:
                     use = (origin.key, value.usable)
                     if use not in followed:
                         followed.add(use)
-                        ahead += self._of_vars(origin.steps, origin.is_kept,
-                                               value.usable)
+                        ahead += self._of_vars(
+                            origin.steps, origin.is_kept, value.usable
+                        )
         return origins.values()
 
     def _values_at(self, root: str, steps: data_path.Path) -> list[_Value]:
@@ -140,15 +163,21 @@ class Origins:
         if root == model.VARS:
             return self._of_vars(steps, is_kept=True, usable=usable)
         if isinstance(self._loop, list):
-            return [_Value(item, steps, is_kept=True, usable=usable)
-                    for item in self._loop]
+            return [
+                _Value(item, steps, is_kept=True, usable=usable)
+                for item in self._loop
+            ]
         # A text gives a list in the data, a mapping is the item itself.
         is_item = isinstance(self._loop, str)
-        return [_Value(self._loop, steps, is_kept=True, usable=usable,
-                       is_item=is_item)]
+        return [
+            _Value(
+                self._loop, steps, is_kept=True, usable=usable, is_item=is_item
+            )
+        ]
 
-    def _of_vars(self, steps: data_path.Path, is_kept: bool,
-                 usable: int) -> list[_Value]:
+    def _of_vars(
+        self, steps: data_path.Path, is_kept: bool, usable: int
+    ) -> list[_Value]:
         """Return the values at a path in the first ``vars``.
 
         :param steps: empty for all of them.
@@ -160,8 +189,9 @@ class Origins:
             # A name that is unknown, or comes later, is a missing field.
             number = self._numbers.get(name, usable)
             if number < usable:
-                values.append(_Value(self._vars[name], steps[1:], is_kept,
-                                     number))
+                values.append(
+                    _Value(self._vars[name], steps[1:], is_kept, number)
+                )
         return values
 
 
@@ -191,8 +221,9 @@ def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
             ahead += part
 
 
-def _of_text(value: _Value, text: str,
-             rest: data_path.Path) -> typing.Iterator[Origin]:
+def _of_text(
+    value: _Value, text: str, rest: data_path.Path
+) -> typing.Iterator[Origin]:
     """Yield the origins of a part of what a text gives, also in ``vars``.
 
     :param rest: the path of the part.
@@ -224,8 +255,9 @@ def gives_row(field: interpolation.Field) -> bool:
     return table_of(field, field.filters[-1]) is not None
 
 
-def table_of(field: interpolation.Field, call: filter_syntax.FilterCall
-             ) -> str | None:
+def table_of(
+    field: interpolation.Field, call: filter_syntax.FilterCall
+) -> str | None:
     """Return the name of the table of which a filter gives a row.
 
     :param call: one of the filters of the field.

@@ -69,10 +69,12 @@ def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
     """
     if '' in tokens[:1]:
         raise exceptions.OperationError(
-            _('path "%s" does not name an attribute') % text)
+            _('path "%s" does not name an attribute') % text
+        )
     if len(tokens) > MOST_TOKENS:
         raise exceptions.OperationError(
-            _('a path must not have more than %d parts') % MOST_TOKENS)
+            _('a path must not have more than %d parts') % MOST_TOKENS
+        )
 
 
 def unescape(token: str) -> str:
@@ -132,9 +134,11 @@ def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
             ahead.append((path_of_child, child))
 
 
-def replace_texts(value: typing.Any,
-                  make: typing.Callable[[str], typing.Any],
-                  keys: bool = False) -> typing.Any:
+def replace_texts(
+    value: typing.Any,
+    make: typing.Callable[[str], typing.Any],
+    keys: bool = False,
+) -> typing.Any:
     """Return a value with each string in it replaced.
 
     :param keys: also replace keys of mappings.

@@ -35,7 +35,8 @@ _BRACES = re.compile(
     r'|\\.'  # an escaped character
     r'|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}'  # numbers of repetitions
     r'|(?P<lone>\{)',
-    re.DOTALL)
+    re.DOTALL,
+)
 
 # The alternatives before the named groups skip what looks like one of them.
 _CHOICES = re.compile(
@@ -45,7 +46,8 @@ _CHOICES = re.compile(
     r'|(?P<nested>\)[*+?{])'
     r'|(?P<repeat>[*+?{])'
     r'|(?P<branch>\|)',
-    re.DOTALL)
+    re.DOTALL,
+)
 
 # Blanks without a meaning and comments could be mistaken for other parts.
 _VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
@@ -88,15 +90,17 @@ class Pattern:
             self._compiled = re.compile(text)
         except (re.error, OverflowError, RecursionError) as exc:
             raise exceptions.OperationError(
-                _('invalid regular expression: %s') % exc) from exc
+                _('invalid regular expression: %s') % exc
+            ) from exc
         self._limited = functools.partial(_compile_known, text)
         self._quick = _longest_quick_text(self._compiled)
 
     def __repr__(self) -> str:
         return repr(self.text)
 
-    def find(self, method: str, text: str,
-             allowance: budget.Budget) -> typing.Any:
+    def find(
+        self, method: str, text: str, allowance: budget.Budget
+    ) -> typing.Any:
         """Match a text.
 
         :param method: of a compiled pattern: ``search``, ``match``,
@@ -113,8 +117,9 @@ class Pattern:
             return getattr(self._compiled, method)(text)
         return self._in_time(allowance, method, text)
 
-    def replace(self, replacement: Replacement, text: str,
-                allowance: budget.Budget) -> str:
+    def replace(
+        self, replacement: Replacement, text: str, allowance: budget.Budget
+    ) -> str:
         """Replace each match in a text, as ``re.sub`` does.
 
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
@@ -149,7 +154,8 @@ class Pattern:
             return typing.cast(str, replaced)
         except (re.error, regex_library.error, IndexError) as exc:
             raise exceptions.OperationError(
-                _('invalid replacement: %s') % exc) from exc
+                _('invalid replacement: %s') % exc
+            ) from exc
 
     def check_replacement(self, replacement: Replacement) -> None:
         """Check that a replacement fits the expression.
@@ -161,7 +167,8 @@ class Pattern:
             re.sub(f'{self.text}|', replacement.text, '')
         except (re.error, IndexError) as exc:
             raise exceptions.OperationError(
-                _('invalid replacement: %s') % exc) from exc
+                _('invalid replacement: %s') % exc
+            ) from exc
 
     def has_group(self, group: typing.Any) -> bool:
         """Return whether it has a group of this number or name.
@@ -197,8 +204,9 @@ class Pattern:
 
         return holds
 
-    def _in_time(self, allowance: budget.Budget, method: str,
-                 *args: typing.Any) -> typing.Any:
+    def _in_time(
+        self, allowance: budget.Budget, method: str, *args: typing.Any
+    ) -> typing.Any:
         """Call a method of the pattern of ``regex`` with a time limit.
 
         :raises: as :meth:`find`.
@@ -211,8 +219,12 @@ class Pattern:
             # The limit may have been that of the phase.
             allowance.check_time()
             raise exceptions.OperationError(
-                _('the regular expression takes longer than %s seconds on '
-                  'this value') % TIME_LIMIT) from exc
+                _(
+                    'the regular expression takes longer than %s seconds on '
+                    'this value'
+                )
+                % TIME_LIMIT
+            ) from exc
 
 
 def _longest_quick_text(compiled: re.Pattern[str]) -> int:
@@ -222,8 +234,9 @@ def _longest_quick_text(compiled: re.Pattern[str]) -> int:
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
         return -1
-    choices = [match.lastgroup
-               for match in _CHOICES.finditer(compiled.pattern)]
+    choices = [
+        match.lastgroup for match in _CHOICES.finditer(compiled.pattern)
+    ]
     if 'nested' in choices:
         # Repetitions in repetitions have no useful bound.
         return -1
@@ -256,4 +269,5 @@ def _escape_lone_brace(match: re.Match[str]) -> str:
 
 # Only for patterns of rules, whose authors are authenticated.
 _compile_known = text_cache.for_short(maxsize=1024, longest=4096)(
-    _compile_with_limit)
+    _compile_with_limit
+)

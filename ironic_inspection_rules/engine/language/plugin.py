@@ -18,8 +18,18 @@ from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 
-__all__ = ('NODE', 'PLUGIN_DATA', 'PORTS', 'Action', 'Condition', 'Fact',
-           'Filter', 'Relation', 'Target', 'Write')
+__all__ = (
+    'NODE',
+    'PLUGIN_DATA',
+    'PORTS',
+    'Action',
+    'Condition',
+    'Fact',
+    'Filter',
+    'Relation',
+    'Target',
+    'Write',
+)
 
 NODE = interpolation.NODE
 PORTS = interpolation.PORTS
@@ -30,8 +40,16 @@ Schema = dict[str, typing.Any]
 
 VERSION = 'version-'  # Prefix of relations between versions: ``version-lt``.
 IN_NET = 'in-net'  # The relation of an address to the subnet that it is in.
-OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
-             'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
+OPPOSITES = {
+    'lt': 'ge',
+    'ge': 'lt',
+    'gt': 'le',
+    'le': 'gt',
+    'eq': 'ne',
+    'ne': 'eq',
+    'one-of': 'none-of',
+    'none-of': 'one-of',
+}
 """The relations of facts, each with its negation."""
 
 
@@ -109,19 +127,30 @@ class Target(typing.Protocol):
     def get(self, root: str, path: data_path.Path) -> typing.Any:
         """Return the unmasked value at a path, or :data:`.path.ABSENT`."""
 
-    def set(self, root: str, path: data_path.Path, value: typing.Any,
-            part: data_path.Path = ()) -> None:
+    def set(
+        self,
+        root: str,
+        path: data_path.Path,
+        value: typing.Any,
+        part: data_path.Path = (),
+    ) -> None:
         """Set a value; missing parents are created.
 
         :param part: the part of it that the rule has set, as a path below it.
         """
 
-    def confirm(self, root: str, path: data_path.Path,
-                value: typing.Any) -> None:
+    def confirm(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Record that a value that the rule sets is already there."""
 
-    def extend(self, root: str, path: data_path.Path, value: typing.Any,
-               unique: bool = False) -> None:
+    def extend(
+        self,
+        root: str,
+        path: data_path.Path,
+        value: typing.Any,
+        unique: bool = False,
+    ) -> None:
         """Append to a list, which is created if there is none.
 
         :param unique: do nothing if the list has the same item.
@@ -130,8 +159,9 @@ class Target(typing.Protocol):
     def unset(self, root: str, path: data_path.Path) -> None:
         """Remove the value at a path, if there is one."""
 
-    def discard(self, root: str, path: data_path.Path,
-                value: typing.Any) -> None:
+    def discard(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Remove the last item of a list that is the same, if it has one."""
 
     def port(self, port_id: str) -> data_path.Path:
@@ -229,8 +259,9 @@ class Plugin(abc.ABC):
         """
         yield from ()
 
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., typing.Any]:
+    def bind(
+        self, arguments: dict[str, typing.Any]
+    ) -> typing.Callable[..., typing.Any]:
         """Prepare calls when a rule is compiled; not used for actions.
 
         :param arguments: the arguments without replacement fields, by name.
@@ -301,8 +332,9 @@ class Relation(Condition):
         """
 
     @staticmethod
-    def pairs(values: typing.Sequence[typing.Any]
-              ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
+    def pairs(
+        values: typing.Sequence[typing.Any],
+    ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
         """Pair each value with the next; a single list counts as its items."""
         if len(values) == 1 and isinstance(values[0], list):
             values = values[0]
@@ -354,8 +386,9 @@ class Filter(Plugin):
     arguments; the first parameter is then a function that applies it."""
 
     @abc.abstractmethod
-    def __call__(self, /, *args: typing.Any, **kwargs: typing.Any
-                 ) -> typing.Any:
+    def __call__(
+        self, /, *args: typing.Any, **kwargs: typing.Any
+    ) -> typing.Any:
         """Return the new value; the given one must not be changed.
 
         :returns: plain JSON data, or :data:`.path.ABSENT` for a missing
@@ -398,8 +431,9 @@ class Action(Plugin):
     revert: typing.ClassVar[typing.Callable[..., None] | None] = None
 
     @abc.abstractmethod
-    def __call__(self, target: Target, *args: typing.Any,
-                 **kwargs: typing.Any) -> None:
+    def __call__(
+        self, target: Target, *args: typing.Any, **kwargs: typing.Any
+    ) -> None:
         """Carry the action out on the target.
 
         :raises: :class:`.exceptions.OperationError` where it cannot be.

@@ -26,7 +26,7 @@ def show(value: typing.Any, name: Name = nameless) -> str:
         if len(value) <= _SHORT:
             return repr(value)
         # Cut first: quoting takes as long as the text is.
-        return shorten(repr(value[:_LONGEST + 1]))
+        return shorten(repr(value[: _LONGEST + 1]))
     if value.__class__ not in (list, dict):
         return shorten(repr(value))
     text = ''

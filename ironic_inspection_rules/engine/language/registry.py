@@ -72,12 +72,14 @@ class Op(typing.NamedTuple):
         """Whether it is one of this package."""
         return self.code.startswith(f'{_OURS}.')
 
-    def guarded(self, function: typing.Callable[_P, _R], method: str = _CALL
-                ) -> typing.Callable[_P, _R]:
+    def guarded(
+        self, function: typing.Callable[_P, _R], method: str = _CALL
+    ) -> typing.Callable[_P, _R]:
         """Return a function of the plugin whose unexpected errors name it.
 
         :param method: what is called, for the error.
         """
+
         def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
             try:
                 return function(*arguments, **named)
@@ -89,10 +91,12 @@ class Op(typing.NamedTuple):
                 if method != _CALL:
                     code = f'{code}.{method}'
                 raise exceptions.PluginFailed(self.name, code, exc) from exc
+
         return call
 
-    def for_machines(self, function: Function,
-                     method: str = _CALL) -> Function:
+    def for_machines(
+        self, function: Function, method: str = _CALL
+    ) -> Function:
         """Return a function of the plugin as it is called for each machine.
 
         That of a stranger is guarded, and its errors are logged. Those of
@@ -111,9 +115,14 @@ class Op(typing.NamedTuple):
             except exceptions.PluginFailed as exc:
                 # Nobody sees the error of a sensitive rule. The place in the
                 # code of the plugin shows nothing of the rule.
-                _log_once(self.name, self.code, type(exc.__cause__).__name__,
-                          _place(exc.__cause__ or exc))
+                _log_once(
+                    self.name,
+                    self.code,
+                    type(exc.__cause__).__name__,
+                    _place(exc.__cause__ or exc),
+                )
                 raise
+
         return call
 
     def bind(self, arguments: dict[str, typing.Any]) -> Function:
@@ -135,6 +144,7 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+
         def problems() -> list[tuple[str, str]]:
             pairs = []
             for name, problem in self.plugin.problems(arguments):
@@ -151,22 +161,26 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+
         def names() -> list[str]:
-            return [self.signature.by_name[name].name
-                    for name in self.plugin.of_node(arguments)]
+            return [
+                self.signature.by_name[name].name
+                for name in self.plugin.of_node(arguments)
+            ]
 
         return self.guarded(names, 'of_node')()
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool) -> list[Fact]:
+    def facts(self, arguments: plugin.Arguments, inverted: bool) -> list[Fact]:
         """Return what a condition states of fields.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+
         def facts() -> list[Fact]:
             # A plugin may yield tuples in place of facts.
-            return [Fact(*fact)
-                    for fact in self.plugin.facts(arguments, inverted)]
+            return [
+                Fact(*fact) for fact in self.plugin.facts(arguments, inverted)
+            ]
 
         return self.guarded(facts, 'facts')()
 
@@ -175,13 +189,14 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+
         def writes() -> list[Write]:
-            declared = [Write(*write)
-                        for write in self.plugin.writes(arguments)]
+            declared = [
+                Write(*write) for write in self.plugin.writes(arguments)
+            ]
             for write in declared:
                 if write.kind not in plugin.WRITE_KINDS:
-                    raise ValueError(
-                        f'{write.kind!r} is no kind of a place')
+                    raise ValueError(f'{write.kind!r} is no kind of a place')
             return declared
 
         return self.guarded(writes, 'writes')()
@@ -191,16 +206,20 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+
         def cases() -> list[tuple[str, plugin.Schema, plugin.Schema]]:
             # Unpacked here, so that another number of them is the plugin's
             # error.
-            return [(path, value, cleanup)
-                    for path, value, cleanup in self.plugin.cases()]
+            return [
+                (path, value, cleanup)
+                for path, value, cleanup in self.plugin.cases()
+            ]
 
         return self.guarded(cases, 'cases')()
 
-    def problems_of_filter(self, literals: plugin.Arguments,
-                           varying: plugin.Arguments) -> plugin.Problems:
+    def problems_of_filter(
+        self, literals: plugin.Arguments, varying: plugin.Arguments
+    ) -> plugin.Problems:
         """Yield the problems of the arguments of a filter.
 
         :param literals: arguments without replacement fields, by name.
@@ -229,9 +248,11 @@ def _place(error: BaseException) -> str:
 @functools.lru_cache(maxsize=256)
 def _log_once(op: str, code: str, kind: str, place: str) -> None:
     """Log an error of a plugin, unless it was logged before."""
-    LOG.error('The code of the op or filter "%(op)s" (%(code)s) failed: '
-              '%(kind)s at %(place)s',
-              {'op': op, 'code': code, 'kind': kind, 'place': place})
+    LOG.error(
+        'The code of the op or filter "%(op)s" (%(code)s) failed: '
+        '%(kind)s at %(place)s',
+        {'op': op, 'code': code, 'kind': kind, 'place': place},
+    )
 
 
 class Registry:
@@ -240,14 +261,18 @@ class Registry:
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
 
-    def __init__(self, conditions: typing.Mapping[str, plugin.Condition],
-                 actions: typing.Mapping[str, plugin.Action]) -> None:
+    def __init__(
+        self,
+        conditions: typing.Mapping[str, plugin.Condition],
+        actions: typing.Mapping[str, plugin.Action],
+    ) -> None:
         # The engine itself gives an action its target, and a filter (below)
         # the value, before the arguments of a rule.
         self.conditions = {}
         for name, condition in conditions.items():
-            self.conditions[name] = _register(name, condition,
-                                              plugin.Condition, 0)
+            self.conditions[name] = _register(
+                name, condition, plugin.Condition, 0
+            )
         self.actions = {}
         for name, action in actions.items():
             self.actions[name] = _register(name, action, plugin.Action, 1)
@@ -288,8 +313,10 @@ def filters() -> typing.Mapping[str, Op]:
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
-    return {name: _register(name, loaded, plugin.Filter, 1)
-            for name, loaded in _load(FILTERS).items()}
+    return {
+        name: _register(name, loaded, plugin.Filter, 1)
+        for name, loaded in _load(FILTERS).items()
+    }
 
 
 def _load(group: str) -> dict[str, typing.Any]:
@@ -297,31 +324,49 @@ def _load(group: str) -> dict[str, typing.Any]:
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
+
     # stevedore itself logs an error and goes on without the plugin.
-    def refuse(manager: typing.Any, entry_point: importlib.metadata.EntryPoint,
-               error: BaseException) -> None:
+    def refuse(
+        manager: typing.Any,
+        entry_point: importlib.metadata.EntryPoint,
+        error: BaseException,
+    ) -> None:
         raise exceptions.PluginError(
-            _('Inspection rule plugin "%(name)s" (%(value)s) cannot be '
-              'loaded: %(error)s') % {'name': entry_point.name,
-                                      'value': entry_point.value,
-                                      'error': error}) from error
+            _(
+                'Inspection rule plugin "%(name)s" (%(value)s) cannot be '
+                'loaded: %(error)s'
+            )
+            % {
+                'name': entry_point.name,
+                'value': entry_point.value,
+                'error': error,
+            }
+        ) from error
 
     plugins: dict[str, typing.Any] = {}
     manager: stevedore.ExtensionManager[typing.Any] = (
-        stevedore.ExtensionManager(group, on_load_failure_callback=refuse))
+        stevedore.ExtensionManager(group, on_load_failure_callback=refuse)
+    )
     for extension in manager:
         if extension.name in plugins:
             raise exceptions.PluginError(
-                _('Inspection rule plugin "%(name)s" (%(value)s) clashes '
-                  'with another of that name in %(group)s')
-                % {'name': extension.name, 'group': group,
-                   'value': extension.entry_point_target})
+                _(
+                    'Inspection rule plugin "%(name)s" (%(value)s) clashes '
+                    'with another of that name in %(group)s'
+                )
+                % {
+                    'name': extension.name,
+                    'group': group,
+                    'value': extension.entry_point_target,
+                }
+            )
         plugins[extension.name] = extension.plugin
     return plugins
 
 
-def _register(name: str, loaded: typing.Any, base: typing.Any,
-              skip: int) -> Op:
+def _register(
+    name: str, loaded: typing.Any, base: typing.Any, skip: int
+) -> Op:
     """Return the op of a plugin.
 
     :param loaded: a class, or an instance of one.
@@ -336,10 +381,12 @@ def _register(name: str, loaded: typing.Any, base: typing.Any,
             instance = loaded()
         if not isinstance(instance, base):
             raise exceptions.PluginError(
-                _('it is no %(base)s; the page %(page)s of the documentation '
-                  'says what a plugin is') % {
-                      'base': f'{base.__module__}.{base.__name__}',
-                      'page': PAGE})
+                _(
+                    'it is no %(base)s; the page %(page)s of the '
+                    'documentation says what a plugin is'
+                )
+                % {'base': f'{base.__module__}.{base.__name__}', 'page': PAGE}
+            )
         if instance.NEEDS_VIEW:
             skip += 1
         if instance.PAYS:
@@ -354,9 +401,12 @@ def _register(name: str, loaded: typing.Any, base: typing.Any,
     # Whatever is wrong with the code of strangers, services do not start.
     except Exception as exc:
         raise exceptions.PluginError(
-            _('Inspection rule plugin "%(name)s" (%(plugin)r) is not usable: '
-              '%(error)s') % {'name': name, 'plugin': loaded,
-                              'error': exc}) from exc
+            _(
+                'Inspection rule plugin "%(name)s" (%(plugin)r) is not '
+                'usable: %(error)s'
+            )
+            % {'name': name, 'plugin': loaded, 'error': exc}
+        ) from exc
 
 
 def _check_schemas(op: Op) -> None:
@@ -367,6 +417,7 @@ def _check_schemas(op: Op) -> None:
     for name, schemas in op.plugin.SCHEMAS.items():
         if name not in op.signature.by_name:
             raise exceptions.PluginError(
-                _('SCHEMAS: there is no argument "%s"') % name)
+                _('SCHEMAS: there is no argument "%s"') % name
+            )
         for of_argument in schemas:
             schema.check(of_argument)

@@ -111,12 +111,13 @@ class List(Template):
 
     __slots__ = ('_lenient', '_templates', 'items')
 
-    def __init__(self, items: list[typing.Any],
-                 lenient: bool = False) -> None:
+    def __init__(self, items: list[typing.Any], lenient: bool = False) -> None:
         self.items = items
         self._templates = tuple(
-            (index, item) for index, item in enumerate(items)
-            if isinstance(item, Template))
+            (index, item)
+            for index, item in enumerate(items)
+            if isinstance(item, Template)
+        )
         self._lenient = lenient
 
     @property
@@ -145,8 +146,9 @@ def varies(items: typing.Iterable[typing.Any]) -> bool:
     return any(isinstance(item, Template) for item in items)
 
 
-def mapping(keys: list[typing.Any], items: list[typing.Any],
-            lenient: bool = False) -> typing.Any:
+def mapping(
+    keys: list[typing.Any], items: list[typing.Any], lenient: bool = False
+) -> typing.Any:
     """Build a mapping, or a template of one if keys or items vary.
 
     :param lenient: see :class:`List`; it is about the items.
@@ -158,8 +160,9 @@ def mapping(keys: list[typing.Any], items: list[typing.Any],
     return dict(zip(keys, items, strict=True))
 
 
-def _zip_mapping(keys_and_items: list[list[typing.Any]]
-                 ) -> dict[str, typing.Any]:
+def _zip_mapping(
+    keys_and_items: list[list[typing.Any]],
+) -> dict[str, typing.Any]:
     keys, items = keys_and_items
     return dict(zip(map(str, keys), items, strict=True))
 
@@ -176,8 +179,11 @@ def _join_text(pieces: list[typing.Any]) -> str:
 PORT_ROOTS = ('ports', 'port_groups')
 
 SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
-    'bmc_address': (('inventory', 'bmc_address'),
-                    ('inventory', 'bmc_v6address'))}
+    'bmc_address': (
+        ('inventory', 'bmc_address'),
+        ('inventory', 'bmc_v6address'),
+    )
+}
 """Other places of values in plugin data, by the first step of their path.
 
 ironic-inspector's hook ``validate_interfaces`` put the address of the BMC
@@ -252,8 +258,9 @@ class SecondName(Template):
 
     __slots__ = ('_alternatives', '_path')
 
-    def __init__(self, path: Template, steps: data_path.Path,
-                 missing: Missing) -> None:
+    def __init__(
+        self, path: Template, steps: data_path.Path, missing: Missing
+    ) -> None:
         self._path = path
         name, *below = steps
         self._alternatives = []
@@ -280,8 +287,9 @@ class PortPath(Template):
 
     __slots__ = ('_missing', '_name', '_path', '_root')
 
-    def __init__(self, root: str, steps: data_path.Path,
-                 missing: Missing) -> None:
+    def __init__(
+        self, root: str, steps: data_path.Path, missing: Missing
+    ) -> None:
         self._root = root
         self._name = steps[0]
         self._path = path_to(root, steps[1:], missing)
@@ -298,7 +306,8 @@ class PortPath(Template):
         # The path of the other steps begins at the root: the port stands
         # there in place of the list.
         return self._path.render(
-            budget.View({self._root: ports[index]}, roots.budget))
+            budget.View({self._root: ports[index]}, roots.budget)
+        )
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -339,6 +348,7 @@ def missing_inside(value: typing.Any) -> typing.Any:
 
 def formatter(field: interpolation.Field) -> Make:
     """Build a function that formats the value of a field."""
+
     def format_value(value: typing.Any) -> str:
         if field.conversion == 'r':
             value = repr(value)
@@ -349,13 +359,15 @@ def formatter(field: interpolation.Field) -> Make:
         except (TypeError, ValueError, OverflowError) as exc:
             raise exceptions.OperationError(
                 _('field {%(field)s} cannot be formatted: %(reason)s')
-                % {'field': field.text, 'reason': exc}) from exc
+                % {'field': field.text, 'reason': exc}
+            ) from exc
 
     return format_value
 
 
-def find_port(ports: list[dict[str, typing.Any]], name: str,
-              allowance: budget.Budget) -> int | None:
+def find_port(
+    ports: list[dict[str, typing.Any]], name: str, allowance: budget.Budget
+) -> int | None:
     """Find a port by its index, or its MAC address or UUID in any case.
 
     :returns: its index, None if there is no such port.

@@ -30,8 +30,10 @@ END = r'(?![\s\S])'  # The end of a text.
 FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
 """Text with a replacement field in it."""
 
-NEGATIVE_INDEX = (r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
-                  r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)' + END)
+NEGATIVE_INDEX = (
+    r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
+    r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)' + END
+)
 """A path with a negative index, such as ``/l/-1``."""
 
 VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
@@ -39,7 +41,7 @@ VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
 VARIES: Schema = {'$ref': '#/definitions/varies'}
 """A value with a replacement field anywhere in it."""
 
-UUID = (r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END)
+UUID = r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END
 
 
 def words(known: Iterable[str]) -> str:
@@ -86,8 +88,10 @@ TRUE = either({'const': True}, whole(TRUTHS))
 FALSE = either({'const': False}, whole(FALSEHOODS))
 
 WHOLE_NUMBER = r'\s*[+-]?[0-9]{1,1000}\s*'
-NUMBER = (r'\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)'
-          r'(?:[eE][+-]?[0-9]+)?\s*')
+NUMBER = (
+    r'\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)'
+    r'(?:[eE][+-]?[0-9]+)?\s*'
+)
 
 # Draft 7 has "contains" for lists only. An object has such a value if it is
 # not true that all of its values, or names, are none.
@@ -99,12 +103,14 @@ _HAS_VARYING_NAME: Schema = {
     'type': 'object',
     'not': {'propertyNames': {'not': {'pattern': FIELD}}},
 }
-VARYING: Schema = {'anyOf': [
-    VARIES_TEXT,
-    {'type': 'array', 'contains': VARIES},
-    _HAS_VARYING_VALUE,
-    _HAS_VARYING_NAME,
-]}
+VARYING: Schema = {
+    'anyOf': [
+        VARIES_TEXT,
+        {'type': 'array', 'contains': VARIES},
+        _HAS_VARYING_VALUE,
+        _HAS_VARYING_NAME,
+    ]
+}
 """The definition that :data:`VARIES` refers to."""
 
 # Characters of a column, variables of a rule, and levels of groups.
@@ -225,8 +231,9 @@ _OP: Schema = {
 }
 _LOOP: Schema = {
     'anyOf': [{'type': ['array', 'object', 'null']}, VARIES_TEXT],
-    'errorMessage': _('a loop must be a list, a mapping or a replacement '
-                      'field'),
+    'errorMessage': _(
+        'a loop must be a list, a mapping or a replacement field'
+    ),
 }
 _MULTIPLE: Schema = {'enum': [*model.MULTIPLE, None]}
 _PARTS = _at_least_one(_('at least one condition is required'))
@@ -251,9 +258,12 @@ CONDITION = _operation(args={}, multiple=_MULTIPLE)
 GROUP = _operation(['conditions'], conditions=_PARTS, multiple=_MULTIPLE)
 
 
-def _require(_validator: typing.Any, names: Iterable[str],
-             instance: typing.Any, schema: Schema
-             ) -> Iterator[jsonschema.ValidationError]:
+def _require(
+    _validator: typing.Any,
+    names: Iterable[str],
+    instance: typing.Any,
+    schema: Schema,
+) -> Iterator[jsonschema.ValidationError]:
     """Yield an error for each property that is missing, at its place.
 
     jsonschema calls it for "required".
@@ -263,13 +273,15 @@ def _require(_validator: typing.Any, names: Iterable[str],
     for name in names:
         if name not in instance:
             yield jsonschema.ValidationError(
-                schema['properties'][name]['errorMessage'], path=[name])
+                schema['properties'][name]['errorMessage'], path=[name]
+            )
 
 
 # The errors of jsonschema itself have the name only in their message, and
 # their place is that of the mapping.
-_Validator = jsonschema.validators.extend(jsonschema.Draft7Validator,
-                                          {'required': _require})
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft7Validator, {'required': _require}
+)
 
 
 def check(schema: Schema) -> None:
@@ -288,8 +300,12 @@ class Shape:
         another mapping.
     """
 
-    def __init__(self, schema: Schema, kind: str,
-                 elsewhere: typing.Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        kind: str,
+        elsewhere: typing.Mapping[str, str] | None = None,
+    ) -> None:
         self._validator = _Validator(schema)
         self._kind = kind
         self._elsewhere = elsewhere or {}
@@ -310,8 +326,9 @@ class Shape:
             else:
                 yield _problem(pointer, error)
 
-    def _unknown(self, pointer: str, name: typing.Any,
-                 known: typing.Iterable[str]) -> exceptions.Problem:
+    def _unknown(
+        self, pointer: str, name: typing.Any, known: typing.Iterable[str]
+    ) -> exceptions.Problem:
         """Return the problem of a property that is not in the schema."""
         place = pointer + data_path.pointer([name])
         if name in self._elsewhere:
@@ -319,13 +336,17 @@ class Shape:
         return suggestion.unknown_at(place, self._kind, str(name), known)
 
 
-def _problem(pointer: str,
-             error: jsonschema.ValidationError) -> exceptions.Problem:
+def _problem(
+    pointer: str, error: jsonschema.ValidationError
+) -> exceptions.Problem:
     """Return the problem that an error of jsonschema is."""
     if error.validator == 'enum':
         # Null and false are let in beside the choices, but not offered.
-        choices = [choice for choice in error.validator_value
-                   if isinstance(choice, str)]
+        choices = [
+            choice
+            for choice in error.validator_value
+            if isinstance(choice, str)
+        ]
         return suggestion.not_one_of_at(pointer, error.instance, choices)
     problem = exceptions.Problem(pointer, _message(error))
     expects_text = error.schema.get('type') == ['string', 'null']
@@ -333,7 +354,8 @@ def _problem(pointer: str,
     if error.validator == 'type' and expects_text and is_scalar:
         # YAML reads no, off and 12:30 without quotes as something else.
         return dataclasses.replace(
-            problem, hint=_('put it in quotes if it is meant as text'))
+            problem, hint=_('put it in quotes if it is meant as text')
+        )
     return problem
 
 
@@ -347,7 +369,9 @@ def _message(error: jsonschema.ValidationError) -> str:
     expected = schema.get('errorMessage', error.message)
     if 'propertyNames' in error.absolute_schema_path:
         return _('the name %(name)s %(expected)s') % {
-            'name': suggestion.quoted(value), 'expected': expected}
+            'name': suggestion.quoted(value),
+            'expected': expected,
+        }
     if error.validator == 'pattern' and 'patternErrorMessage' in schema:
         return str(schema['patternErrorMessage'])
     if schema.get('type') in ('array', ['array', 'null']):
@@ -358,4 +382,6 @@ def _message(error: jsonschema.ValidationError) -> str:
     if schema.get('type') == 'object' or error.validator == 'maxLength':
         return str(expected)
     return _('%(expected)s, not %(value)s') % {
-        'expected': expected, 'value': suggestion.quoted(value)}
+        'expected': expected,
+        'value': suggestion.quoted(value),
+    }

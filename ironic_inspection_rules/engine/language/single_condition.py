@@ -42,18 +42,35 @@ class Single(condition.CompiledCondition):
     :param loop: the loop whose items its arguments may use.
     """
 
-    __slots__ = ('_call', '_describes_value', '_first', '_holds', '_inverted',
-                 '_is_pair', '_last', '_loop', '_other', '_pays', '_sentence',
-                 '_values')
+    __slots__ = (
+        '_call',
+        '_describes_value',
+        '_first',
+        '_holds',
+        '_inverted',
+        '_is_pair',
+        '_last',
+        '_loop',
+        '_other',
+        '_pays',
+        '_sentence',
+        '_values',
+    )
 
-    def __init__(self, op: registry.Op, operation: condition.Operation,
-                 inverted: bool, loop: engine_loop.Loop | None) -> None:
+    def __init__(
+        self,
+        op: registry.Op,
+        operation: condition.Operation,
+        inverted: bool,
+        loop: engine_loop.Loop | None,
+    ) -> None:
         super().__init__(op, operation)
         self._inverted = inverted
         self._loop = loop
         self._sentence: Sentence | None = None
-        call = engine_call.Call(op, operation.get('args'),
-                                _instead_of_missing(op), loop)
+        call = engine_call.Call(
+            op, operation.get('args'), _instead_of_missing(op), loop
+        )
         literals = dict(call.literals)
         # The values of an op such as "eq" go to it by position.
         self._values = literals.pop(_variadic(op), ())
@@ -89,8 +106,9 @@ class Single(condition.CompiledCondition):
     def sentence(self) -> 'Sentence':
         """The text of its reasons, built when first asked for."""
         if self._sentence is None:
-            self._sentence = Sentence(self.op, self.operation.get('args'),
-                                      self._loop)
+            self._sentence = Sentence(
+                self.op, self.operation.get('args'), self._loop
+            )
         return self._sentence
 
     def check(self, roots: budget.View) -> bool:
@@ -131,8 +149,11 @@ class Single(condition.CompiledCondition):
         sentence = self._sentence or self.sentence
         describe = sentence.describe_value
         source = sentence.source
-        if (describe is None or self._first is None
-                or not self._describes_value):
+        if (
+            describe is None
+            or self._first is None
+            or not self._describes_value
+        ):
             return super().decide(roots)
         value = self._first.render(roots)
         # With a missing field it does not hold, inverted or not.
@@ -146,13 +167,20 @@ class Single(condition.CompiledCondition):
         if is_text:
             # Machines of one kind have the same values.
             last_value, last_unfiltered, last_decision = self._last
-            if (value == last_value and unfiltered == last_unfiltered
-                    and last_decision.result is holds):
+            if (
+                value == last_value
+                and unfiltered == last_unfiltered
+                and last_decision.result is holds
+            ):
                 return last_decision
-        decision = reasons.ConditionResult(self.written_op, holds,
-                                           describe(roots, value))
-        if (is_text and len(value) <= _LONGEST_REMEMBERED
-                and len(unfiltered) <= _LONGEST_REMEMBERED):
+        decision = reasons.ConditionResult(
+            self.written_op, holds, describe(roots, value)
+        )
+        if (
+            is_text
+            and len(value) <= _LONGEST_REMEMBERED
+            and len(unfiltered) <= _LONGEST_REMEMBERED
+        ):
             self._last = (value, unfiltered, decision)
         return decision
 
@@ -208,8 +236,9 @@ def _only_value(call: engine_call.Call) -> rendering.Template | None:
     return call.varying[first.name]
 
 
-def _pair(call: engine_call.Call
-          ) -> tuple[rendering.Template, typing.Any] | None:
+def _pair(
+    call: engine_call.Call,
+) -> tuple[rendering.Template, typing.Any] | None:
     """Return both values of a call if it has no others and the first varies.
 
     :returns: the template of the first, and the second as it is; None if the
@@ -245,16 +274,26 @@ class Sentence:
     ``source``, which is the value before filters, if the text shows that.
     """
 
-    __slots__ = ('_after', '_arguments', '_explains', '_filtered', '_gaps',
-                 'describe', 'describe_value', 'source')
+    __slots__ = (
+        '_after',
+        '_arguments',
+        '_explains',
+        '_filtered',
+        '_gaps',
+        'describe',
+        'describe_value',
+        'source',
+    )
 
-    def __init__(self, op: registry.Op, args: typing.Any,
-                 loop: engine_loop.Loop | None) -> None:
+    def __init__(
+        self, op: registry.Op, args: typing.Any, loop: engine_loop.Loop | None
+    ) -> None:
         bound, _problems = op.signature.bind(args)
         self._arguments = {}
         for name, value in bound.items():
             self._arguments[name] = engine_call.compile_argument(
-                op, name, value, loop)
+                op, name, value, loop
+            )
         self._explains = op.guarded(op.plugin.explain, 'explain')
         # The text also says what filters made of their values.
         self._filtered: list[template.Filtered] = []
@@ -322,8 +361,7 @@ class Sentence:
             return
         describe_filters = _filter_description(filtered)
 
-        def describe_with_filters(view: budget.View,
-                                  value: typing.Any) -> str:
+        def describe_with_filters(view: budget.View, value: typing.Any) -> str:
             return describe_value(view, value) + describe_filters(view, value)
 
         self.describe_value = describe_with_filters
@@ -332,15 +370,17 @@ class Sentence:
     def _describe(self, view: budget.View) -> str:
         """Return the text for the data, and what filters made of them."""
         results: dict[rendering.Template, typing.Any] = {
-            field: field.render(view) for field in self._filtered}
+            field: field.render(view) for field in self._filtered
+        }
         text = self._fill_gaps(view, results)
         for field in self._filtered:
             describe_filters = _filter_description(field)
             text += describe_filters(view, results[field])
         return text
 
-    def _fill_gaps(self, view: budget.View,
-                   results: dict[rendering.Template, typing.Any]) -> str:
+    def _fill_gaps(
+        self, view: budget.View, results: dict[rendering.Template, typing.Any]
+    ) -> str:
         """Return the text with the values of the data.
 
         :param results: the values of the fields with filters, which must not
@@ -384,9 +424,11 @@ def _filter_description(field: template.Filtered) -> DescribeValue:
     source = field.source
 
     def describe(view: budget.View, value: typing.Any) -> str:
-        return frame % {'field': text,
-                        'before': _text_or_nothing(view, source.render(view)),
-                        'after': _text_or_nothing(view, value)}
+        return frame % {
+            'field': text,
+            'before': _text_or_nothing(view, source.render(view)),
+            'after': _text_or_nothing(view, value),
+        }
 
     return describe
 

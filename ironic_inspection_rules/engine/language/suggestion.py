@@ -67,8 +67,9 @@ def _meanings() -> dict[str, str]:
 _MEANINGS = _meanings()
 
 
-def nearest(name: str, known: typing.Iterable[str],
-            cutoff: float = 0.6) -> str | None:
+def nearest(
+    name: str, known: typing.Iterable[str], cutoff: float = 0.6
+) -> str | None:
     """Find the nearest known name, regardless of case and punctuation.
 
     It may also be what other languages call by the given name.
@@ -76,8 +77,10 @@ def nearest(name: str, known: typing.Iterable[str],
     :param cutoff: minimum similarity, 0 to 1.
     """
     # Of names with the same form, the first in the alphabet is left.
-    by_form = {_form(known_name): known_name
-               for known_name in sorted(known, reverse=True)}
+    by_form = {
+        _form(known_name): known_name
+        for known_name in sorted(known, reverse=True)
+    }
     name = name[:_LONGEST]
     form = _form(name)
     if form in by_form:
@@ -87,8 +90,11 @@ def nearest(name: str, known: typing.Iterable[str],
         if _MEANINGS.get(word) in by_form.values():
             return _MEANINGS[word]
     # difflib counts common letters: to it, swapped letters are two errors.
-    one_off = [known_form for known_form in by_form
-               if _one_letter_off(form, known_form)]
+    one_off = [
+        known_form
+        for known_form in by_form
+        if _one_letter_off(form, known_form)
+    ]
     if len(one_off) == 1:
         return by_form[one_off[0]]
     near = difflib.get_close_matches(form, by_form, n=1, cutoff=cutoff)
@@ -110,11 +116,15 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
     if name in known:
         return None
     form = _form(name)
-    candidates = [known_name for known_name in known
-                  if _form(known_name) == form]
+    candidates = [
+        known_name for known_name in known if _form(known_name) == form
+    ]
     if not candidates:
-        candidates = [known_name for known_name in known
-                      if _one_letter_off(name, known_name)]
+        candidates = [
+            known_name
+            for known_name in known
+            if _one_letter_off(name, known_name)
+        ]
     if len(candidates) != 1:
         return None
     return candidates[0]
@@ -160,8 +170,9 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     return unknown_at('', kind, name, known).sentence
 
 
-def unknown_at(pointer: str, kind: str, name: str,
-               known: typing.Iterable[str]) -> exceptions.Problem:
+def unknown_at(
+    pointer: str, kind: str, name: str, known: typing.Iterable[str]
+) -> exceptions.Problem:
     """Return the problem of an unknown name, with a near one as its hint.
 
     :param kind: see :func:`unknown`.
@@ -173,9 +184,11 @@ def unknown_at(pointer: str, kind: str, name: str,
     return exceptions.Problem(pointer, detail, hint(name, known) or None)
 
 
-def all_unknown(kind: str, names: typing.Iterable[str],
-                known: typing.Collection[str]) -> str:
+def all_unknown(
+    kind: str, names: typing.Iterable[str], known: typing.Collection[str]
+) -> str:
     """Return the messages for all unknown names; empty if there are none."""
+
     def message(name: str) -> str:
         return unknown(kind, name, known)
 
@@ -188,8 +201,9 @@ def not_one_of(value: object, known: typing.Sequence[str]) -> str:
     return not_one_of_at('', value, known).sentence
 
 
-def not_one_of_at(pointer: str, value: object,
-                  known: typing.Sequence[str]) -> exceptions.Problem:
+def not_one_of_at(
+    pointer: str, value: object, known: typing.Sequence[str]
+) -> exceptions.Problem:
     """Return the problem of a value that is not among the known ones.
 
     For a text, its hint is the nearest of them.
@@ -203,8 +217,7 @@ def not_one_of_at(pointer: str, value: object,
         near = nearest(value, known)
     if near is None:
         return exceptions.Problem(pointer, detail)
-    return exceptions.Problem(pointer, detail,
-                              _('did you mean "%s"?') % near)
+    return exceptions.Problem(pointer, detail, _('did you mean "%s"?') % near)
 
 
 def quoted(value: object) -> str:

@@ -41,8 +41,7 @@ class TableDefinition:
     of: str | None = None
     types: typing.Mapping[str, str] = dataclasses.field(default_factory=dict)
     secret: tuple[str, ...] = ()
-    expect: typing.Mapping[str, str] = dataclasses.field(
-        default_factory=dict)
+    expect: typing.Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the JSON form, without name and rows."""
@@ -64,18 +63,30 @@ class Table:
     :param masked: whether the values of secret columns are hidden.
     """
 
-    __slots__ = ('_index', '_key', '_masked', '_of', '_secret', 'columns',
-                 'definition', 'expect')
+    __slots__ = (
+        '_index',
+        '_key',
+        '_masked',
+        '_of',
+        '_secret',
+        'columns',
+        'definition',
+        'expect',
+    )
 
-    def __init__(self, definition: TableDefinition,
-                 index: typing.Mapping[str, Row],
-                 columns: typing.Sequence[str],
-                 masked: bool = False) -> None:
+    def __init__(
+        self,
+        definition: TableDefinition,
+        index: typing.Mapping[str, Row],
+        columns: typing.Sequence[str],
+        masked: bool = False,
+    ) -> None:
         self.definition = definition
         self.columns = tuple(columns)
         self.expect: typing.Mapping[str, typing.Any] = {
             column: template.compile_value(text)
-            for column, text in definition.expect.items()}
+            for column, text in definition.expect.items()
+        }
         self._index = index
         self._masked = masked
         self._secret = frozenset(definition.secret)
@@ -90,8 +101,12 @@ class Table:
 
     def __reduce__(self) -> tuple[typing.Any, ...]:
         # Templates are made again where rules are tried in other processes.
-        return Table, (self.definition, dict(self._index), self.columns,
-                       self._masked)
+        return Table, (
+            self.definition,
+            dict(self._index),
+            self.columns,
+            self._masked,
+        )
 
     def __len__(self) -> int:
         return len(self._index)
@@ -189,11 +204,13 @@ class Table:
 Tables = typing.Mapping[str, Table]
 
 
-def shown_row(row: Row, secret: typing.Collection[str]
-              ) -> dict[str, typing.Any]:
+def shown_row(
+    row: Row, secret: typing.Collection[str]
+) -> dict[str, typing.Any]:
     """Return a row without its secret columns."""
-    return {column: value for column, value in row.items()
-            if column not in secret}
+    return {
+        column: value for column, value in row.items() if column not in secret
+    }
 
 
 def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:

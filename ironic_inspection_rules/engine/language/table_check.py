@@ -36,8 +36,9 @@ class Column(typing.NamedTuple):
     column: str
 
 
-def problems(rule: model.Rule, tables: table.Tables
-             ) -> typing.Iterator[Problem]:
+def problems(
+    rule: model.Rule, tables: table.Tables
+) -> typing.Iterator[Problem]:
     """Yield what a rule reads that no table has.
 
     :param rule: a rule that passed validation.
@@ -79,13 +80,20 @@ def columns(rule: model.Rule) -> typing.Iterator[Column]:
             yield from _columns_in(f'/{member}', written, rule.vars, None)
             continue
         for number, operation in enumerate(written):
-            yield from _columns_in(f'/{member}/{number}', operation,
-                                   rule.vars, operation.get('loop'))
+            yield from _columns_in(
+                f'/{member}/{number}',
+                operation,
+                rule.vars,
+                operation.get('loop'),
+            )
 
 
-def _columns_in(pointer: str, written: typing.Any,
-                own_vars: typing.Mapping[str, typing.Any],
-                loop: typing.Any) -> typing.Iterator[Column]:
+def _columns_in(
+    pointer: str,
+    written: typing.Any,
+    own_vars: typing.Mapping[str, typing.Any],
+    loop: typing.Any,
+) -> typing.Iterator[Column]:
     """Yield the columns that the fields in a part of a rule read.
 
     :param pointer: to the part in the rule.
@@ -101,8 +109,9 @@ def _columns_in(pointer: str, written: typing.Any,
                 yield Column(place, name, column)
 
 
-def _of_row(field: interpolation.Field, origins: origin.Origins
-            ) -> typing.Iterator[tuple[str, str]]:
+def _of_row(
+    field: interpolation.Field, origins: origin.Origins
+) -> typing.Iterator[tuple[str, str]]:
     """Yield table and column that a field reads, if it reads a row.
 
     It may read the row itself, as ``{tables.t | row | get('cpus')}``, or by
@@ -110,7 +119,7 @@ def _of_row(field: interpolation.Field, origins: origin.Origins
     """
     for number, call in enumerate(field.filters):
         table_name = origin.table_of(field, call)
-        column = _column_of_get(field.filters[number + 1:])
+        column = _column_of_get(field.filters[number + 1 :])
         if table_name is not None and column is not None:
             yield table_name, column
     if field.root not in _OF_RULE:
@@ -128,8 +137,9 @@ def _of_row(field: interpolation.Field, origins: origin.Origins
             yield table_name, column
 
 
-def _column_of_get(calls: typing.Sequence[filter_syntax.FilterCall]
-                   ) -> str | None:
+def _column_of_get(
+    calls: typing.Sequence[filter_syntax.FilterCall],
+) -> str | None:
     """Return the column that filters of a row read.
 
     :param calls: all filters that follow the row.
@@ -144,8 +154,9 @@ def _column_of_get(calls: typing.Sequence[filter_syntax.FilterCall]
     return data_path.parse(path)[0]
 
 
-def _fields(rule: model.Rule
-            ) -> typing.Iterator[tuple[str, interpolation.Field]]:
+def _fields(
+    rule: model.Rule,
+) -> typing.Iterator[tuple[str, interpolation.Field]]:
     """Yield the fields of a rule that read tables, each with its pointer."""
     for member in model.CONTENT:
         written = getattr(rule, member)
@@ -170,8 +181,9 @@ def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
                 yield path, text
 
 
-def _of_field(pointer: str, field: interpolation.Field, tables: table.Tables
-              ) -> typing.Iterator[tuple[str, Problem]]:
+def _of_field(
+    pointer: str, field: interpolation.Field, tables: table.Tables
+) -> typing.Iterator[tuple[str, Problem]]:
     """Yield the problems of the tables in a field, each with the name."""
     for read in effects.of_field(field):
         if read.root != interpolation.TABLES or not read.steps:
@@ -179,15 +191,24 @@ def _of_field(pointer: str, field: interpolation.Field, tables: table.Tables
         name = read.steps[0]
         read_table = tables.get(name)
         if read_table is None:
-            yield name, suggestion.unknown_at(pointer, _('table'), name,
-                                              tables)
+            yield (
+                name,
+                suggestion.unknown_at(pointer, _('table'), name, tables),
+            )
             continue
         # Only the first filter takes the table itself.
         for call in read.filters[:1]:
             reads_row = call.name == filter_syntax.ROW
             has_key = bool(call.arguments) or read_table.has_of
             if reads_row and not has_key:
-                yield name, Problem(pointer, _(
-                    '{%(field)s}: table "%(table)s" has no "of", so a row '
-                    'needs a key: {tables.%(table)s | row(KEY)}')
-                    % {'field': read.text, 'table': name})
+                yield (
+                    name,
+                    Problem(
+                        pointer,
+                        _(
+                            '{%(field)s}: table "%(table)s" has no "of", so a '
+                            'row needs a key: {tables.%(table)s | row(KEY)}'
+                        )
+                        % {'field': read.text, 'table': name},
+                    ),
+                )

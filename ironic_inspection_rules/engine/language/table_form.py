@@ -35,9 +35,15 @@ def read_all(entries: typing.Any) -> dict[str, table.Table]:
     :raises: :class:`.exceptions.InvalidTables` with the problems of all.
     """
     if not isinstance(entries, dict):
-        raise exceptions.InvalidTables([Problem(
-            '/tables', _('must be a mapping of names to tables, not %s')
-            % suggestion.kind_of(entries))])
+        raise exceptions.InvalidTables(
+            [
+                Problem(
+                    '/tables',
+                    _('must be a mapping of names to tables, not %s')
+                    % suggestion.kind_of(entries),
+                )
+            ]
+        )
     built: dict[str, table.Table] = {}
     problems: list[Problem] = []
     for name, entry in entries.items():
@@ -50,8 +56,9 @@ def read_all(entries: typing.Any) -> dict[str, table.Table]:
     return built
 
 
-def read(name: str, entry: typing.Any,
-         header: typing.Sequence[str] = ()) -> table.Table:
+def read(
+    name: str, entry: typing.Any, header: typing.Sequence[str] = ()
+) -> table.Table:
     """Build a table.
 
     :param entry: its JSON form: a mapping with ``key``, ``rows`` and, if it
@@ -63,7 +70,8 @@ def read(name: str, entry: typing.Any,
     place = '/tables' + data_path.pointer([name])
     reader = _Reader(name, header)
     problems = exceptions.first_of(
-        problem.below(place) for problem in reader.read(entry))
+        problem.below(place) for problem in reader.read(entry)
+    )
     if problems:
         raise exceptions.InvalidTables(problems)
     return reader.build()
@@ -81,8 +89,7 @@ class _Reader:
 
     def build(self) -> table.Table:
         """Return the table that was read."""
-        return table.Table(self._definition, self._index,
-                           tuple(self._columns))
+        return table.Table(self._definition, self._index, tuple(self._columns))
 
     def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
         """Yield the problems of a table."""
@@ -103,15 +110,17 @@ class _Reader:
             yield from self._check_names(known)
         key: table_key.KeyTemplate | None = None
         try:
-            key = table_key.of_row(self._definition.key,
-                                   self._definition.secret, known)
+            key = table_key.of_row(
+                self._definition.key, self._definition.secret, known
+            )
         except exceptions.InvalidTables as exc:
             yield from exc.problems
         yield from table_members.template_problems(self._definition)
         yield from self._read_rows(rows, key)
 
-    def _read_columns(self, rows: list[typing.Any]
-                      ) -> typing.Iterator[Problem]:
+    def _read_columns(
+        self, rows: list[typing.Any]
+    ) -> typing.Iterator[Problem]:
         """Yield the problems of columns' names, and of the size of rows."""
         for column in self._columns:
             yield from _column_name('/rows', column)
@@ -121,8 +130,11 @@ class _Reader:
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
             if not isinstance(row, dict):
-                yield Problem(place, _('a row must be a mapping, not %s')
-                              % suggestion.kind_of(row))
+                yield Problem(
+                    place,
+                    _('a row must be a mapping, not %s')
+                    % suggestion.kind_of(row),
+                )
                 continue
             names = tuple(row)
             if names not in sizes:
@@ -130,27 +142,38 @@ class _Reader:
                     if column not in self._columns:
                         yield from _column_name(place, column)
                         self._columns[column] = None
-                sizes[names] = sum(_size(column) + _OF_MEMBER
-                                   for column in names)
+                sizes[names] = sum(
+                    _size(column) + _OF_MEMBER for column in names
+                )
             size += sizes[names] + sum(map(_size, row.values()))
             if len(self._columns) > table_members.MOST_COLUMNS:
-                yield Problem(place, _('there are more than %d columns')
-                              % table_members.MOST_COLUMNS)
+                yield Problem(
+                    place,
+                    _('there are more than %d columns')
+                    % table_members.MOST_COLUMNS,
+                )
                 return
             if size > table_members.MOST_BYTES:
-                yield Problem(place, _('the table is larger than %d bytes')
-                              % table_members.MOST_BYTES)
+                yield Problem(
+                    place,
+                    _('the table is larger than %d bytes')
+                    % table_members.MOST_BYTES,
+                )
                 return
 
-    def _check_names(self, known: typing.Collection[str]
-                     ) -> typing.Iterator[Problem]:
+    def _check_names(
+        self, known: typing.Collection[str]
+    ) -> typing.Iterator[Problem]:
         """Yield the columns that are named and that no row has."""
         for member in ('types', 'expect'):
             for column in getattr(self._definition, member):
                 if column not in known:
                     yield suggestion.unknown_at(
                         f'/{member}{data_path.pointer([column])}',
-                        _('column'), column, known)
+                        _('column'),
+                        column,
+                        known,
+                    )
         for number, column in enumerate(self._definition.secret):
             if column in self._columns:
                 continue
@@ -158,13 +181,17 @@ class _Reader:
             # secret open to everybody.
             near = suggestion.slip(column, self._columns)
             if near is not None:
-                yield Problem(f'/secret/{number}',
-                              _('unknown column "%s"') % column,
-                              _('did you mean "%s"?') % near)
+                yield Problem(
+                    f'/secret/{number}',
+                    _('unknown column "%s"') % column,
+                    _('did you mean "%s"?') % near,
+                )
 
-    def _read_rows(self, rows: list[dict[str, typing.Any]],
-                   key: table_key.KeyTemplate | None
-                   ) -> typing.Iterator[Problem]:
+    def _read_rows(
+        self,
+        rows: list[dict[str, typing.Any]],
+        key: table_key.KeyTemplate | None,
+    ) -> typing.Iterator[Problem]:
         """Put the rows into the index, and yield the problems of cells."""
         types = self._definition.types
         secret = frozenset(self._definition.secret)
@@ -181,12 +208,17 @@ class _Reader:
                 yield Problem(place, _('the key cannot be read: %s') % exc)
                 continue
             if text is None:
-                yield Problem(place, _('the row has no key: %s is missing, '
-                                       'null or empty')
-                              % self._definition.key)
+                yield Problem(
+                    place,
+                    _('the row has no key: %s is missing, null or empty')
+                    % self._definition.key,
+                )
             elif len(text) > table_members.LONGEST_KEY:
-                yield Problem(place, _('the key is longer than %d characters')
-                              % table_members.LONGEST_KEY)
+                yield Problem(
+                    place,
+                    _('the key is longer than %d characters')
+                    % table_members.LONGEST_KEY,
+                )
             elif text in self._index:
                 if not numbers:
                     for place_of_row, other in enumerate(rows):
@@ -194,7 +226,8 @@ class _Reader:
                         numbers.setdefault(id(other), place_of_row)
                 # Each has its place, a file its lines.
                 detail = _('two rows have the key "%s"') % (
-                    suggestion.shown(text))
+                    suggestion.shown(text)
+                )
                 first = numbers[id(self._index[text])]
                 yield Problem(f'/rows/{first}', detail)
                 yield Problem(place, detail)
@@ -205,16 +238,21 @@ class _Reader:
 def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
     """Yield why the name of a column cannot be one."""
     if not isinstance(column, str):
-        yield Problem(place, _('the name of a column must be text, not %s')
-                      % suggestion.kind_of(column))
+        yield Problem(
+            place,
+            _('the name of a column must be text, not %s')
+            % suggestion.kind_of(column),
+        )
     elif not column.strip():
         yield Problem(place, _('a column has no name'))
     elif len(column) > table_members.LONGEST_KEY:
-        yield Problem(place, _('the name of a column is longer than %d '
-                               'characters') % table_members.LONGEST_KEY)
+        yield Problem(
+            place,
+            _('the name of a column is longer than %d characters')
+            % table_members.LONGEST_KEY,
+        )
     elif table_members.UNSTORABLE.search(column):
-        yield Problem(place, _('the name of a column %s')
-                      % schema.UNSTORABLE)
+        yield Problem(place, _('the name of a column %s') % schema.UNSTORABLE)
 
 
 def _size(value: typing.Any) -> int:
@@ -236,26 +274,39 @@ def _size(value: typing.Any) -> int:
     return size
 
 
-def _cells(place: str, row: table.Row, types: typing.Mapping[str, str],
-           secret: typing.Collection[str]) -> typing.Iterator[Problem]:
+def _cells(
+    place: str,
+    row: table.Row,
+    types: typing.Mapping[str, str],
+    secret: typing.Collection[str],
+) -> typing.Iterator[Problem]:
     """Yield the problems of the values of one row."""
     for column, value in row.items():
         kind = types.get(column)
-        if kind is not None and value is not None and (
-                not column_type.is_of(kind, value)):
+        if (
+            kind is not None
+            and value is not None
+            and (not column_type.is_of(kind, value))
+        ):
             shown = disclosure.row({column: value}, secret)[column]
-            yield Problem(place + data_path.pointer([column]),
-                          column_type.not_of(kind, shown))
+            yield Problem(
+                place + data_path.pointer([column]),
+                column_type.not_of(kind, shown),
+            )
         elif value.__class__ is str:
             # Most text is ASCII, in which NUL is found fast.
-            if '\0' in value or (not value.isascii() and
-                                 table_members.UNSTORABLE.search(value)):
-                yield Problem(place + data_path.pointer([column]),
-                              schema.UNSTORABLE)
+            if '\0' in value or (
+                not value.isascii() and table_members.UNSTORABLE.search(value)
+            ):
+                yield Problem(
+                    place + data_path.pointer([column]), schema.UNSTORABLE
+                )
         elif value.__class__ is float:
             if not math.isfinite(value):
-                yield Problem(place + data_path.pointer([column]),
-                              _('must be a finite number'))
+                yield Problem(
+                    place + data_path.pointer([column]),
+                    _('must be a finite number'),
+                )
         elif value.__class__ in (dict, list):
             yield from _nested(place + data_path.pointer([column]), value)
 
@@ -275,6 +326,8 @@ def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
         texts = [part]
         if isinstance(part, dict):
             texts = list(part)
-        if any(isinstance(text, str) and table_members.UNSTORABLE.search(text)
-               for text in texts):
+        if any(
+            isinstance(text, str) and table_members.UNSTORABLE.search(text)
+            for text in texts
+        ):
             yield Problem(place, schema.UNSTORABLE)

@@ -24,8 +24,9 @@ class KeyTemplate:
 
     __slots__ = ('_parts',)
 
-    def __init__(self, pieces: typing.Iterable[str | interpolation.Field]
-                 ) -> None:
+    def __init__(
+        self, pieces: typing.Iterable[str | interpolation.Field]
+    ) -> None:
         self._parts: list[typing.Any] = []
         for piece in pieces:
             if isinstance(piece, interpolation.Field):
@@ -62,8 +63,11 @@ def of_machine(text: str) -> KeyTemplate:
     return KeyTemplate(interpolation.parse(text))
 
 
-def of_row(key: str, secret: typing.Collection[str],
-           known: typing.Collection[str] | None = None) -> KeyTemplate:
+def of_row(
+    key: str,
+    secret: typing.Collection[str],
+    known: typing.Collection[str] | None = None,
+) -> KeyTemplate:
     """Compile the key of a row to a template over ``item``, which is the row.
 
     :param key: a template over columns, or the name of a column.
@@ -77,9 +81,13 @@ def of_row(key: str, secret: typing.Collection[str],
     for piece in _pieces(key):
         if isinstance(piece, interpolation.Field):
             if piece.root is None:
-                problems.append(Problem(
-                    '/key', _('{%s} is no path over a column')
-                    % suggestion.shown(piece.text)))
+                problems.append(
+                    Problem(
+                        '/key',
+                        _('{%s} is no path over a column')
+                        % suggestion.shown(piece.text),
+                    )
+                )
                 continue
             fields.append(piece)
         pieces.append(piece)
@@ -89,12 +97,17 @@ def of_row(key: str, secret: typing.Collection[str],
         # The row is the root, and the column is the first step.
         column = field.steps[0]
         if column in secret:
-            problems.append(Problem('/key', _(
-                'reads the secret column "%s"; keys are shown')
-                % suggestion.shown(column)))
+            problems.append(
+                Problem(
+                    '/key',
+                    _('reads the secret column "%s"; keys are shown')
+                    % suggestion.shown(column),
+                )
+            )
         elif known is not None and column not in known:
-            problems.append(suggestion.unknown_at(
-                '/key', _('column'), column, known))
+            problems.append(
+                suggestion.unknown_at('/key', _('column'), column, known)
+            )
     if problems:
         raise exceptions.InvalidTables(problems)
     try:
@@ -111,8 +124,9 @@ def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
         return
     for piece in interpolation.parse(key):
         if isinstance(piece, interpolation.Field) and piece.root is not None:
-            yield piece._replace(root=interpolation.ITEM,
-                                 steps=(piece.root, *piece.steps))
+            yield piece._replace(
+                root=interpolation.ITEM, steps=(piece.root, *piece.steps)
+            )
         else:
             yield piece
 
@@ -133,4 +147,5 @@ def key_text(value: typing.Any) -> str | None:
     if isinstance(value, str | int | float):
         return str(value)
     raise exceptions.OperationError(
-        _('a key is text or a number, not %s') % suggestion.kind_of(value))
+        _('a key is text or a number, not %s') % suggestion.kind_of(value)
+    )

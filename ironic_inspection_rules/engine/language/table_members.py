@@ -28,7 +28,7 @@ MEMBERS = ('key', 'of', 'types', 'secret', 'expect', 'rows')
 
 MOST_ROWS = 100_000
 MOST_COLUMNS = 100
-MOST_BYTES = 32 * 2 ** 20
+MOST_BYTES = 32 * 2**20
 LONGEST_KEY = 255
 LONGEST_NAME = 63
 
@@ -39,25 +39,32 @@ _NAME = re.compile(rf'[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}')
 _OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
 
 
-def problems(name: typing.Any, entry: typing.Any
-             ) -> typing.Iterator[Problem]:
+def problems(name: typing.Any, entry: typing.Any) -> typing.Iterator[Problem]:
     """Yield what is wrong with the name and the form of a table.
 
     :param entry: what may be its JSON form.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        yield Problem('', _(
-            'the name of a table is at most %d letters, digits, "_" and '
-            '"-", and begins with a letter or "_"') % LONGEST_NAME)
+        yield Problem(
+            '',
+            _(
+                'the name of a table is at most %d letters, digits, "_" and '
+                '"-", and begins with a letter or "_"'
+            )
+            % LONGEST_NAME,
+        )
         return
     if not isinstance(entry, dict):
-        yield Problem('', _('a table must be a mapping, not %s')
-                      % suggestion.kind_of(entry))
+        yield Problem(
+            '',
+            _('a table must be a mapping, not %s') % suggestion.kind_of(entry),
+        )
         return
     for member in entry:
         if member not in MEMBERS:
-            yield suggestion.unknown_at(data_path.pointer([member]),
-                                        _('member'), str(member), MEMBERS)
+            yield suggestion.unknown_at(
+                data_path.pointer([member]), _('member'), str(member), MEMBERS
+            )
     yield from _of_templates(entry)
     yield from _of_mappings(entry)
     yield from _of_secret(entry.get('secret'))
@@ -84,8 +91,10 @@ def _of_templates(entry: Entry) -> typing.Iterator[Problem]:
     """Yield the problems of the keys of rows and machines."""
     key = entry.get('key')
     if key is None:
-        yield Problem('/key', _('is required: a template over columns, or '
-                                'the name of a column'))
+        yield Problem(
+            '/key',
+            _('is required: a template over columns, or the name of a column'),
+        )
     elif not isinstance(key, str) or not key.strip():
         yield Problem('/key', _('must be text that is not empty'))
     of = entry.get('of')
@@ -98,18 +107,22 @@ def _of_mappings(entry: Entry) -> typing.Iterator[Problem]:
     for member in ('types', 'expect'):
         value = entry.get(member)
         if value is not None and not isinstance(value, dict):
-            yield Problem(f'/{member}', _('must be a mapping, not %s')
-                          % suggestion.kind_of(value))
+            yield Problem(
+                f'/{member}',
+                _('must be a mapping, not %s') % suggestion.kind_of(value),
+            )
     for column, kind in _items(entry.get('types')):
         if kind not in column_type.TYPES:
             yield suggestion.not_one_of_at(
-                '/types' + data_path.pointer([column]), kind,
-                column_type.TYPES)
+                '/types' + data_path.pointer([column]), kind, column_type.TYPES
+            )
     for column, text in _items(entry.get('expect')):
         if not isinstance(text, str):
-            yield Problem('/expect' + data_path.pointer([column]),
-                          _('must be text with fields, not %s')
-                          % suggestion.kind_of(text))
+            yield Problem(
+                '/expect' + data_path.pointer([column]),
+                _('must be text with fields, not %s')
+                % suggestion.kind_of(text),
+            )
 
 
 def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
@@ -124,16 +137,20 @@ def _of_secret(secret: typing.Any) -> typing.Iterator[Problem]:
     if secret is None:
         return
     if not isinstance(secret, list):
-        yield Problem('/secret', _('must be a list of columns, not %s')
-                      % suggestion.kind_of(secret))
+        yield Problem(
+            '/secret',
+            _('must be a list of columns, not %s')
+            % suggestion.kind_of(secret),
+        )
         return
     for number, column in enumerate(secret):
         place = f'/secret/{number}'
         if not isinstance(column, str) or not column:
             yield Problem(place, _('must be the name of a column'))
         elif column in secret[:number]:
-            yield Problem(place, _('"%s" is named twice')
-                          % suggestion.shown(column))
+            yield Problem(
+                place, _('"%s" is named twice') % suggestion.shown(column)
+            )
 
 
 def _of_rows(rows: typing.Any) -> typing.Iterator[Problem]:
@@ -141,18 +158,22 @@ def _of_rows(rows: typing.Any) -> typing.Iterator[Problem]:
     if rows is None:
         yield Problem('/rows', _('is required: a list of mappings'))
     elif not isinstance(rows, list):
-        yield Problem('/rows', _('must be a list, not %s')
-                      % suggestion.kind_of(rows))
+        yield Problem(
+            '/rows', _('must be a list, not %s') % suggestion.kind_of(rows)
+        )
     elif len(rows) > MOST_ROWS:
-        yield Problem('/rows', _('must not have more than %(most)d rows, '
-                                 'has %(rows)d')
-                      % {'most': MOST_ROWS, 'rows': len(rows)})
+        yield Problem(
+            '/rows',
+            _('must not have more than %(most)d rows, has %(rows)d')
+            % {'most': MOST_ROWS, 'rows': len(rows)},
+        )
 
 
 def _of_texts(entry: Entry) -> typing.Iterator[Problem]:
     """Yield where there is text that databases refuse, outside of rows."""
-    without_rows = {member: value for member, value in entry.items()
-                    if member != 'rows'}
+    without_rows = {
+        member: value for member, value in entry.items() if member != 'rows'
+    }
     for path, value in data_path.walk(without_rows):
         texts = [value]
         if isinstance(value, dict):
@@ -162,8 +183,9 @@ def _of_texts(entry: Entry) -> typing.Iterator[Problem]:
                 yield Problem(data_path.pointer(path), schema.UNSTORABLE)
 
 
-def template_problems(table_definition: table.TableDefinition
-                      ) -> typing.Iterator[Problem]:
+def template_problems(
+    table_definition: table.TableDefinition,
+) -> typing.Iterator[Problem]:
     """Yield the problems of the templates over the data of a machine."""
     texts = {}
     for column, text in table_definition.expect.items():
@@ -177,22 +199,30 @@ def template_problems(table_definition: table.TableDefinition
             yield Problem(place, str(exc))
             continue
         if not isinstance(compiled, rendering.Template):
-            yield Problem(place, _('reads nothing of a machine; write a '
-                                   'field such as {inventory.cpu.count}'))
+            yield Problem(
+                place,
+                _(
+                    'reads nothing of a machine; write a '
+                    'field such as {inventory.cpu.count}'
+                ),
+            )
         for field in effects.fields(text):
             yield from _of_field(place, field)
 
 
-def _of_field(place: str, field: interpolation.Field
-              ) -> typing.Iterator[Problem]:
+def _of_field(
+    place: str, field: interpolation.Field
+) -> typing.Iterator[Problem]:
     """Yield why a field is none over the data of a machine."""
     if field.root is None:
-        yield Problem(place, _('{%s} is no path')
-                      % suggestion.shown(field.text))
+        yield Problem(
+            place, _('{%s} is no path') % suggestion.shown(field.text)
+        )
     elif field.root not in _OF_MACHINE:
-        yield suggestion.unknown_at(place, _('root'), field.root,
-                                    _OF_MACHINE)
+        yield suggestion.unknown_at(place, _('root'), field.root, _OF_MACHINE)
     elif place != '/of' and disclosure.is_secret(field.steps):
-        yield Problem(place, _('{%s} is a secret of the machine, which '
-                               'cannot be compared')
-                      % suggestion.shown(field.text))
+        yield Problem(
+            place,
+            _('{%s} is a secret of the machine, which cannot be compared')
+            % suggestion.shown(field.text),
+        )

@@ -31,8 +31,10 @@ _KNOWN = 256
 _NOTHING = frozenset((rendering.Missing, data_path.Absent))
 """The classes of what a filter is given and returns for a missing field."""
 
-_NOT_READ = _('{%(field)s}: a table is read by its rows: {tables.%(table)s | '
-              'row}, or {KEY | lookup(tables.%(table)s)}')
+_NOT_READ = _(
+    '{%(field)s}: a table is read by its rows: {tables.%(table)s | '
+    'row}, or {KEY | lookup(tables.%(table)s)}'
+)
 
 TOO_LARGE = 1 << 14_000
 """The limit of whole numbers, somewhat below that of Python's ``str``.
@@ -104,13 +106,15 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
     if field.problem:
         raise exceptions.OperationError(
             _('field {%(field)s} cannot be read: %(problem)s')
-            % {'field': field.text, 'problem': field.problem})
+            % {'field': field.text, 'problem': field.problem}
+        )
     if field.root == interpolation.TABLES:
         _check_reads_row(field)
     value = _compile_path(field)
     if field.filters:
-        value = Filtered(value, _compile_filters(field),
-                         rendering.Missing(field.text))
+        value = Filtered(
+            value, _compile_filters(field), rendering.Missing(field.text)
+        )
     if field.conversion is None and field.spec is None:
         return value
     return rendering.Made(value, rendering.formatter(field))
@@ -123,12 +127,16 @@ def _check_reads_row(field: interpolation.Field) -> None:
     """
     if len(field.steps) != 1:
         raise exceptions.OperationError(
-            _('{%(field)s}: the root "%(root)s" is followed by the name of a '
-              'table, and by nothing else')
-            % {'field': field.text, 'root': field.root})
+            _(
+                '{%(field)s}: the root "%(root)s" is followed by the name of '
+                'a table, and by nothing else'
+            )
+            % {'field': field.text, 'root': field.root}
+        )
     if not field.filters or field.filters[0].name != filter_syntax.ROW:
         raise exceptions.OperationError(
-            _NOT_READ % {'field': field.text, 'table': field.steps[0]})
+            _NOT_READ % {'field': field.text, 'table': field.steps[0]}
+        )
 
 
 def _compile_path(field: interpolation.Field) -> rendering.Template:
@@ -145,8 +153,9 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
     return path
 
 
-def _compile_filters(field: interpolation.Field
-                     ) -> tuple['_CompiledFilter', ...]:
+def _compile_filters(
+    field: interpolation.Field,
+) -> tuple['_CompiledFilter', ...]:
     """Compile the filters of a field; only the first one may read a table."""
     first, *others = field.filters
     reads_table = field.root == interpolation.TABLES
@@ -175,8 +184,9 @@ class _CompiledFilter(typing.NamedTuple):
     varying: dict[str, rendering.Template]
 
 
-def _compile_filter(call: filter_syntax.FilterCall,
-                    reads_table: bool = False) -> _CompiledFilter:
+def _compile_filter(
+    call: filter_syntax.FilterCall, reads_table: bool = False
+) -> _CompiledFilter:
     """Compile one filter.
 
     :param reads_table: whether it is the first one of a table.
@@ -185,11 +195,16 @@ def _compile_filter(call: filter_syntax.FilterCall,
     op = filters.get(call.name)
     if call.name == filter_syntax.ROW and not reads_table:
         raise exceptions.OperationError(
-            _('filter %(name)s is the first one of a table: {tables.NAME | '
-              '%(name)s}') % {'name': call.name})
+            _(
+                'filter %(name)s is the first one of a table: {tables.NAME | '
+                '%(name)s}'
+            )
+            % {'name': call.name}
+        )
     if op is None:
         raise exceptions.OperationError(
-            suggestion.unknown(_('filter'), call.name, filters))
+            suggestion.unknown(_('filter'), call.name, filters)
+        )
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
     if op.plugin.TAKES_FILTER and _has_positional(call):
@@ -220,7 +235,8 @@ def _compile_filter(call: filter_syntax.FilterCall,
         pays=op.plugin.PAYS,
         needs_view=op.plugin.NEEDS_VIEW,
         apply=_prepare(op, literals, varying),
-        varying=varying)
+        varying=varying,
+    )
 
 
 def _has_positional(call: filter_syntax.FilterCall) -> bool:
@@ -231,9 +247,9 @@ def _has_positional(call: filter_syntax.FilterCall) -> bool:
     return name is None
 
 
-def _compile_inner_filter(op: registry.Op,
-                          call: filter_syntax.FilterCall
-                          ) -> 'FilterAsArgument':
+def _compile_inner_filter(
+    op: registry.Op, call: filter_syntax.FilterCall
+) -> 'FilterAsArgument':
     """Compile the filter that is the first argument of another.
 
     :param op: the outer filter.
@@ -242,12 +258,22 @@ def _compile_inner_filter(op: registry.Op,
     (_no_name, inner), *arguments_of_inner = call.arguments
     if not isinstance(inner, str):
         # A number, or a field without quotes.
-        raise _error(op, _('begins with the name of a filter, in quotes; an '
-                           "attribute is given as attribute='NAME'"))
+        raise _error(
+            op,
+            _(
+                'begins with the name of a filter, in quotes; an '
+                "attribute is given as attribute='NAME'"
+            ),
+        )
     if inner not in registry.filters():
-        raise _error(op, _('there is no filter "%(name)s"; an attribute '
-                           "is given as attribute='%(name)s'")
-                     % {'name': suggestion.shown(inner)})
+        raise _error(
+            op,
+            _(
+                'there is no filter "%(name)s"; an attribute '
+                "is given as attribute='%(name)s'"
+            )
+            % {'name': suggestion.shown(inner)},
+        )
     inner_call = filter_syntax.FilterCall(inner, tuple(arguments_of_inner))
     return FilterAsArgument(_compile_filter(inner_call))
 
@@ -259,16 +285,18 @@ def _is_literal(op: registry.Op, name: str) -> bool:
     return op.signature.by_name[name].type is pattern.Pattern
 
 
-def _prepare(op: registry.Op, literals: dict[str, typing.Any],
-             varying: dict[str, rendering.Template]) -> registry.Function:
+def _prepare(
+    op: registry.Op,
+    literals: dict[str, typing.Any],
+    varying: dict[str, rendering.Template],
+) -> registry.Function:
     """Return the function of a filter with its literal arguments.
 
     :raises: :class:`.exceptions.OperationError` if the filter refuses them.
     """
     try:
         if varying:
-            return functools.partial(op.for_machines(op.plugin),
-                                     **literals)
+            return functools.partial(op.for_machines(op.plugin), **literals)
         return op.bind(literals)
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc
@@ -303,19 +331,24 @@ def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
 def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
     return exceptions.OperationError(
         _('filter %(name)s: %(problem)s')
-        % {'name': op.name, 'problem': problem})
+        % {'name': op.name, 'problem': problem}
+    )
 
 
-def _compile_argument(written: typing.Any,
-                      may_be_table: bool = False) -> typing.Any:
+def _compile_argument(
+    written: typing.Any, may_be_table: bool = False
+) -> typing.Any:
     """Build a template of an argument, or return it if it has no paths.
 
     :param may_be_table: whether a path may lead to a table, not to a row.
     """
     if isinstance(written, interpolation.Field):
         if may_be_table and written.is_table:
-            return rendering.path_to(interpolation.TABLES, written.steps,
-                                     rendering.Missing(written.text))
+            return rendering.path_to(
+                interpolation.TABLES,
+                written.steps,
+                rendering.Missing(written.text),
+            )
         return compile_field(written)
     if isinstance(written, list):
         items = [_compile_argument(item) for item in written]
@@ -362,8 +395,9 @@ class FilterAsArgument(rendering.Template):
         return functools.partial(_apply, (self.inner,), roots=roots)
 
 
-def _apply(filters: tuple[_CompiledFilter, ...], value: typing.Any,
-           roots: budget.View) -> typing.Any:
+def _apply(
+    filters: tuple[_CompiledFilter, ...], value: typing.Any, roots: budget.View
+) -> typing.Any:
     """Apply filters to a value; the result may be missing or ABSENT.
 
     What each filter is given and returns is paid for here. Text of no more
@@ -372,8 +406,16 @@ def _apply(filters: tuple[_CompiledFilter, ...], value: typing.Any,
     allowance = roots.budget
     allowance.spend(len(filters))
     # Unpacked at once: each attribute would take as long as many a filter.
-    for (op, accepts_missing, takes_items, rearranges, pays, needs_view,
-            apply, varying) in filters:
+    for (
+        op,
+        accepts_missing,
+        takes_items,
+        rearranges,
+        pays,
+        needs_view,
+        apply,
+        varying,
+    ) in filters:
         if value.__class__ is not str or len(value) > budget.SHORT:
             if value.__class__ in _NOTHING:
                 if not accepts_missing:
@@ -397,8 +439,13 @@ def _apply(filters: tuple[_CompiledFilter, ...], value: typing.Any,
         except exceptions.BudgetExceeded:
             raise
         # What a filter may raise for a value that it cannot take.
-        except (exceptions.OperationError, TypeError, ValueError,
-                ArithmeticError, LookupError) as exc:
+        except (
+            exceptions.OperationError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            LookupError,
+        ) as exc:
             raise _error(op, exceptions.reason_of(exc)) from exc
         if value.__class__ is not str or len(value) > budget.SHORT:
             allowance.pay_for_result(value, rearranges)
@@ -416,7 +463,8 @@ def _items(value: typing.Any, allowance: budget.Budget) -> list[typing.Any]:
         allowance.spend(len(value) >> 2)
         return list(value)
     raise exceptions.OperationError(
-        _('takes a list, not %s') % suggestion.kind_of(value))
+        _('takes a list, not %s') % suggestion.kind_of(value)
+    )
 
 
 def _check_number(op: registry.Op, value: typing.Any) -> None:
@@ -429,9 +477,9 @@ def _check_number(op: registry.Op, value: typing.Any) -> None:
             raise _error(op, _('the number is not finite'))
 
 
-def _arguments(op: registry.Op, varying: dict[str, rendering.Template],
-               roots: budget.View
-               ) -> dict[str, typing.Any] | rendering.Missing:
+def _arguments(
+    op: registry.Op, varying: dict[str, rendering.Template], roots: budget.View
+) -> dict[str, typing.Any] | rendering.Missing:
     """Return the arguments of a filter that depend on the data, by name."""
     rendered = {}
     for name, template in varying.items():

@@ -13,13 +13,15 @@ _Result = typing.TypeVar('_Result')
 _Function = typing.Callable[[str], _Result]
 
 
-def for_short(maxsize: int, longest: int
-              ) -> typing.Callable[[_Function[_Result]], _Function[_Result]]:
+def for_short(
+    maxsize: int, longest: int
+) -> typing.Callable[[_Function[_Result]], _Function[_Result]]:
     """Build a decorator that caches the results of a function of a text.
 
     :param maxsize: maximum number of texts in the cache.
     :param longest: maximum length of a text in the cache, in characters.
     """
+
     def decorate(function: _Function[_Result]) -> _Function[_Result]:
         cached = functools.lru_cache(maxsize=maxsize)(function)
 
@@ -51,8 +53,9 @@ class EqualTexts:
         # clients choose the names.
         self._names: dict[str, str] = {}
 
-    def mapping(self, items: typing.Iterable[tuple[str, typing.Any]]
-                ) -> dict[str, typing.Any]:
+    def mapping(
+        self, items: typing.Iterable[tuple[str, typing.Any]]
+    ) -> dict[str, typing.Any]:
         """Build a mapping whose texts are those remembered, where equal.
 
         :param items: the names and values; all mappings share their names.

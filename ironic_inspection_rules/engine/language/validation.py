@@ -36,16 +36,19 @@ _LIMITS = budget.Limits(time=math.inf)
 _SURROGATES = re.compile('[\ud800-\udfff]')
 _OF_OPERATIONS = {
     name: _('"%s" belongs in a condition or an action, not beside them') % name
-    for name in ('op', 'args', 'loop', 'multiple')}
+    for name in ('op', 'args', 'loop', 'multiple')
+}
 """Messages for keys of operations that stand in the rule itself."""
 
 _SHAPE = schema.Shape(schema.rule(), _('field'), _OF_OPERATIONS)
-_SHAPE_OF_BUILT_IN = schema.Shape(schema.rule(built_in=True), _('field'),
-                                  _OF_OPERATIONS)
+_SHAPE_OF_BUILT_IN = schema.Shape(
+    schema.rule(built_in=True), _('field'), _OF_OPERATIONS
+)
 
 
-def parse(rule: typing.Any, ops: registry.Registry,
-          built_in: bool = False) -> model.Rule:
+def parse(
+    rule: typing.Any, ops: registry.Registry, built_in: bool = False
+) -> model.Rule:
     """Read a rule from what its author wrote.
 
     :param rule: a mapping as posted to the API or read from a file, with a
@@ -72,16 +75,19 @@ def is_old(rule: typing.Any) -> bool:
     if not isinstance(rule, dict):
         return False
     # Here the operations of both lists are named by "op".
-    return (_has_operation_with(rule.get('conditions'), 'field')
-            or _has_operation_with(rule.get('actions'), 'action'))
+    return _has_operation_with(
+        rule.get('conditions'), 'field'
+    ) or _has_operation_with(rule.get('actions'), 'action')
 
 
 def _has_operation_with(operations: typing.Any, key: str) -> bool:
     """Return whether an operation of a list, if it is one, has a key."""
     if not isinstance(operations, list):
         return False
-    return any(isinstance(operation, dict) and key in operation
-               for operation in operations)
+    return any(
+        isinstance(operation, dict) and key in operation
+        for operation in operations
+    )
 
 
 def _read_mode(value: typing.Any) -> typing.Any:
@@ -100,14 +106,16 @@ _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
 """Functions by the fields whose values may have more than one form."""
 
 
-def validate(rule: typing.Any, ops: registry.Registry,
-             built_in: bool = False) -> list[Problem]:
+def validate(
+    rule: typing.Any, ops: registry.Registry, built_in: bool = False
+) -> list[Problem]:
     """Return all problems of a rule; see :func:`parse`."""
     return list(_problems(rule, ops, built_in))
 
 
-def _problems(rule: typing.Any, ops: registry.Registry,
-              built_in: bool) -> typing.Iterator[Problem]:
+def _problems(
+    rule: typing.Any, ops: registry.Registry, built_in: bool
+) -> typing.Iterator[Problem]:
     """Yield all problems of a rule.
 
     What would hide the others, or take long to look at, is alone: no mapping,
@@ -122,24 +130,32 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         yield Problem('', str(exc))
         return
     if is_old(rule):
-        yield Problem('', _('this is a rule of ironic-inspector: run '
-                            '"ironic-inspection-rules convert" on its file, '
-                            'or post it to /v1/rules'))
+        yield Problem(
+            '',
+            _(
+                'this is a rule of ironic-inspector: run '
+                '"ironic-inspection-rules convert" on its file, '
+                'or post it to /v1/rules'
+            ),
+        )
         return
     for path, value in data_path.walk(rule):
         if isinstance(value, float) and not math.isfinite(value):
-            yield Problem(data_path.pointer(path),
-                          _('must be a finite number'))
+            yield Problem(
+                data_path.pointer(path), _('must be a finite number')
+            )
     yield from _check_shape(rule, built_in)
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY
 
-    def check_condition(condition: dict[str, typing.Any]
-                        ) -> typing.Iterator[Problem]:
+    def check_condition(
+        condition: dict[str, typing.Any],
+    ) -> typing.Iterator[Problem]:
         return operation_check.check_condition(condition, ops, early)
 
-    def check_action(action: dict[str, typing.Any]
-                     ) -> typing.Iterator[Problem]:
+    def check_action(
+        action: dict[str, typing.Any],
+    ) -> typing.Iterator[Problem]:
         return operation_check.check_action(action, ops, early)
 
     yield from operation_check.check_all(rule, 'conditions', check_condition)
@@ -148,8 +164,9 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         yield from fields_of_node(rule)
 
 
-def _check_shape(rule: dict[str, typing.Any],
-                 built_in: bool) -> typing.Iterator[Problem]:
+def _check_shape(
+    rule: dict[str, typing.Any], built_in: bool
+) -> typing.Iterator[Problem]:
     """Yield the problems that the schema finds."""
     shape = _SHAPE
     if built_in:
@@ -181,12 +198,14 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
         try:
             template.compile_value(value)
         except exceptions.OperationError as exc:
-            yield Problem(f'/{model.VARS}{data_path.pointer([name])}',
-                          str(exc))
+            yield Problem(
+                f'/{model.VARS}{data_path.pointer([name])}', str(exc)
+            )
 
 
-def fields_of_node(rule: typing.Mapping[str, typing.Any]
-                   ) -> typing.Iterator[Problem]:
+def fields_of_node(
+    rule: typing.Mapping[str, typing.Any],
+) -> typing.Iterator[Problem]:
     """Yield the fields that are refused in a rule of the early phase."""
     content = {name: rule.get(name) for name in model.CONTENT}
     for path, value in data_path.walk(content):
@@ -198,6 +217,8 @@ def fields_of_node(rule: typing.Mapping[str, typing.Any]
         # effects.fields has the last one first.
         for field in reversed(effects.fields(value)):
             if field.root in interpolation.OF_NODE:
-                yield Problem(data_path.pointer(path), _(
-                    '{%s} needs a node; there is none in the early phase')
-                    % field.text)
+                yield Problem(
+                    data_path.pointer(path),
+                    _('{%s} needs a node; there is none in the early phase')
+                    % field.text,
+                )

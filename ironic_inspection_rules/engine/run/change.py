@@ -33,20 +33,27 @@ class Change:
     path: str
     value: typing.Any = None
     before: typing.Any = None
-    place: data_path.Path = dataclasses.field(default=(), compare=False,
-                                              repr=False)
+    place: data_path.Path = dataclasses.field(
+        default=(), compare=False, repr=False
+    )
     left: int | None = dataclasses.field(default=None, compare=False)
     earlier: int = dataclasses.field(default=0, compare=False, repr=False)
-    port: str | None = dataclasses.field(default=None, compare=False,
-                                         repr=False)
-    rule: model.Rule | None = dataclasses.field(default=None, compare=False,
-                                                repr=False)
+    port: str | None = dataclasses.field(
+        default=None, compare=False, repr=False
+    )
+    rule: model.Rule | None = dataclasses.field(
+        default=None, compare=False, repr=False
+    )
     action: str = dataclasses.field(default='', compare=False, repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, an operation of RFC 6902 and its object."""
-        return {'object': self.object, 'op': self.op, 'path': self.path,
-                'value': self.value}
+        return {
+            'object': self.object,
+            'op': self.op,
+            'path': self.path,
+            'value': self.value,
+        }
 
     def with_before(self) -> dict[str, typing.Any]:
         """Return the same with the previous value."""

@@ -38,8 +38,9 @@ class _Pair(typing.NamedTuple):
     after: typing.Any
 
 
-def between(before: working_copy.Facts, after: working_copy.Facts,
-            ports: Ports) -> StateDifference:
+def between(
+    before: working_copy.Facts, after: working_copy.Facts, ports: Ports
+) -> StateDifference:
     """Compare two states of a machine.
 
     A list counts as one value. The trace of the rules in plugin data is left
@@ -59,13 +60,15 @@ def between(before: working_copy.Facts, after: working_copy.Facts,
     data_after = _without(after.plugin_data, trace.KEY)
     changes += _compare(working_copy.PLUGIN_DATA, data_before, data_after)
     closed = before.closed | after.closed
-    open_changes = [change for change in changes
-                    if not _touches_any(change, closed)]
+    open_changes = [
+        change for change in changes if not _touches_any(change, closed)
+    ]
     return StateDifference(open_changes, len(open_changes) < len(changes))
 
 
-def _touches_any(change: engine_change.Change,
-                 places: typing.Iterable[views.Place]) -> bool:
+def _touches_any(
+    change: engine_change.Change, places: typing.Iterable[views.Place]
+) -> bool:
     """Return whether a change is of one of the places, or around or in it."""
     for name, path in places:
         common = min(len(path), len(change.place))
@@ -88,24 +91,35 @@ def _traits(facts: working_copy.Facts) -> set[str]:
     return set(facts.node.get(working_copy.TRAITS) or ())
 
 
-def _compare_traits(before: set[str], after: set[str]
-                    ) -> list[engine_change.Change]:
+def _compare_traits(
+    before: set[str], after: set[str]
+) -> list[engine_change.Change]:
     """Return a change for each trait that was removed or added."""
     changes = []
     for name in sorted(before - after):
         pointer = data_path.pointer([name])
-        changes.append(engine_change.Change(
-            working_copy.TRAITS, 'remove', pointer, before=name,
-            place=(name,)))
+        changes.append(
+            engine_change.Change(
+                working_copy.TRAITS,
+                'remove',
+                pointer,
+                before=name,
+                place=(name,),
+            )
+        )
     for name in sorted(after - before):
         pointer = data_path.pointer([name])
-        changes.append(engine_change.Change(
-            working_copy.TRAITS, 'add', pointer, value=name, place=(name,)))
+        changes.append(
+            engine_change.Change(
+                working_copy.TRAITS, 'add', pointer, value=name, place=(name,)
+            )
+        )
     return changes
 
 
-def _compare(name: str, before: State, after: State
-             ) -> list[engine_change.Change]:
+def _compare(
+    name: str, before: State, after: State
+) -> list[engine_change.Change]:
     """Return the changes that lead from one state of an object to another.
 
     :param name: the name of the object in changes.
@@ -118,14 +132,16 @@ def _compare(name: str, before: State, after: State
             op = 'remove'
         else:
             op = 'replace'
-        changes.append(engine_change.Change(
-            name,
-            op,
-            data_path.pointer(pair.path),
-            value=_disclosed(pair.path, pair.after),
-            before=_disclosed(pair.path, pair.before),
-            place=pair.path,
-        ))
+        changes.append(
+            engine_change.Change(
+                name,
+                op,
+                data_path.pointer(pair.path),
+                value=_disclosed(pair.path, pair.after),
+                before=_disclosed(pair.path, pair.before),
+                place=pair.path,
+            )
+        )
     return changes
 
 

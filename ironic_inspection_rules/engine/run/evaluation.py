@@ -53,8 +53,9 @@ class Evaluation:
         }
 
 
-Refuse = typing.Callable[[working_copy.WorkingCopy],
-                         exceptions.RuleError | None]
+Refuse = typing.Callable[
+    [working_copy.WorkingCopy], exceptions.RuleError | None
+]
 """Returns the error that saving a phase would end with, if it is known."""
 
 
@@ -63,12 +64,13 @@ def _refuse_nothing(_target: working_copy.WorkingCopy) -> None:
 
 
 def evaluate(
-        plans: typing.Mapping[str, typing.Iterable[compiler.CompiledRule]],
-        facts: working_copy.Facts,
-        phases: typing.Iterable[str] = model.PHASES,
-        explain: bool = True,
-        limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
-        refuse: Refuse = _refuse_nothing) -> Evaluation:
+    plans: typing.Mapping[str, typing.Iterable[compiler.CompiledRule]],
+    facts: working_copy.Facts,
+    phases: typing.Iterable[str] = model.PHASES,
+    explain: bool = True,
+    limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
+    refuse: Refuse = _refuse_nothing,
+) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
     Each phase runs on the data as the previous one left them.
@@ -92,8 +94,9 @@ def evaluate(
             # The node is not known yet.
             facts_of_phase = dataclasses.replace(facts, node=None)
         target = working_copy.WorkingCopy(facts_of_phase)
-        outcome = runner.run(plans[phase], target, facts.scope,
-                             explain, limits=limits[phase])
+        outcome = runner.run(
+            plans[phase], target, facts.scope, explain, limits=limits[phase]
+        )
         traces += outcome.traces
         audited += outcome.audited
         error = outcome.error
@@ -107,12 +110,17 @@ def evaluate(
         facts = closing(facts, target)
         if error is not None:
             break
-    return Evaluation(tuple(traces), tuple(changes), facts, error,
-                      tuple(audited))
+    return Evaluation(
+        tuple(traces), tuple(changes), facts, error, tuple(audited)
+    )
 
 
-def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
-          outcome: runner.PhaseOutcome, phase: str) -> working_copy.Facts:
+def after(
+    facts: working_copy.Facts,
+    target: working_copy.WorkingCopy,
+    outcome: runner.PhaseOutcome,
+    phase: str,
+) -> working_copy.Facts:
     """Return the data after a phase whose changes are kept.
 
     The early phase has no node and no ports: these stay as they are.
@@ -121,13 +129,16 @@ def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])
     outcome.record(plugin_data, phase)
     return dataclasses.replace(
-        facts, plugin_data=plugin_data,
+        facts,
+        plugin_data=plugin_data,
         node=roots.get(working_copy.NODE, facts.node),
-        ports=tuple(roots.get(working_copy.PORTS, facts.ports)))
+        ports=tuple(roots.get(working_copy.PORTS, facts.ports)),
+    )
 
 
-def closing(facts: working_copy.Facts, target: working_copy.WorkingCopy
-            ) -> working_copy.Facts:
+def closing(
+    facts: working_copy.Facts, target: working_copy.WorkingCopy
+) -> working_copy.Facts:
     """Return the data with the places that sensitive rules set in a phase.
 
     Their values are shown to nobody.

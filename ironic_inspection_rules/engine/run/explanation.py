@@ -15,8 +15,9 @@ from ironic_inspection_rules.engine.language import reasons
 Traces = tuple[reasons.ConditionResult, ...]
 
 
-def is_complete(plan: compiler.CompiledRule,
-                traces: list[reasons.ConditionResult]) -> bool:
+def is_complete(
+    plan: compiler.CompiledRule, traces: list[reasons.ConditionResult]
+) -> bool:
     """Return whether the traces of a rule can be shown as they are.
 
     They can if all conditions have one with a reason. If not,
@@ -33,19 +34,25 @@ def is_complete(plan: compiler.CompiledRule,
     return True
 
 
-def explain(plan: compiler.CompiledRule, view: budget.View,
-            known: typing.Iterable[reasons.ConditionResult] = ()) -> Traces:
+def explain(
+    plan: compiler.CompiledRule,
+    view: budget.View,
+    known: typing.Iterable[reasons.ConditionResult] = (),
+) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
     :param known: traces of the first conditions.
     """
     traces = list(known)
-    for condition in plan.conditions[len(traces):]:
+    for condition in plan.conditions[len(traces) :]:
         try:
             traces.append(condition.decide(view))
         except Exception as exc:
-            traces.append(reasons.ConditionResult(
-                condition.written_op, None, exceptions.reason_of(exc)))
+            traces.append(
+                reasons.ConditionResult(
+                    condition.written_op, None, exceptions.reason_of(exc)
+                )
+            )
     if plan.unexplained:
         return tuple(decision._replace(reason=None) for decision in traces)
     explained = []
@@ -56,8 +63,9 @@ def explain(plan: compiler.CompiledRule, view: budget.View,
     return tuple(explained)
 
 
-def explain_match(plan: compiler.CompiledRule, view: budget.View,
-                  masked_view: budget.View) -> Traces:
+def explain_match(
+    plan: compiler.CompiledRule, view: budget.View, masked_view: budget.View
+) -> Traces:
     """Return the reasons of a rule whose conditions all hold.
 
     The condition of a rule that sees secrets is decided with them, and its
@@ -70,14 +78,21 @@ def explain_match(plan: compiler.CompiledRule, view: budget.View,
         return explain(plan, view)
     traces = []
     for condition in plan.conditions:
-        traces.append(reasons.ConditionResult(
-            condition.written_op, True,
-            reason(condition, view, masked_view)))
+        traces.append(
+            reasons.ConditionResult(
+                condition.written_op,
+                True,
+                reason(condition, view, masked_view),
+            )
+        )
     return tuple(traces)
 
 
-def reason(condition: engine_condition.CompiledCondition, view: budget.View,
-           masked_view: budget.View) -> str:
+def reason(
+    condition: engine_condition.CompiledCondition,
+    view: budget.View,
+    masked_view: budget.View,
+) -> str:
     """Return the reason of a condition, or what went wrong with it."""
     try:
         return condition.reason(view, masked_view)

@@ -48,18 +48,20 @@ class PhaseOutcome:
     error: exceptions.RuleError | None = None
     audited: tuple[trace.RuleTrace, ...] = ()
     timings: typing.Mapping[str, float] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     journal: engine_journal.Journal = dataclasses.field(
-        default_factory=engine_journal.Journal, compare=False, repr=False)
+        default_factory=engine_journal.Journal, compare=False, repr=False
+    )
 
     @property
     def keeps_changes(self) -> bool:
         """Whether the changes are saved, with or without an error."""
-        return self.error is None or isinstance(self.error,
-                                                exceptions.RuleFailed)
+        return self.error is None or isinstance(
+            self.error, exceptions.RuleFailed
+        )
 
-    def record(self, plugin_data: dict[str, typing.Any],
-               phase: str) -> None:
+    def record(self, plugin_data: dict[str, typing.Any], phase: str) -> None:
         """Write to plugin data which rules matched and which ops ran."""
         summaries = []
         for rule in self.traces:
@@ -74,11 +76,14 @@ class PhaseOutcome:
         plugin_data[trace.KEY] = {**phases, phase: summaries}
 
 
-def run(plans: typing.Iterable[compiler.CompiledRule],
-        target: working_copy.WorkingCopy,
-        scope: str | None = None, explain: bool = False,
-        keep: bool = False,
-        limits: budget.Limits = budget.MAIN) -> PhaseOutcome:
+def run(
+    plans: typing.Iterable[compiler.CompiledRule],
+    target: working_copy.WorkingCopy,
+    scope: str | None = None,
+    explain: bool = False,
+    keep: bool = False,
+    limits: budget.Limits = budget.MAIN,
+) -> PhaseOutcome:
     """Run rules in the order given.
 
     Rules that decide first are decided, and undone where they do not match,
@@ -92,8 +97,11 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
         the rules that match, how long each rule took, and values that were
         there already.
     """
-    plans_in_scope = [plan for plan in plans
-                      if not plan.rule.scope or plan.rule.scope == scope]
+    plans_in_scope = [
+        plan
+        for plan in plans
+        if not plan.rule.scope or plan.rule.scope == scope
+    ]
     phase = _Phase(target, limits, explain, keep)
     error = None
     target.journal.keeps_confirmed = keep
@@ -106,8 +114,11 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
     return phase.outcome(plans_in_scope, error)
 
 
-def _run_in_order(phase: '_Phase', plans: list[compiler.CompiledRule],
-                  allowance: budget.Budget) -> None:
+def _run_in_order(
+    phase: '_Phase',
+    plans: list[compiler.CompiledRule],
+    allowance: budget.Budget,
+) -> None:
     """Decide the rules that decide first, then run all of them.
 
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
@@ -119,7 +130,7 @@ def _run_in_order(phase: '_Phase', plans: list[compiler.CompiledRule],
         phase.revert(plan)
     for start in range(0, len(plans), _PAID_AT_ONCE):
         step.pay(plans[start], _PAID_AT_ONCE, allowance)
-        for plan in plans[start:start + _PAID_AT_ONCE]:
+        for plan in plans[start : start + _PAID_AT_ONCE]:
             if phase.matches(plan):
                 phase.act(plan)
 
@@ -131,8 +142,13 @@ class _Phase:
     errors are traced, not raised.
     """
 
-    def __init__(self, target: working_copy.WorkingCopy,
-                 limits: budget.Limits, explain: bool, keep: bool) -> None:
+    def __init__(
+        self,
+        target: working_copy.WorkingCopy,
+        limits: budget.Limits,
+        explain: bool,
+        keep: bool,
+    ) -> None:
         self._target = target
         self._explain = explain
         self._keep = keep
@@ -178,8 +194,9 @@ class _Phase:
             self._stop_clock(plan.rule.uuid)
         return holds
 
-    def _decide_explained(self, plan: compiler.CompiledRule,
-                          view: budget.View) -> bool:
+    def _decide_explained(
+        self, plan: compiler.CompiledRule, view: budget.View
+    ) -> bool:
         """Return whether a rule matches, and keep why.
 
         :raises: :class:`.exceptions.RuleError` unless the rule is audited.
@@ -227,19 +244,25 @@ class _Phase:
         masked_view = self._views[True]
         step.give_tables(plan, masked_view)
         step.give_tables(plan, view)
-        with (self._target.paid_by(self._for_reasons),
-              self._vars.in_data(plan, self._target)):
+        with (
+            self._target.paid_by(self._for_reasons),
+            self._vars.in_data(plan, self._target),
+        ):
             if plan.vars and not plan.masked:
                 # The vars that the rule has computed may have secrets.
                 with contextlib.suppress(exceptions.RuleError):
                     step.compute(plan, masked_view)
-            self._why[plan] = explanation.explain_match(plan, view,
-                                                        masked_view)
+            self._why[plan] = explanation.explain_match(
+                plan, view, masked_view
+            )
         # These were computed for the reasons alone.
         masked_view.pop(model.VARS, None)
 
-    def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
-                error: exceptions.RuleError | None) -> PhaseOutcome:
+    def outcome(
+        self,
+        plans: typing.Iterable[compiler.CompiledRule],
+        error: exceptions.RuleError | None,
+    ) -> PhaseOutcome:
         """Return the outcome of the phase.
 
         :param plans: the rules of the phase, in their order.
@@ -262,13 +285,20 @@ class _Phase:
                 else:
                     no_match = trace.RuleTrace(plan.rule, False)
                     traces.append(no_match.disclosed(self._why[plan]))
-        return PhaseOutcome(tuple(traces), error, tuple(audited.values()),
-                            self._timings, self._target.journal)
+        return PhaseOutcome(
+            tuple(traces),
+            error,
+            tuple(audited.values()),
+            self._timings,
+            self._target.journal,
+        )
 
     def _disclosed(self, traces: _Traces) -> _Traces:
         """Return traces as everybody may see them, with their reasons."""
-        return {plan: rule.disclosed(self._why.get(plan))
-                for plan, rule in traces.items()}
+        return {
+            plan: rule.disclosed(self._why.get(plan))
+            for plan, rule in traces.items()
+        }
 
     def _stop_clock(self, uuid: str) -> None:
         """Add the time since the clock was last stopped to that of a rule."""
@@ -277,8 +307,12 @@ class _Phase:
         self._timings[uuid] = earlier + now - self._started
         self._started = now
 
-    def _carry_out(self, plan: compiler.CompiledRule, carry_out: step.Step,
-                   for_reasons: budget.Budget | None) -> None:
+    def _carry_out(
+        self,
+        plan: compiler.CompiledRule,
+        carry_out: step.Step,
+        for_reasons: budget.Budget | None,
+    ) -> None:
         """Act or undo, and keep the trace.
 
         :param carry_out: :func:`.step.act` or :func:`.step.revert`.
@@ -300,13 +334,15 @@ class _Phase:
         if self._keep:
             self._stop_clock(plan.rule.uuid)
 
-    def _carry_out_apart(self, plan: compiler.CompiledRule,
-                         carry_out: step.Step,
-                         for_reasons: budget.Budget | None) -> None:
+    def _carry_out_apart(
+        self,
+        plan: compiler.CompiledRule,
+        carry_out: step.Step,
+        for_reasons: budget.Budget | None,
+    ) -> None:
         """Carry out an audited rule on a copy of the data."""
         target = self._target.fork()
-        with (target.paid_by(self._for_audit),
-              self._vars.in_data(plan, target)):
+        with target.paid_by(self._for_audit), self._vars.in_data(plan, target):
             done, error = carry_out(plan, target, for_reasons)
         if done is None:
             # Nothing was undone. If that is due to an error, it is reported.
@@ -317,13 +353,15 @@ class _Phase:
             done = done._replace(error=str(error))
         self._audited[plan] = done
 
-    def _audit_conditions(self, plan: compiler.CompiledRule,
-                          view: budget.View) -> bool:
+    def _audit_conditions(
+        self, plan: compiler.CompiledRule, view: budget.View
+    ) -> bool:
         """Return whether an audited rule matches; false after an error."""
         try:
             with self._target.paid_by(self._for_audit):
                 return step.matches(plan, view)
         except exceptions.RuleError as exc:
-            self._audited[plan] = trace.RuleTrace(plan.rule, False,
-                                                  error=str(exc))
+            self._audited[plan] = trace.RuleTrace(
+                plan.rule, False, error=str(exc)
+            )
             return False

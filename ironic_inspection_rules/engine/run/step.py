@@ -25,7 +25,8 @@ Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
 
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
-    Done]
+    Done,
+]
 
 
 def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
@@ -64,8 +65,9 @@ def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
                     allowance.make_value(rendered)
                 value = rendered
         except Exception as exc:
-            place = disclosure.say(plan.rule, f'{model.VARS}.{name}',
-                                   model.VARS)
+            place = disclosure.say(
+                plan.rule, f'{model.VARS}.{name}', model.VARS
+            )
             error = disclosure.error_of(plan.rule, place, exc)
             raise error from error.__cause__
         values[name] = value
@@ -88,8 +90,11 @@ def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
     return True
 
 
-def decide(plan: compiler.CompiledRule, view: budget.View,
-           traces: list[reasons.ConditionResult]) -> bool:
+def decide(
+    plan: compiler.CompiledRule,
+    view: budget.View,
+    traces: list[reasons.ConditionResult],
+) -> bool:
     """Return the same as :func:`matches`, and trace the conditions.
 
     :param traces: gets the trace of each condition that was checked.
@@ -108,8 +113,9 @@ def decide(plan: compiler.CompiledRule, view: budget.View,
     return True
 
 
-def pay(plan: compiler.CompiledRule, count: int,
-        allowance: budget.Budget) -> None:
+def pay(
+    plan: compiler.CompiledRule, count: int, allowance: budget.Budget
+) -> None:
     """Pay for several rules, of which this is the first.
 
     :raises: :class:`.exceptions.RuleError` if too little is left.
@@ -124,8 +130,11 @@ def pay(plan: compiler.CompiledRule, count: int,
         raise error from error.__cause__
 
 
-def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
-        for_reasons: budget.Budget | None) -> Done:
+def act(
+    plan: compiler.CompiledRule,
+    target: working_copy.WorkingCopy,
+    for_reasons: budget.Budget | None,
+) -> Done:
     """Carry out the actions of a rule that matches.
 
     :param for_reasons: the budget of the reasons of their conditions; None
@@ -142,8 +151,9 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
             if action.when:
                 condition_traces = _ConditionTraces(plan, action, for_reasons)
                 apply = functools.partial(apply, note=condition_traces.note)
-            _carry_out(plan, action, apply, target, view, done,
-                       condition_traces)
+            _carry_out(
+                plan, action, apply, target, view, done, condition_traces
+            )
     except exceptions.RuleError as exc:
         error = exc
     return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
@@ -152,18 +162,21 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
 class _ConditionTraces:
     """The traces of the conditions of an action, while it is carried out."""
 
-    def __init__(self, plan: compiler.CompiledRule,
-                 action: engine_action.CompiledAction,
-                 for_reasons: budget.Budget | None) -> None:
+    def __init__(
+        self,
+        plan: compiler.CompiledRule,
+        action: engine_action.CompiledAction,
+        for_reasons: budget.Budget | None,
+    ) -> None:
         self._conditions = action.when
         self._for_reasons = for_reasons
         if plan.unexplained:
             self._for_reasons = None
-        self._traces = [trace.WhenTrace(condition.written_op)
-                        for condition in action.when]
+        self._traces = [
+            trace.WhenTrace(condition.written_op) for condition in action.when
+        ]
 
-    def note(self, number: int, holds: bool,
-             roots: budget.View) -> None:
+    def note(self, number: int, holds: bool, roots: budget.View) -> None:
         """Count a result, and keep the reason of the first false one.
 
         :param number: which condition was checked, from 0.
@@ -174,10 +187,12 @@ class _ConditionTraces:
         # that for one that is not.
         is_first_false = not holds and trace_before.false == 0
         if self._for_reasons is not None and (
-                reason is None or is_first_false):
+            reason is None or is_first_false
+        ):
             with roots.paid_by(self._for_reasons):
-                reason = explanation.reason(self._conditions[number],
-                                            roots, roots)
+                reason = explanation.reason(
+                    self._conditions[number], roots, roots
+                )
         if holds:
             counted = trace_before._replace(true=trace_before.true + 1)
         else:
@@ -190,8 +205,11 @@ class _ConditionTraces:
         return tuple(self._traces)
 
 
-def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
-           _for_reasons: budget.Budget | None) -> Done:
+def revert(
+    plan: compiler.CompiledRule,
+    target: working_copy.WorkingCopy,
+    _for_reasons: budget.Budget | None,
+) -> Done:
     """Undo what a rule that does not match did in earlier inspections.
 
     :returns: no trace if nothing had to be undone.
@@ -204,24 +222,35 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     try:
         for action in plan.actions:
             if action.reverts:
-                _carry_out(plan, action, action.revert, target, view, done,
-                           reverted=True)
+                _carry_out(
+                    plan,
+                    action,
+                    action.revert,
+                    target,
+                    view,
+                    done,
+                    reverted=True,
+                )
     except exceptions.RuleError as exc:
         error = exc
     # Most machines never matched the rule: there is nothing to report then.
     if target.journal.length == changes_before:
         return None, error
-    return trace.RuleTrace(plan.rule, False, actions=tuple(done),
-                           reverted=True), error
+    return trace.RuleTrace(
+        plan.rule, False, actions=tuple(done), reverted=True
+    ), error
 
 
-def _carry_out(plan: compiler.CompiledRule,
-               action: engine_action.CompiledAction,
-               step: collections.abc.Callable[..., reasons.Idle | None],
-               target: working_copy.WorkingCopy, view: budget.View,
-               done: list[trace.ActionTrace],
-               condition_traces: _ConditionTraces | None = None,
-               reverted: bool = False) -> None:
+def _carry_out(
+    plan: compiler.CompiledRule,
+    action: engine_action.CompiledAction,
+    step: collections.abc.Callable[..., reasons.Idle | None],
+    target: working_copy.WorkingCopy,
+    view: budget.View,
+    done: list[trace.ActionTrace],
+    condition_traces: _ConditionTraces | None = None,
+    reverted: bool = False,
+) -> None:
     """Take a step of an action, and append its trace.
 
     :param step: carries the action out, or undoes it.
@@ -250,15 +279,18 @@ def _carry_out(plan: compiler.CompiledRule,
         when: tuple[trace.WhenTrace, ...] = ()
         if condition_traces is not None:
             when = condition_traces.traces
-        done.append(trace.ActionTrace(
-            op=action.name,
-            changes=tuple(journal.changes[changes_before:]),
-            notes=tuple(journal.notes[notes_before:]),
-            reverted=reverted,
-            confirmed=tuple(journal.confirmed[confirmed_before:]),
-            when=when,
-            idle=idle,
-            earlier=changes_before))
+        done.append(
+            trace.ActionTrace(
+                op=action.name,
+                changes=tuple(journal.changes[changes_before:]),
+                notes=tuple(journal.notes[notes_before:]),
+                reverted=reverted,
+                confirmed=tuple(journal.confirmed[confirmed_before:]),
+                when=when,
+                idle=idle,
+                earlier=changes_before,
+            )
+        )
 
 
 class RuleVars:
@@ -268,8 +300,7 @@ class RuleVars:
         self._target = target
         self._values: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
-    def take_out(self, plan: compiler.CompiledRule,
-                 view: budget.View) -> None:
+    def take_out(self, plan: compiler.CompiledRule, view: budget.View) -> None:
         """Move the vars of a rule out of the data, where the next rule looks.
 
         They are kept for its actions.
@@ -280,8 +311,9 @@ class RuleVars:
         self._values[plan] = values
 
     @contextlib.contextmanager
-    def in_data(self, plan: compiler.CompiledRule,
-                target: working_copy.WorkingCopy) -> typing.Iterator[None]:
+    def in_data(
+        self, plan: compiler.CompiledRule, target: working_copy.WorkingCopy
+    ) -> typing.Iterator[None]:
         """Put the vars of a rule into the data while the context lasts."""
         if not plan.vars:
             yield

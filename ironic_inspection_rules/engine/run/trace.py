@@ -84,8 +84,9 @@ class RuleTrace(typing.NamedTuple):
     error: str | None = None
     reverted: bool = False
 
-    def disclosed(self, why: tuple[reasons.ConditionResult, ...] | None
-                  ) -> 'RuleTrace':
+    def disclosed(
+        self, why: tuple[reasons.ConditionResult, ...] | None
+    ) -> 'RuleTrace':
         """Return the trace as everybody may see it.
 
         Records, statistics, logs, answers and reports have nothing of a rule
@@ -94,8 +95,12 @@ class RuleTrace(typing.NamedTuple):
         :param why: what its conditions decided, if that is known.
         """
         if not disclosure.gives_reasons(self.rule):
-            return RuleTrace(disclosure.shown(self.rule), self.matched,
-                             error=self.error, reverted=self.reverted)
+            return RuleTrace(
+                disclosure.shown(self.rule),
+                self.matched,
+                error=self.error,
+                reverted=self.reverted,
+            )
         if why is not None:
             return self._replace(conditions=why)
         return self
@@ -113,11 +118,13 @@ class RuleTrace(typing.NamedTuple):
 
         :param describe: makes the description.
         """
+
         def describe_trace(_rule: model.Rule) -> Described:
             return describe(self)
 
-        return disclosure.described(self.rule, describe_trace,
-                                    matched=self.matched)
+        return disclosure.described(
+            self.rule, describe_trace, matched=self.matched
+        )
 
     def summary(self) -> Described:
         """Return what is stored with a machine's inventory."""
@@ -129,8 +136,11 @@ class RuleTrace(typing.NamedTuple):
         for action in self.actions:
             if action.ran and not action.reverted:
                 ops.append(action.op)
-        return {'uuid': rule.uuid, 'description': rule.description,
-                'actions': ops}
+        return {
+            'uuid': rule.uuid,
+            'description': rule.description,
+            'actions': ops,
+        }
 
     def _explanation(self) -> Described:
         """Return what the rule decided and did, of a rule that is shown."""
@@ -140,8 +150,7 @@ class RuleTrace(typing.NamedTuple):
             'phase': self.rule.phase,
             'mode': self.rule.mode,
             'matched': self.matched,
-            'conditions': [decision._asdict()
-                           for decision in self.conditions],
+            'conditions': [decision._asdict() for decision in self.conditions],
             'actions': [action.as_dict() for action in self.actions],
         }
         if self.rule.mode == model.AUDIT:
@@ -153,10 +162,13 @@ class RuleTrace(typing.NamedTuple):
         changes = []
         for action in self.actions:
             changes += [change.as_dict() for change in action.changes]
-        return {'uuid': self.rule.uuid, 'matched': self.matched,
-                'description': self.rule.description,
-                'error': self.error,
-                'changes': changes}
+        return {
+            'uuid': self.rule.uuid,
+            'matched': self.matched,
+            'description': self.rule.description,
+            'error': self.error,
+            'changes': changes,
+        }
 
 
 Describe = typing.Callable[[RuleTrace], Described]

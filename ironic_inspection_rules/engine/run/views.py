@@ -43,8 +43,9 @@ class Tree:
         self._own: dict[int, Container] = {}
         self._members: dict[int, tuple[Container, set[typing.Any]]] = {}
 
-    def assign(self, data: typing.Any, path: data_path.Path,
-               value: typing.Any) -> typing.Any:
+    def assign(
+        self, data: typing.Any, path: data_path.Path, value: typing.Any
+    ) -> typing.Any:
         """Set the value at a path.
 
         Parents that are absent or null are created: a list for ``-``,
@@ -72,13 +73,15 @@ class Tree:
         if not isinstance(data, list):
             raise exceptions.OperationError(
                 _('"%(token)s" cannot be set inside %(kind)s')
-                % {'token': token, 'kind': suggestion.kind_of(data)})
+                % {'token': token, 'kind': suggestion.kind_of(data)}
+            )
         position = data_path.index(token)
         if data_path.appends(token):
             position = len(data)
         if position is None or position > len(data):
             raise exceptions.OperationError(
-                _('"%s" is no index of a list of this length') % token)
+                _('"%s" is no index of a list of this length') % token
+            )
         item = None
         if position < len(data):
             item = data[position]
@@ -86,11 +89,12 @@ class Tree:
         data = self._owned(data)
         self._members.pop(id(data), None)
         # The position after the last item is an empty slice: this appends.
-        data[position:position + 1] = [inner]
+        data[position : position + 1] = [inner]
         return data
 
-    def append(self, data: typing.Any, path: data_path.Path,
-               value: typing.Any) -> typing.Any:
+    def append(
+        self, data: typing.Any, path: data_path.Path, value: typing.Any
+    ) -> typing.Any:
         """Append a value to the list at the path, which may be absent."""
         items = data_path.get(data, path)
         # Once it is the tree's own, to append takes no copy of its parents.
@@ -104,8 +108,9 @@ class Tree:
             self._members[id(items)][1].add(data_path.identity(value))
         return data
 
-    def has_member(self, data: typing.Any, path: data_path.Path,
-                   value: typing.Any) -> bool:
+    def has_member(
+        self, data: typing.Any, path: data_path.Path, value: typing.Any
+    ) -> bool:
         """Return whether the list at the path has the same item.
 
         The set of its items is kept for the next time: a loop that appends
@@ -182,9 +187,11 @@ class Facts:
     port_groups: tuple[dict[str, typing.Any], ...] = ()
     previous: dict[str, typing.Any] | None = None
     closed: frozenset[Place] = dataclasses.field(
-        default=frozenset(), compare=False, repr=False)
+        default=frozenset(), compare=False, repr=False
+    )
     _made: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
-        default_factory=dict, compare=False, repr=False)
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def scope(self) -> str | None:
@@ -204,9 +211,12 @@ class Facts:
                 return True
         return False
 
-    def made_once(self, root: str, data: typing.Any,
-                  make: typing.Callable[[typing.Any], typing.Any]
-                  ) -> typing.Any:
+    def made_once(
+        self,
+        root: str,
+        data: typing.Any,
+        make: typing.Callable[[typing.Any], typing.Any],
+    ) -> typing.Any:
         """Make something of a root, once for all phases with the same data.
 
         The phases of an inspection mask an inventory only once.
@@ -224,8 +234,10 @@ class Facts:
 
     def roots(self) -> dict[str, typing.Any]:
         """Return the data by the names of replacement fields."""
-        roots: dict[str, typing.Any] = {'inventory': self.inventory,
-                                        'plugin_data': self.plugin_data}
+        roots: dict[str, typing.Any] = {
+            'inventory': self.inventory,
+            'plugin_data': self.plugin_data,
+        }
         if self.node is None:
             return roots
         roots['node'] = self.node

@@ -80,8 +80,13 @@ class WorkingCopy:
         """Return the unmasked value at a path, or :data:`.path.ABSENT`."""
         return data_path.get(self.roots[root], path)
 
-    def set(self, root: str, path: data_path.Path,
-            value: typing.Any, part: data_path.Path = ()) -> None:
+    def set(
+        self,
+        root: str,
+        path: data_path.Path,
+        value: typing.Any,
+        part: data_path.Path = (),
+    ) -> None:
         """Set a value; missing parents are created.
 
         :param part: the part of it that the rule has set, as a path below it:
@@ -99,11 +104,17 @@ class WorkingCopy:
             self.journal.confirm(root, path, value)
             return
         self._write(root, path, value)
-        self.journal.record(op, self.roots[root], root, path, value, before,
-                            part)
+        self.journal.record(
+            op, self.roots[root], root, path, value, before, part
+        )
 
-    def extend(self, root: str, path: data_path.Path, value: typing.Any,
-               unique: bool = False) -> None:
+    def extend(
+        self,
+        root: str,
+        path: data_path.Path,
+        value: typing.Any,
+        unique: bool = False,
+    ) -> None:
         """Append to a list, which is created if there is none.
 
         :param unique: do nothing if the list has the same item.
@@ -115,7 +126,8 @@ class WorkingCopy:
             items = []
         if not isinstance(items, list):
             raise exceptions.OperationError(
-                _('%s is not a list') % data_path.pointer(path))
+                _('%s is not a list') % data_path.pointer(path)
+            )
         place = (*path, data_path.APPEND)
         self.roots.budget.write(value, place)
         if unique and self._views.has_member(root, path, value):
@@ -134,11 +146,13 @@ class WorkingCopy:
         self.roots.budget.write(None, path)
         self._views.remove(root, path)
         self._touch(root, path)
-        self.journal.record('remove', self.roots[root], root, path,
-                            before=before)
+        self.journal.record(
+            'remove', self.roots[root], root, path, before=before
+        )
 
-    def discard(self, root: str, path: data_path.Path,
-                value: typing.Any) -> None:
+    def discard(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Remove the last item of a list that is the same, if it has one."""
         items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
@@ -157,8 +171,9 @@ class WorkingCopy:
         """
         index = self._port_index(port_id)
         if index is None:
-            raise exceptions.OperationError(_('the node has no port %s')
-                                            % port_id)
+            raise exceptions.OperationError(
+                _('the node has no port %s') % port_id
+            )
         return (str(index),)
 
     def has_port(self, port_id: str) -> bool:
@@ -170,8 +185,9 @@ class WorkingCopy:
         if data_path.index(port_id) is not None:
             # Fields may name a port by its number, actions may not.
             return None
-        return rendering.find_port(self.roots[PORTS], port_id,
-                                   self.roots.budget)
+        return rendering.find_port(
+            self.roots[PORTS], port_id, self.roots.budget
+        )
 
     @property
     def traits(self) -> list[str]:
@@ -206,8 +222,10 @@ class WorkingCopy:
                 mapping = data_path.get(data, parents)
                 if isinstance(mapping, dict):
                     names.update(mapping)
-        return {name: data_path.get(self.roots[root], (*parents, name))
-                for name in sorted(names)}
+        return {
+            name: data_path.get(self.roots[root], (*parents, name))
+            for name in sorted(names)
+        }
 
     def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
         """Return every place that was changed, and its new value.
@@ -223,15 +241,17 @@ class WorkingCopy:
                 if below is None:
                     paths.append((name,))
                 else:
-                    paths += [(name, name_below) for name_below
-                              in sorted(below)]
+                    paths += [
+                        (name, name_below) for name_below in sorted(below)
+                    ]
             for path in paths:
                 value = data_path.get(self.roots[root], path)
                 values.append((root, path, value))
         return values
 
-    def confirm(self, root: str, path: data_path.Path,
-                value: typing.Any) -> None:
+    def confirm(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Record that a value that a rule sets is already there."""
         self.journal.confirm(root, path, value)
 
@@ -260,10 +280,12 @@ class WorkingCopy:
         except exceptions.OperationError as exc:
             raise exceptions.OperationError(
                 _('%(request)s failed: %(error)s')
-                % {'request': text, 'error': exc}) from exc
+                % {'request': text, 'error': exc}
+            ) from exc
 
-    def _write(self, root: str, path: data_path.Path,
-               value: typing.Any) -> None:
+    def _write(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Set a value in both views, and remember its place."""
         self._views.assign(root, path, value)
         self._touch(root, path)
@@ -288,7 +310,8 @@ class WorkingCopy:
             node=self.roots.get(NODE),
             ports=tuple(self.roots.get(PORTS, ())),
             port_groups=tuple(self.roots.get('port_groups', ())),
-            previous=self.roots.get('previous'))
+            previous=self.roots.get('previous'),
+        )
         fork = WorkingCopy(facts)
         fork.journal = self.journal.fork()
         # To mask a root takes long: those that are masked already are shared.

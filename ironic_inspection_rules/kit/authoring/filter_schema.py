@@ -40,10 +40,12 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
     # All before a filter of the first field: text without braces, doubled
     # braces, the path of the field, and its filters so far.
-    before = (rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
-              r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
-              rf'(?:\|\s*{known}\s*{_ARGUMENTS})*\|\s*')
-    unknown = (rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}')
+    before = (
+        rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
+        r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
+        rf'(?:\|\s*{known}\s*{_ARGUMENTS})*\|\s*'
+    )
+    unknown = rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}'
     unfit_calls: list[str] = []
     for name, op in filters.items():
         unfit_calls += _unfit(name, op)
@@ -51,10 +53,14 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     inner = {'$ref': '#/definitions/written'}
     return {
         'allOf': [
-            {'not': {'type': 'string', 'pattern': unknown},
-             'errorMessage': _('there is no such filter')},
-            {'not': {'type': 'string', 'pattern': unfit},
-             'errorMessage': _('the filter does not take this argument')},
+            {
+                'not': {'type': 'string', 'pattern': unknown},
+                'errorMessage': _('there is no such filter'),
+            },
+            {
+                'not': {'type': 'string', 'pattern': unfit},
+                'errorMessage': _('the filter does not take this argument'),
+            },
         ],
         'items': inner,
         'additionalProperties': inner,
@@ -101,5 +107,7 @@ def _values(schemas: list[Schema]) -> Iterator[str]:
     if len(schemas) == 1 and 'pattern' in schemas[0]:
         # A text in which the pattern is nowhere.
         has = schemas[0]['pattern']
-        yield (rf"""(?:'(?!{_SINGLE}*?{has}){_SINGLE}*'|"""
-               rf""""(?!{_DOUBLE}*?{has}){_DOUBLE}*")\s*[,)]""")
+        yield (
+            rf"""(?:'(?!{_SINGLE}*?{has}){_SINGLE}*'|"""
+            rf""""(?!{_DOUBLE}*?{has}){_DOUBLE}*")\s*[,)]"""
+        )

@@ -92,8 +92,9 @@ _NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
 _ALSO_OF_REFUSED = frozenset((PLAIN_SCALAR, STOCK, NO_FIELD))
 """Checks that say something new of an argument for which a rule is refused."""
 
-_NOT_OF_INSPECTOR = frozenset((
-    'list-arguments', NO_FIELD, 'only-fails', 'overwritten', 'secret'))
+_NOT_OF_INSPECTOR = frozenset(
+    ('list-arguments', NO_FIELD, 'only-fails', 'overwritten', 'secret')
+)
 """Checks that leave out rules of ironic-inspector. These have neither lists of
 arguments, nor loops, nor a mark of sensitive rules, and are converted before
 anybody improves them."""
@@ -107,8 +108,10 @@ class _Check(typing.NamedTuple):
     """
 
     description: str
-    find: typing.Callable[[checked_rule.CheckedRule],
-                          checked_rule.Mistakes] | None = None
+    find: (
+        typing.Callable[[checked_rule.CheckedRule], checked_rule.Mistakes]
+        | None
+    ) = None
 
 
 _CHECKS = {
@@ -117,86 +120,114 @@ _CHECKS = {
     DUPLICATE: _Check(_('Two rules have the same UUID.')),
     PLUGIN: _Check(
         _('The code of a plugin fails when it is asked about a rule.'),
-        declared.check),
+        declared.check,
+    ),
     BUILT_IN_ONLY: _Check(_('Only a built-in rule may have this.')),
     'unknown-field': _Check(
-        _('A replacement field can never exist.'), names.check),
+        _('A replacement field can never exist.'), names.check
+    ),
     UNREPORTED: _Check(_('No inspection reports a replacement field.')),
     NEEDS: _Check(_('Not every inspection reports a replacement field.')),
     'unused-value': _Check(
-        _('Nothing uses a value of the rule.'), names.check_vars),
+        _('Nothing uses a value of the rule.'), names.check_vars
+    ),
     'jinja': _Check(
         _('A variable of a template engine was not replaced.'),
-        names.check_jinja),
+        names.check_jinja,
+    ),
     'never-holds': _Check(
-        _('No machine can meet the condition.'), certainty.check_never),
+        _('No machine can meet the condition.'), certainty.check_never
+    ),
     'always-holds': _Check(
-        _('All machines meet the condition.'), certainty.check_always),
+        _('All machines meet the condition.'), certainty.check_always
+    ),
     'only-fails': _Check(
-        _('A part of the rule can only end in an error.'), failing.check),
+        _('A part of the rule can only end in an error.'), failing.check
+    ),
     'neighbours': _Check(
         _('Values are not compared with all others.'),
-        certainty.check_neighbours),
+        certainty.check_neighbours,
+    ),
     'unreachable-action': _Check(
-        _('An earlier action fails the inspection.'), unreached.check_actions),
+        _('An earlier action fails the inspection.'), unreached.check_actions
+    ),
     UNREACHABLE: _Check(_('An earlier rule fails the inspection.')),
     'secret': _Check(
         _('A secret is in a rule that is not marked sensitive.'),
-        secrets.check_written),
+        secrets.check_written,
+    ),
     READABLE_SECRET: _Check(
         _('A sensitive rule writes a value of its own where others read it.'),
-        secrets.check_readable),
+        secrets.check_readable,
+    ),
     MASKED: _Check(
         _('An action writes a secret, which rules do not see.'),
-        secrets.check_masked),
+        secrets.check_masked,
+    ),
     'unit': _Check(
-        _('A quantity with a unit compares as text.'), shape.check_units),
+        _('A quantity with a unit compares as text.'), shape.check_units
+    ),
     'capability-path': _Check(
         _('A path leads into the text of the capabilities.'),
-        node_values.check_capabilities),
+        node_values.check_capabilities,
+    ),
     'root-device': _Check(
         _('A hint at the root device is not stable.'),
-        node_values.check_root_device),
+        node_values.check_root_device,
+    ),
     ALL_TRAITS: _Check(
         _('An action takes away all other traits.'),
-        node_values.check_all_traits),
+        node_values.check_all_traits,
+    ),
     'other-unit': _Check(
         _('A quantity is written to a field of another unit.'),
-        node_values.check_units),
+        node_values.check_units,
+    ),
     'resource-class': _Check(
         _('A resource class has the prefix of Nova.'),
-        node_values.check_resource_class),
+        node_values.check_resource_class,
+    ),
     'invalid-trait': _Check(
-        _('No trait can have this name.'), traits.check_traits),
+        _('No trait can have this name.'), traits.check_traits
+    ),
     'list-arguments': _Check(
         _('Arguments have no names, which Ironic deprecates.'),
-        shape.check_arguments),
+        shape.check_arguments,
+    ),
     'node-name': _Check(
-        _('A name is nearly one that Ironic knows.'), names.check_node),
+        _('A name is nearly one that Ironic knows.'), names.check_node
+    ),
     'value': _Check(
-        _('A field never has the value it is compared with.'), values.check),
-    'no-effect': _Check(
-        _('A part of the rule does nothing.'), shape.check),
+        _('A field never has the value it is compared with.'), values.check
+    ),
+    'no-effect': _Check(_('A part of the rule does nothing.'), shape.check),
     'overwritten': _Check(
-        _('A later action of the rule undoes one.'), overwritten.check),
+        _('A later action of the rule undoes one.'), overwritten.check
+    ),
     NO_FIELD: _Check(
-        _('Text was perhaps to be a replacement field.'), shape.check_fields),
+        _('Text was perhaps to be a replacement field.'), shape.check_fields
+    ),
     PLAIN_SCALAR: _Check(
-        _('YAML reads something else than is written.'), scalars.check),
+        _('YAML reads something else than is written.'), scalars.check
+    ),
     'missing': _Check(
         _('An action uses what the conditions say is missing.'),
-        inventory.check_missing),
+        inventory.check_missing,
+    ),
     'trait-of-text': _Check(
-        _('A trait is named after text of any form.'), traits.check_texts),
+        _('A trait is named after text of any form.'), traits.check_texts
+    ),
     'one-port': _Check(
-        _('A rule for all machines needs the port of one.'),
-        traits.check_ports),
+        _('A rule for all machines needs the port of one.'), traits.check_ports
+    ),
     TOO_EARLY: _Check(_('A rule reads what only a later one writes.')),
     CONFLICT: _Check(
-        _('Two rules write one place, and only their order decides.')),
+        _('Two rules write one place, and only their order decides.')
+    ),
     TABLE: _Check(_('A table would be refused.')),
     UNKNOWN_TABLE: _Check(
-        _('A rule reads a table or a column that is not there.')),
+        _('A rule reads a table or a column that is not there.')
+    ),
     UNUSED: _Check(_('Nothing reads a table or a column.')),
     TABLE_VALUE: _Check(_('No row has what a column is compared with.')),
     UNMATCHED: _Check(_('The rule matches none of the inventories.')),
@@ -205,13 +236,17 @@ _CHECKS = {
 }
 """By the name that findings give."""
 
-_TOGETHER: dict[str, typing.Callable[
+_TOGETHER: dict[
+    str,
+    typing.Callable[
         [typing.Sequence[checked_rule.CheckedRule]],
-        checked_rule.MistakesOfRules]] = {
-            UNREACHABLE: unreached.check_rules,
-            CONFLICT: conflicts.check,
-            TOO_EARLY: inventory.check_order,
-        }
+        checked_rule.MistakesOfRules,
+    ],
+] = {
+    UNREACHABLE: unreached.check_rules,
+    CONFLICT: conflicts.check,
+    TOO_EARLY: inventory.check_order,
+}
 """By the name of a check, what finds its mistakes in all valid rules."""
 
 DESCRIPTIONS = {name: check.description for name, check in _CHECKS.items()}
@@ -240,8 +275,9 @@ class Site:
 ANYWHERE = Site()
 
 
-def lint(paths: typing.Iterable[str], ops: registry.Registry,
-         site: Site = ANYWHERE) -> list[Finding]:
+def lint(
+    paths: typing.Iterable[str], ops: registry.Registry, site: Site = ANYWHERE
+) -> list[Finding]:
     """Check files of rules, and those in folders.
 
     Rules of all files count as one set: a rule may make one of another file
@@ -256,8 +292,11 @@ def lint(paths: typing.Iterable[str], ops: registry.Registry,
             documents.append(read_file.document)
         except exceptions.InvalidDocument as exc:
             line, column = exc.place or (1, 1)
-            findings.append(Finding(read_file.path, line, column, ERROR, FILE,
-                                    None, exc.reason))
+            findings.append(
+                Finding(
+                    read_file.path, line, column, ERROR, FILE, None, exc.reason
+                )
+            )
     return in_order([*findings, *of_documents(documents, ops, site)])
 
 
@@ -270,10 +309,12 @@ def _place(finding: Finding) -> tuple[str, int, int]:
     return finding.path, finding.line, finding.column
 
 
-def of_documents(documents: typing.Iterable[document.Document],
-                 ops: registry.Registry, site: Site = ANYWHERE,
-                 given_tables: table_file.FileTables | None = None
-                 ) -> typing.Iterator[Finding]:
+def of_documents(
+    documents: typing.Iterable[document.Document],
+    ops: registry.Registry,
+    site: Site = ANYWHERE,
+    given_tables: table_file.FileTables | None = None,
+) -> typing.Iterator[Finding]:
     """Check the rules and tables of files that are read; see :func:`lint`.
 
     :param given_tables: the tables of these files where they are read, too;
@@ -293,12 +334,15 @@ def of_documents(documents: typing.Iterable[document.Document],
                 valid.append(subject)
             elif isinstance(rule.entry, dict):
                 broken.append(subject)
-    own = frozenset(effects.made_plugin_data(
-        action for subject in [*valid, *broken]
-        for action in subject.actions))
+    own = frozenset(
+        effects.made_plugin_data(
+            action
+            for subject in [*valid, *broken]
+            for action in subject.actions
+        )
+    )
     for subject in [*valid, *broken]:
-        yield from _without_refused(
-            subject, _check(subject, own, site.target))
+        yield from _without_refused(subject, _check(subject, own, site.target))
     file_tables, table_findings = _tables(documents, given_tables)
     yield from table_findings
     built: table.Tables = {}
@@ -308,13 +352,21 @@ def of_documents(documents: typing.Iterable[document.Document],
     yield from _check_together(valid, site, built)
 
 
-def _of_file(rules_file: document.Document,
-             rules: typing.Sequence[file_rule.WrittenRule]
-             ) -> typing.Iterator[Finding]:
+def _of_file(
+    rules_file: document.Document,
+    rules: typing.Sequence[file_rule.WrittenRule],
+) -> typing.Iterator[Finding]:
     """Yield a finding for a file without rules, or with inspector's rules."""
     if not rules and not rules_file.tables:
-        yield Finding(rules_file.path, 1, 1, WARNING, FILE, None,
-                      _('the file holds no rules'))
+        yield Finding(
+            rules_file.path,
+            1,
+            1,
+            WARNING,
+            FILE,
+            None,
+            _('the file holds no rules'),
+        )
     for rule in rules:
         if rule.is_old:
             yield _finding_at(rule, '', file_rule.OLD, OLD)
@@ -322,25 +374,27 @@ def _of_file(rules_file: document.Document,
             return
 
 
-def _without_refused(subject: checked_rule.CheckedRule,
-                     findings: typing.Iterable[Finding]
-                     ) -> typing.Iterator[Finding]:
+def _without_refused(
+    subject: checked_rule.CheckedRule, findings: typing.Iterable[Finding]
+) -> typing.Iterator[Finding]:
     """Leave out findings at a place for which the rule is refused.
 
     The checks in ``_ALSO_OF_REFUSED`` say why the author may have written
     what is refused there, so their findings stay.
     """
-    refused = {subject.written.place(problem.pointer)
-               for problem in subject.problems}
+    refused = {
+        subject.written.place(problem.pointer) for problem in subject.problems
+    }
     for finding in findings:
         place = (finding.line, finding.column)
         if place not in refused or finding.check in _ALSO_OF_REFUSED:
             yield finding
 
 
-def _tables(documents: typing.Sequence[document.Document],
-            given_tables: table_file.FileTables | None
-            ) -> tuple[table_file.FileTables, list[Finding]]:
+def _tables(
+    documents: typing.Sequence[document.Document],
+    given_tables: table_file.FileTables | None,
+) -> tuple[table_file.FileTables, list[Finding]]:
     """Return the tables of files, and the findings on them."""
     file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
@@ -353,14 +407,17 @@ def _tables(documents: typing.Sequence[document.Document],
     findings = []
     for error in errors:
         line, column = error.place or (1, 1)
-        findings.append(Finding(error.path, line, column, ERROR, TABLE, None,
-                                error.reason))
+        findings.append(
+            Finding(error.path, line, column, ERROR, TABLE, None, error.reason)
+        )
     return file_tables, findings
 
 
-def _check_tables(subjects: list[checked_rule.CheckedRule],
-                  file_tables: table_file.FileTables, built: table.Tables
-                  ) -> typing.Iterator[Finding]:
+def _check_tables(
+    subjects: list[checked_rule.CheckedRule],
+    file_tables: table_file.FileTables,
+    built: table.Tables,
+) -> typing.Iterator[Finding]:
     """Check rules beside the tables of their files."""
     for subject in subjects:
         for problem in table_check.problems(subject.rule, built):
@@ -368,8 +425,10 @@ def _check_tables(subjects: list[checked_rule.CheckedRule],
             if not file_tables.is_given:
                 # The rules mean the tables that the server has stored.
                 level = NOTE
-                problem = dataclasses.replace(problem, hint=_(
-                    'no file has tables, so it has to be in Ironic'))
+                problem = dataclasses.replace(
+                    problem,
+                    hint=_('no file has tables, so it has to be in Ironic'),
+                )
             yield _finding(subject.written, problem, UNKNOWN_TABLE, level)
     for subject, pointer, message in tables.check_values(subjects, built):
         yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
@@ -377,13 +436,14 @@ def _check_tables(subjects: list[checked_rule.CheckedRule],
         yield _finding_at(subject.written, pointer, message, MASKED)
     for name, pointer, message in tables.unused(subjects, built):
         path, (line, column) = file_tables.tables[name].locate(pointer)
-        yield Finding(path, line, column, WARNING, UNUSED, None,
-                      f'{name}: {message}')
+        yield Finding(
+            path, line, column, WARNING, UNUSED, None, f'{name}: {message}'
+        )
 
 
-def _check_together(subjects: list[checked_rule.CheckedRule],
-                    site: Site, built: table.Tables
-                    ) -> typing.Iterator[Finding]:
+def _check_together(
+    subjects: list[checked_rule.CheckedRule], site: Site, built: table.Tables
+) -> typing.Iterator[Finding]:
     """Check rules beside the other rules, and on the machines of the site."""
     yield from _duplicates(subjects)
     for name, find in _TOGETHER.items():
@@ -391,16 +451,18 @@ def _check_together(subjects: list[checked_rule.CheckedRule],
             yield _finding_at(subject.written, pointer, message, name)
     if not site.inventories:
         return
-    tried = unreached.check_machines(subjects, site.inventories,
-                                     site.advance, built)
+    tried = unreached.check_machines(
+        subjects, site.inventories, site.advance, built
+    )
     for subject, message in tried.unmatched:
         yield _finding_at(subject.written, '', message, UNMATCHED)
     for path, (line, column), reason in tried.broken:
         yield Finding(path, line, column, ERROR, FILE, None, reason)
 
 
-def _duplicates(subjects: list[checked_rule.CheckedRule]
-                ) -> typing.Iterator[Finding]:
+def _duplicates(
+    subjects: list[checked_rule.CheckedRule],
+) -> typing.Iterator[Finding]:
     """Find rules whose UUID an earlier rule has.
 
     A rule without a UUID gets one that is made of its content.
@@ -414,15 +476,16 @@ def _duplicates(subjects: list[checked_rule.CheckedRule]
         line, _column = first.place()
         message = _(
             'rule %(label)s at %(path)s:%(line)d has this UUID too, or '
-            'neither has one and they are the same') % {
-                'label': first.label, 'path': first.source.path,
-                'line': line}
+            'neither has one and they are the same'
+        ) % {'label': first.label, 'path': first.source.path, 'line': line}
         yield _finding_at(rule, '/uuid', message, DUPLICATE, ERROR)
 
 
-def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
-           target: inventory_fields.InspectionTarget
-           ) -> typing.Iterator[Finding]:
+def _check(
+    rule: checked_rule.CheckedRule,
+    own: frozenset[str],
+    target: inventory_fields.InspectionTarget,
+) -> typing.Iterator[Finding]:
     """Check one rule by itself.
 
     :param own: names in plugin data that rules of the site write.
@@ -456,14 +519,23 @@ def _built_in_only(rule: file_rule.WrittenRule) -> typing.Iterator[Finding]:
             yield _finding_at(rule, problem.pointer, message, BUILT_IN_ONLY)
 
 
-def _finding_at(rule: file_rule.WrittenRule, pointer: str, message: str,
-                check: str, level: str | None = None) -> Finding:
+def _finding_at(
+    rule: file_rule.WrittenRule,
+    pointer: str,
+    message: str,
+    check: str,
+    level: str | None = None,
+) -> Finding:
     """Return a finding at a pointer of a rule; see :func:`_finding`."""
     return _finding(rule, exceptions.Problem(pointer, message), check, level)
 
 
-def _finding(rule: file_rule.WrittenRule, problem: exceptions.Problem,
-             check: str, level: str | None = None) -> Finding:
+def _finding(
+    rule: file_rule.WrittenRule,
+    problem: exceptions.Problem,
+    check: str,
+    level: str | None = None,
+) -> Finding:
     """Return the finding of a check, at the place of a problem.
 
     :param level: that of the check if not given.
@@ -473,5 +545,12 @@ def _finding(rule: file_rule.WrittenRule, problem: exceptions.Problem,
     elif level is None:
         level = WARNING
     line, column = rule.place(problem.pointer)
-    return Finding(rule.source.path, line, column, level, check, rule.label,
-                   str(file_rule.counted_from_one(problem)))
+    return Finding(
+        rule.source.path,
+        line,
+        column,
+        level,
+        check,
+        rule.label,
+        str(file_rule.counted_from_one(problem)),
+    )

@@ -71,8 +71,12 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
         with open(path, encoding='utf-8', newline='') as stream:
             before = stream.read()
         after, mended = mend_text(path, before, ops)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError,
-            exceptions.InvalidDocument):
+    except (
+        OSError,
+        UnicodeDecodeError,
+        yaml.YAMLError,
+        exceptions.InvalidDocument,
+    ):
         # The checks say why it cannot be read.
         return []
     if after != before:
@@ -81,8 +85,9 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
     return mended
 
 
-def mend_text(path: str, text: str,
-              ops: registry.Registry) -> tuple[str, list[Mended]]:
+def mend_text(
+    path: str, text: str, ops: registry.Registry
+) -> tuple[str, list[Mended]]:
     """Return the text of a file after mending, and what was mended.
 
     :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
@@ -106,8 +111,9 @@ def mend_text(path: str, text: str,
     return mark + text, mended
 
 
-def _wanted(text: str, read: document.Document,
-            ops: registry.Registry) -> Wanted:
+def _wanted(
+    text: str, read: document.Document, ops: registry.Registry
+) -> Wanted:
     """Return the changes that mend the rules of a file.
 
     Those that its text has no place for, as for a value with aliases, are
@@ -123,8 +129,9 @@ def _wanted(text: str, read: document.Document,
     return wanted
 
 
-def _make(text: str, read: document.Document,
-          wanted: Wanted) -> tuple[str, Wanted]:
+def _make(
+    text: str, read: document.Document, wanted: Wanted
+) -> tuple[str, Wanted]:
     """Make changes in the text of a file.
 
     The text is changed only if it then reads as the changed rules. If it does
@@ -151,8 +158,9 @@ def _make(text: str, read: document.Document,
     return second, made + also_made
 
 
-def _make_all(text: str, read: document.Document,
-              wanted: Wanted) -> str | None:
+def _make_all(
+    text: str, read: document.Document, wanted: Wanted
+) -> str | None:
     """Return the text with all changes.
 
     :returns: None if it does not read as the changed rules, or is the same.
@@ -169,8 +177,14 @@ def _make_all(text: str, read: document.Document,
             expected.append(mended_text.apply(entry, of_entry))
         edited = mended_text.FileText(text).edited(by_place)
         entries = document.parse(read.path, edited).entries
-    except (yaml.YAMLError, exceptions.InvalidDocument, LookupError,
-            ValueError, TypeError, AttributeError):
+    except (
+        yaml.YAMLError,
+        exceptions.InvalidDocument,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ):
         # Rules may have any form: one change may have no place any more
         # after another.
         return None
@@ -179,8 +193,9 @@ def _make_all(text: str, read: document.Document,
     return edited
 
 
-def changes(rule: file_rule.WrittenRule,
-            ops: registry.Registry) -> Iterator[Change]:
+def changes(
+    rule: file_rule.WrittenRule, ops: registry.Registry
+) -> Iterator[Change]:
     """Yield the changes that mend a rule of this language."""
     entry = rule.entry
     if not isinstance(entry, dict) or rule.is_old:
@@ -198,8 +213,9 @@ def changes(rule: file_rule.WrittenRule,
         # A field begins with "ports." or with "data", so one is None.
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
-            yield mended_text.RewriteText(pointer, f'{{{field.text}}}',
-                                          f'{{{meant}}}')
+            yield mended_text.RewriteText(
+                pointer, f'{{{field.text}}}', f'{{{meant}}}'
+            )
     for use in reach.uses(checked):
         wrong = _wrong_step(use)
         if wrong:
@@ -207,8 +223,9 @@ def changes(rule: file_rule.WrittenRule,
     yield from _paths(checked)
 
 
-def _keys(pointer: str, mapping: dict[str, typing.Any],
-          known: Iterable[str]) -> Iterator[Change]:
+def _keys(
+    pointer: str, mapping: dict[str, typing.Any], known: Iterable[str]
+) -> Iterator[Change]:
     """Yield what mends the keys of a mapping that are not known."""
     free = set(known) - mapping.keys()
     slips = {}
@@ -222,8 +239,9 @@ def _keys(pointer: str, mapping: dict[str, typing.Any],
             yield mended_text.RenameKey(pointer, old, new)
 
 
-def _choice(pointer: str, value: typing.Any,
-            choices: Iterable[str]) -> Iterator[Change]:
+def _choice(
+    pointer: str, value: typing.Any, choices: Iterable[str]
+) -> Iterator[Change]:
     """Yield what mends a word that is none of its choices."""
     if isinstance(value, str) and value not in choices:
         meant = suggestion.slip(value, choices)
@@ -231,27 +249,32 @@ def _choice(pointer: str, value: typing.Any,
             yield mended_text.RewriteText(pointer, value, meant)
 
 
-def _conditions(pointer: str, conditions: typing.Any,
-                ops: registry.Registry) -> Iterator[Change]:
+def _conditions(
+    pointer: str, conditions: typing.Any, ops: registry.Registry
+) -> Iterator[Change]:
     """Yield what mends conditions, and those in groups."""
     keys = {**form.CONDITION['properties'], **form.GROUP['properties']}
     for place, condition in _mappings(pointer, conditions):
         yield from _operation(place, condition, ops.conditions, keys)
-        yield from _conditions(f'{place}/conditions',
-                               condition.get('conditions'), ops)
+        yield from _conditions(
+            f'{place}/conditions', condition.get('conditions'), ops
+        )
 
 
-def _actions(pointer: str, actions: typing.Any,
-             ops: registry.Registry) -> Iterator[Change]:
+def _actions(
+    pointer: str, actions: typing.Any, ops: registry.Registry
+) -> Iterator[Change]:
     """Yield what mends actions, and their conditions."""
     for place, action in _mappings(pointer, actions):
-        yield from _operation(place, action, ops.actions,
-                              form.ACTION['properties'])
+        yield from _operation(
+            place, action, ops.actions, form.ACTION['properties']
+        )
         yield from _conditions(f'{place}/when', action.get('when'), ops)
 
 
-def _mappings(pointer: str, items: typing.Any
-              ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
+def _mappings(
+    pointer: str, items: typing.Any
+) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield pointer and value of the items that are mappings."""
     if not isinstance(items, list):
         return
@@ -260,17 +283,21 @@ def _mappings(pointer: str, items: typing.Any
             yield f'{pointer}/{index}', item
 
 
-def _operation(pointer: str, operation: dict[str, typing.Any],
-               known: Mapping[str, registry.Op], keys: Iterable[str]
-               ) -> Iterator[Change]:
+def _operation(
+    pointer: str,
+    operation: dict[str, typing.Any],
+    known: Mapping[str, registry.Op],
+    keys: Iterable[str],
+) -> Iterator[Change]:
     """Yield what mends one operation, but the conditions in it.
 
     :param known: the ops that may be there.
     :param keys: the keys that the operation may have.
     """
     yield from _keys(pointer, operation, keys)
-    yield from _choice(f'{pointer}/multiple', operation.get('multiple'),
-                       model.MULTIPLE)
+    yield from _choice(
+        f'{pointer}/multiple', operation.get('multiple'), model.MULTIPLE
+    )
     for key in ('args', 'loop'):
         yield from _filters(f'{pointer}/{key}', operation.get(key))
     if not isinstance(operation.get('op'), str):
@@ -283,8 +310,9 @@ def _operation(pointer: str, operation: dict[str, typing.Any],
         yield from _arguments(f'{pointer}/args', args, known[name])
 
 
-def _arguments(pointer: str, args: typing.Any,
-               op: registry.Op) -> Iterator[Change]:
+def _arguments(
+    pointer: str, args: typing.Any, op: registry.Op
+) -> Iterator[Change]:
     """Yield what mends the arguments of an operation."""
     if isinstance(args, list):
         yield from _names_of_arguments(pointer, args, op)
@@ -294,8 +322,9 @@ def _arguments(pointer: str, args: typing.Any,
             yield from _trait(f'{pointer}/name', args.get('name'))
 
 
-def _names_of_arguments(pointer: str, args: list[typing.Any],
-                        op: registry.Op) -> Iterator[Change]:
+def _names_of_arguments(
+    pointer: str, args: list[typing.Any], op: registry.Op
+) -> Iterator[Change]:
     """Yield what names the arguments of a list, if the op takes them.
 
     The list stays whole where it is one argument, such as ``values``.
@@ -369,8 +398,9 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     return step.name, suggestion.slip(step.name, step.above.names)
 
 
-def _rewrite(pointer: str, text: str, old: str,
-             new: str | None) -> Iterator[Change]:
+def _rewrite(
+    pointer: str, text: str, old: str, new: str | None
+) -> Iterator[Change]:
     """Yield the change of a name in the text of a field, if it is clear.
 
     A near name with another unit is not put in: ``physical_gb`` may be a slip
@@ -395,10 +425,13 @@ def _write(path: str, text: str) -> None:
     """
     status = os.stat(path)
     descriptor, name = tempfile.mkstemp(
-        dir=os.path.dirname(path), prefix='.', suffix='.tmp')
+        dir=os.path.dirname(path), prefix='.', suffix='.tmp'
+    )
     try:
-        with exceptions.naming(path), open(
-                descriptor, 'w', encoding='utf-8', newline='') as stream:
+        with (
+            exceptions.naming(path),
+            open(descriptor, 'w', encoding='utf-8', newline='') as stream,
+        ):
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())

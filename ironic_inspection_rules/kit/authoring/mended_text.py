@@ -95,7 +95,9 @@ class ReplaceValue:
 
     def __str__(self) -> str:
         return _('%(old)s is now %(new)s') % {
-            'old': json.dumps(self.old), 'new': json.dumps(self.new)}
+            'old': json.dumps(self.old),
+            'new': json.dumps(self.new),
+        }
 
     def apply(self, value: Data) -> Data:
         return self.new
@@ -203,7 +205,7 @@ class FileText:
         last = len(text) + 1
         for edit in sorted(edits, key=_span, reverse=True):
             if edit.end <= last:
-                text = text[:edit.start] + edit.new + text[edit.end:]
+                text = text[: edit.start] + edit.new + text[edit.end :]
                 last = edit.start
         return text
 
@@ -280,8 +282,9 @@ class FileText:
             for _key, value in node.value:
                 yield from self._scalars(value)
 
-    def _replace(self, node: yaml.ScalarNode, old: str,
-                 new: str) -> typing.Iterator[Edit]:
+    def _replace(
+        self, node: yaml.ScalarNode, old: str, new: str
+    ) -> typing.Iterator[Edit]:
         """Replace text in a scalar, unless an escape hides some of it.
 
         Then the file has the text less often than the value.
@@ -293,8 +296,12 @@ class FileText:
         if count and raw.count(old) == count:
             yield Edit(start, end, raw.replace(old, new))
 
-    def _name_flow(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                   change: NameArguments) -> typing.Iterator[Edit]:
+    def _name_flow(
+        self,
+        key: yaml.ScalarNode,
+        node: yaml.SequenceNode,
+        change: NameArguments,
+    ) -> typing.Iterator[Edit]:
         """Name arguments in ``args: [a, b]``."""
         start = node.start_mark.index
         end = node.end_mark.index
@@ -311,8 +318,12 @@ class FileText:
             place = item.start_mark.index
             yield Edit(place, place, f'{_key(name, key)} ')
 
-    def _name_block(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                    change: NameArguments) -> typing.Iterator[Edit]:
+    def _name_block(
+        self,
+        key: yaml.ScalarNode,
+        node: yaml.SequenceNode,
+        change: NameArguments,
+    ) -> typing.Iterator[Edit]:
         """Name arguments in a list with a dash before every item."""
         column = node.start_mark.column
         shift = 0
@@ -332,11 +343,12 @@ class FileText:
         for name, item in zip(change.names, node.value, strict=True):
             start = item.start_mark.index
             dash = max(place for place in self._dashes if place < start)
-            between = self._text[dash + 1:start]
+            between = self._text[dash + 1 : start]
             is_empty = start == item.end_mark.index
             is_on_next_line = '\n' in between or '\r' in between
-            is_block = (isinstance(item, yaml.CollectionNode)
-                        and not item.flow_style)
+            is_block = (
+                isinstance(item, yaml.CollectionNode) and not item.flow_style
+            )
             new_key = _key(name, key)
             if is_empty or is_on_next_line:
                 # Spaces and comments behind the dash stay.
@@ -404,8 +416,7 @@ def _last_node(node: yaml.Node) -> yaml.Node:
     return node
 
 
-def _replace_value(node: yaml.Node, new: typing.Any
-                   ) -> typing.Iterator[Edit]:
+def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
     """Replace a scalar by the JSON of a value, or by text in its quotes.
 
     JSON is YAML too. A block of text, ``|`` or ``>``, is left as it is.

@@ -38,10 +38,11 @@ DESCRIPTIONS = {
     'loop': _('A list, or a field that is one: once for each {item}.'),
     'multiple': _('For how many items of the loop it must hold.'),
     'conditions': _('The conditions that the group is made of.'),
-    'when': _('The action is carried out only where all of these hold; in a '
-              'loop asked for each {item}.'),
-    'revert': _('Whether the action is undone where the rule does not '
-                'match.'),
+    'when': _(
+        'The action is carried out only where all of these hold; in a '
+        'loop asked for each {item}.'
+    ),
+    'revert': _('Whether the action is undone where the rule does not match.'),
     'path': _('Where: a pointer such as /extra/rack; /- appends to a list.'),
     'value': _('The value; text that is exactly one {field} keeps its type.'),
     'values': _('The values, which may be {fields}.'),
@@ -89,8 +90,11 @@ def _defined(name: str) -> Schema:
     return {'$ref': f'#/definitions/{name}'}
 
 
-def schema(ops: registry.Registry, built_in: bool = False,
-           tables: table.Tables = types.MappingProxyType({})) -> Schema:
+def schema(
+    ops: registry.Registry,
+    built_in: bool = False,
+    tables: table.Tables = types.MappingProxyType({}),
+) -> Schema:
     """Return the schema of files.
 
     :param built_in: whether the files hold built-in rules, which may have
@@ -123,17 +127,22 @@ def _several_rules(tables: table.Tables) -> Schema:
     """
     has_tables_only = {
         'required': [rule_form.TABLES],
-        'properties': {rule_form.TABLES: {
-            # A rule may have this name; then the file has rules by name.
-            'type': 'object', 'not': {'required': ['actions']}}},
+        'properties': {
+            rule_form.TABLES: {
+                # A rule may have this name; then the file has rules by name.
+                'type': 'object',
+                'not': {'required': ['actions']},
+            }
+        },
     }
     has_list = [{'required': [name]} for name in rule_form.LISTS]
     other_names = (*rule_form.REQUEST, *rule_form.ANSWER)
     rules = {'type': ['array', 'null'], 'items': _defined('rule')}
     of_tables = {
         'type': ['object', 'null'],
-        'properties': {name: _known_table(known)
-                       for name, known in tables.items()},
+        'properties': {
+            name: _known_table(known) for name, known in tables.items()
+        },
         'additionalProperties': _defined('table'),
     }
     return {
@@ -161,11 +170,14 @@ def _named() -> Schema:
     has no part in the rules.
     """
     items = {'if': {'type': 'string'}, 'else': _defined('rule')}
-    return {**_IS_RULE, 'else': {
-        'not': {'type': 'object'},
-        'if': {'type': 'array', 'contains': _IS_RULE['if']},
-        'then': {'items': items},
-    }}
+    return {
+        **_IS_RULE,
+        'else': {
+            'not': {'type': 'object'},
+            'if': {'type': 'array', 'contains': _IS_RULE['if']},
+            'then': {'items': items},
+        },
+    }
 
 
 def _table() -> Schema:
@@ -180,19 +192,23 @@ def _table() -> Schema:
         'properties': {
             'key': {
                 **text,
-                'description': _('Of a row: the name of a column, or a '
-                                 'template over columns.'),
+                'description': _(
+                    'Of a row: the name of a column, or a '
+                    'template over columns.'
+                ),
             },
             'of': {
                 'type': ['string', 'null'],
                 'minLength': 1,
-                'description': _('The same of a machine: a template over '
-                                 'its data.'),
+                'description': _(
+                    'The same of a machine: a template over its data.'
+                ),
             },
             table_file.FILE: {
                 **text,
-                'description': _('File with the rows beside this one: CSV, '
-                                 'YAML or JSON.'),
+                'description': _(
+                    'File with the rows beside this one: CSV, YAML or JSON.'
+                ),
             },
             'rows': {
                 'type': 'array',
@@ -213,8 +229,9 @@ def _table() -> Schema:
             },
             'expect': {
                 'type': ['object', 'null'],
-                'description': _('What a machine has, by column: templates '
-                                 'over its data.'),
+                'description': _(
+                    'What a machine has, by column: templates over its data.'
+                ),
                 'additionalProperties': template,
             },
         },
@@ -290,16 +307,24 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
 
 def _operations(ops: registry.Registry) -> dict[str, Schema]:
     """Return the definitions of conditions and actions, by name."""
-    singles = {name: op for name, op in ops.conditions.items()
-               if not isinstance(op.plugin, plugin.ConditionGroup)}
-    early_actions = {name: op for name, op in ops.actions.items()
-                     if op.plugin.SUPPORTS_EARLY}
+    singles = {
+        name: op
+        for name, op in ops.conditions.items()
+        if not isinstance(op.plugin, plugin.ConditionGroup)
+    }
+    early_actions = {
+        name: op
+        for name, op in ops.actions.items()
+        if op.plugin.SUPPORTS_EARLY
+    }
     condition_calls = [
         {'if': _is_op(_SIGN, [name]), 'then': _call(op)}
-        for name, op in singles.items()]
+        for name, op in singles.items()
+    ]
     action_calls = [
         {'if': _is_op('', [name]), 'then': {**_call(op), **_revert(op)}}
-        for name, op in ops.actions.items()]
+        for name, op in ops.actions.items()
+    ]
     custom_trait = {
         'type': 'string',
         'maxLength': trait_names.MAX_LENGTH,
@@ -319,7 +344,8 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
     for depth in range(form.DEEPEST_GROUP):
         definitions[_condition_name(depth)] = _condition(ops.conditions, depth)
     definitions[_condition_name(form.DEEPEST_GROUP)] = _condition(
-        singles, form.DEEPEST_GROUP)
+        singles, form.DEEPEST_GROUP
+    )
     return definitions
 
 
@@ -354,8 +380,9 @@ def _is_op(sign: str, names: Iterable[str]) -> Schema:
     return {'properties': {'op': op}, 'required': ['op']}
 
 
-def _described(shape: Schema, ops: Mapping[str, registry.Op], sign: str,
-               **fields: Schema) -> Schema:
+def _described(
+    shape: Schema, ops: Mapping[str, registry.Op], sign: str, **fields: Schema
+) -> Schema:
     """Return the schema of an operation with texts for editors.
 
     They offer the names of ops without a sign: every ``const`` is offered, and
@@ -397,8 +424,11 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
 
     :param depth: the number of groups around it.
     """
-    groups = [name for name, op in ops.items()
-              if isinstance(op.plugin, plugin.ConditionGroup)]
+    groups = [
+        name
+        for name, op in ops.items()
+        if isinstance(op.plugin, plugin.ConditionGroup)
+    ]
     parts: list[Schema] = [_defined('conditionArgs')]
     fields: dict[str, Schema] = {}
     if groups:
@@ -411,11 +441,13 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
             'required': form.GROUP['required'],
             'properties': {'args': False, 'conditions': conditions},
         }
-        parts.append({
-            'if': _is_op(_SIGN, groups),
-            'then': of_group,
-            'else': {'properties': {'conditions': False}},
-        })
+        parts.append(
+            {
+                'if': _is_op(_SIGN, groups),
+                'then': of_group,
+                'else': {'properties': {'conditions': False}},
+            }
+        )
     described = _described(form.CONDITION, ops, _SIGN, **fields)
     return {**described, 'allOf': parts}
 
@@ -457,7 +489,8 @@ def _cases(op: registry.Op) -> list[_Case]:
         declared = op.cases()
     except exceptions.PluginFailed as exc:
         raise exceptions.PluginError(
-            _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}) from exc
+            _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}
+        ) from exc
     cases = []
     for path, value, cleanup in declared:
         where = {'path': {'type': 'string', 'pattern': path}}
@@ -477,8 +510,9 @@ def _call(op: registry.Op) -> Schema:
         'type': 'object',
         'additionalProperties': False,
         'required': required,
-        'properties': {argument.name: _argument(op, argument)
-                       for argument in declared},
+        'properties': {
+            argument.name: _argument(op, argument) for argument in declared
+        },
     }
     if cases:
         mapping['allOf'] = [case.by_name() for case in cases]
@@ -494,12 +528,14 @@ def _call(op: registry.Op) -> Schema:
 def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
     """Yield the schema of a list of arguments, if the op takes one."""
     declared = op.signature.arguments
-    if any(argument.required and argument.keyword_only
-           for argument in declared):
+    if any(
+        argument.required and argument.keyword_only for argument in declared
+    ):
         # A list cannot have all that is required.
         return
-    positional = [argument for argument in declared
-                  if not argument.keyword_only]
+    positional = [
+        argument for argument in declared if not argument.keyword_only
+    ]
     if positional and positional[0].variadic:
         yield _variadic_list(op, positional[0])
         return
@@ -561,10 +597,12 @@ def _revert(op: registry.Op) -> Schema:
         }
         has_cleanup = {'args': {'anyOf': [by_name, by_place]}}
         revert = form.either(form.TRUE, form.NULL)
-        parts.append({
-            'if': {'required': ['args'], 'properties': has_cleanup},
-            'then': {'properties': {'revert': revert}},
-        })
+        parts.append(
+            {
+                'if': {'required': ['args'], 'properties': has_cleanup},
+                'then': {'properties': {'revert': revert}},
+            }
+        )
     if not parts:
         return {}
     return {'allOf': parts}
@@ -597,7 +635,8 @@ def _template(op: registry.Op, argument: arguments.Argument) -> Schema:
         # A field may be one of the values, or all of them.
         return form.either(
             {'type': 'array', 'items': form.either(*declared, form.VARIES)},
-            {'type': 'string', 'pattern': form.FIELD})
+            {'type': 'string', 'pattern': form.FIELD},
+        )
     if declared is None and argument.type is pattern.Pattern:
         return {'type': 'string'}
     if declared is None and argument.type in arguments.TYPES:

@@ -14,12 +14,17 @@ Nodes = Mapping[str, Any] | Sequence[str]
 """Filters of ``GET /v1/nodes`` with their values, or names and UUIDs."""
 
 
-def evaluate_page(baremetal, nodes: Nodes,
-                  rules: Sequence[Mapping[str, Any]] | None = None,
-                  phase: str | None = None, compare: bool = False,
-                  limit: int | None = None, marker: str | None = None,
-                  prune: bool = False,
-                  tables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def evaluate_page(
+    baremetal,
+    nodes: Nodes,
+    rules: Sequence[Mapping[str, Any]] | None = None,
+    phase: str | None = None,
+    compare: bool = False,
+    limit: int | None = None,
+    marker: str | None = None,
+    prune: bool = False,
+    tables: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Try rules on one page of nodes.
 
     :param nodes: which nodes: filters, ``{}`` for all that may be seen, or a
@@ -54,5 +59,6 @@ def evaluate_page(baremetal, nodes: Nodes,
         marker=marker,
         tables=tables,
     )
-    return http.call_large(baremetal, 'POST', '/inspection_rules/evaluate',
-                           body=request)
+    return http.call_large(
+        baremetal, 'POST', '/inspection_rules/evaluate', body=request
+    )

@@ -37,11 +37,20 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     # The SDK would also send a request again after 409, by which Ironic says
     # that a node is locked. Our calls say by it that rules have changed or a
     # name is taken: the same request would be refused again.
-    response = baremetal.request(path, method, microversion=MICROVERSION,
-                                 retriable_status_codes={503}, **kwargs)
-    LOG.debug('%s %s was answered with %s, request ID %s', method, path,
-              response.status_code,
-              response.headers.get('openstack-request-id'))
+    response = baremetal.request(
+        path,
+        method,
+        microversion=MICROVERSION,
+        retriable_status_codes={503},
+        **kwargs,
+    )
+    LOG.debug(
+        '%s %s was answered with %s, request ID %s',
+        method,
+        path,
+        response.status_code,
+        response.headers.get('openstack-request-id'),
+    )
     try:
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
@@ -53,12 +62,17 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
         return response.json()
     except ValueError as exc:
         raise exceptions.Invalid(
-            _('The answer from %s is no JSON: check the endpoint of the bare '
-              'metal service') % response.url) from exc
+            _(
+                'The answer from %s is no JSON: check the endpoint of the '
+                'bare metal service'
+            )
+            % response.url
+        ) from exc
 
 
-def call_large(baremetal, method: str, path: str, body: Any, **kwargs: Any
-               ) -> Any:
+def call_large(
+    baremetal, method: str, path: str, body: Any, **kwargs: Any
+) -> Any:
     """Send a request that may be large, such as one with tables.
 
     :param body: plain data, which are sent as JSON.
@@ -71,15 +85,25 @@ def call_large(baremetal, method: str, path: str, body: Any, **kwargs: Any
         # keystoneauth would log the body, which may have secret columns of
         # tables. It prepares that log line, with three more copies of the
         # body, even if nobody reads it.
-        return call(baremetal, method, path, data=encoded, log=False,
-                    headers={'Content-Type': 'application/json'}, **kwargs)
+        return call(
+            baremetal,
+            method,
+            path,
+            data=encoded,
+            log=False,
+            headers={'Content-Type': 'application/json'},
+            **kwargs,
+        )
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code != 413:
             raise
         raise exceptions.Invalid(
-            _('The request is larger than the API takes: raise '
-              '[api]max_json_body_size_inspection in its configuration (%s)')
-            % exc.details) from exc
+            _(
+                'The request is larger than the API takes: raise '
+                '[api]max_json_body_size_inspection in its configuration (%s)'
+            )
+            % exc.details
+        ) from exc
 
 
 def _encoded(body: Any) -> bytes:
@@ -150,8 +174,7 @@ def _problem(data: dict[str, Any]) -> exceptions.Problem:
 
 def without_none(**values: Any) -> dict[str, Any]:
     """Return the values that are not None, by their names."""
-    return {name: value for name, value in values.items()
-            if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _description(response: Any) -> str | None:
@@ -166,8 +189,9 @@ def _description(response: Any) -> str | None:
         return None
 
 
-def items(baremetal, path: str, name: str,
-          query: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def items(
+    baremetal, path: str, name: str, query: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """List a collection, page by page.
 
     :param name: of the list in the answer.

@@ -35,5 +35,6 @@ def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
     :param data: ``inventory`` and ``plugin_data`` to use instead.
     :returns: the request.
     """
-    return http.call(baremetal, 'POST',
-                     f'/nodes/{node}/inventory/reapply', json=data)
+    return http.call(
+        baremetal, 'POST', f'/nodes/{node}/inventory/reapply', json=data
+    )

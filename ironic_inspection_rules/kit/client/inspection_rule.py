@@ -19,8 +19,9 @@ from ironic_inspection_rules.kit.client import http
 _RULES = '/inspection_rules'
 
 
-def inspection_rules(baremetal, details: bool = False,
-                     **query: Any) -> Iterator[dict[str, Any]]:
+def inspection_rules(
+    baremetal, details: bool = False, **query: Any
+) -> Iterator[dict[str, Any]]:
     """List rules, page by page.
 
     :param details: whether with conditions and actions.
@@ -46,12 +47,15 @@ def find_inspection_rule(baremetal, name: str) -> str:
     if len(uuids) > 1:
         raise exceptions.Conflict(
             _('%(count)d rules have the description "%(name)s": %(uuids)s')
-            % {'count': len(uuids), 'name': name, 'uuids': ', '.join(uuids)})
+            % {'count': len(uuids), 'name': name, 'uuids': ', '.join(uuids)}
+        )
     if not uuids:
-        descriptions = [rule['description'] for rule in rules
-                        if rule['description']]
+        descriptions = [
+            rule['description'] for rule in rules if rule['description']
+        ]
         raise exceptions.NotFound(
-            suggestion.unknown(_('rule'), name, descriptions))
+            suggestion.unknown(_('rule'), name, descriptions)
+        )
     return uuids[0]
 
 
@@ -67,8 +71,9 @@ def is_served(baremetal) -> bool:
     # Ironic's own API has rules at the same path, but no list of traits. The
     # filter keeps the answer small.
     try:
-        http.call(baremetal, 'GET', '/traits',
-                  params={'name': 'in:CUSTOM_ANY'})
+        http.call(
+            baremetal, 'GET', '/traits', params={'name': 'in:CUSTOM_ANY'}
+        )
     except sdk_exceptions.NotFoundException:
         return False
     return True
@@ -77,8 +82,9 @@ def is_served(baremetal) -> bool:
 def is_ironic(baremetal) -> bool:
     """Check whether it is Ironic that answers: every Ironic has nodes."""
     try:
-        http.call(baremetal, 'GET', '/nodes',
-                  params={'limit': 1, 'fields': 'uuid'})
+        http.call(
+            baremetal, 'GET', '/nodes', params={'limit': 1, 'fields': 'uuid'}
+        )
     except (sdk_exceptions.NotFoundException, exceptions.Invalid):
         return False
     except sdk_exceptions.HttpException:
@@ -87,14 +93,16 @@ def is_ironic(baremetal) -> bool:
     return True
 
 
-def create_inspection_rule(baremetal, rule: Mapping[str, Any]
-                           ) -> dict[str, Any]:
+def create_inspection_rule(
+    baremetal, rule: Mapping[str, Any]
+) -> dict[str, Any]:
     """Make a rule and return it."""
     return http.call(baremetal, 'POST', _RULES, json=rule)
 
 
-def update_inspection_rule(baremetal, uuid: str, fields: Mapping[str, Any]
-                           ) -> dict[str, Any]:
+def update_inspection_rule(
+    baremetal, uuid: str, fields: Mapping[str, Any]
+) -> dict[str, Any]:
     """Change some fields of a rule and return it."""
     patch = []
     for name, value in fields.items():
@@ -113,5 +121,9 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     :param request: any of ``node``, ``inventory``, ``plugin_data``,
         ``rules``, ``prune`` and ``phase``; None counts as not given.
     """
-    return http.call_large(baremetal, 'POST', f'{_RULES}/evaluate',
-                           body=http.without_none(**request))
+    return http.call_large(
+        baremetal,
+        'POST',
+        f'{_RULES}/evaluate',
+        body=http.without_none(**request),
+    )

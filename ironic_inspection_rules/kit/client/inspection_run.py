@@ -8,8 +8,9 @@ from typing import Any
 from ironic_inspection_rules.kit.client import http
 
 
-def inspection_runs(baremetal, node: str, details: bool = False,
-                    **query: Any) -> Iterator[dict[str, Any]]:
+def inspection_runs(
+    baremetal, node: str, details: bool = False, **query: Any
+) -> Iterator[dict[str, Any]]:
     """List the runs kept of a node, newest first, page by page.
 
     :param node: name or UUID of the node.
@@ -37,8 +38,11 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
         return None
     # A list of runs has no inventories.
     data = http.call(
-        baremetal, 'GET', f'{_runs(node)}/{newest["uuid"]}',
-        params={'fields': 'inventory,plugin_data'})
+        baremetal,
+        'GET',
+        f'{_runs(node)}/{newest["uuid"]}',
+        params={'fields': 'inventory,plugin_data'},
+    )
     if data['inventory'] is None:
         # The run is kept, but not what the machine sent.
         return None
@@ -51,8 +55,12 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
         given.
     """
-    return http.call(baremetal, 'GET', f'{_runs(node)}/explain',
-                     params=http.without_none(**query))
+    return http.call(
+        baremetal,
+        'GET',
+        f'{_runs(node)}/explain',
+        params=http.without_none(**query),
+    )
 
 
 def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
@@ -61,8 +69,12 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
     :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
         given.
     """
-    answer = http.call(baremetal, 'GET', '/inspection_rules/statistics',
-                       params=http.without_none(**query))
+    answer = http.call(
+        baremetal,
+        'GET',
+        '/inspection_rules/statistics',
+        params=http.without_none(**query),
+    )
     return answer['statistics']
 
 

@@ -19,15 +19,15 @@ def inspection_tables(baremetal) -> list[dict[str, Any]]:
     return answer['tables']
 
 
-def get_inspection_table(baremetal, name: str, **query: Any
-                         ) -> dict[str, Any]:
+def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
     """Show a table with a page of its rows.
 
     :param query: ``key``, or ``limit`` and ``marker``; None counts as not
         given.
     """
-    return http.call(baremetal, 'GET', _path(name),
-                     params=http.without_none(**query))
+    return http.call(
+        baremetal, 'GET', _path(name), params=http.without_none(**query)
+    )
 
 
 def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
@@ -35,14 +35,19 @@ def inspection_table_rows(baremetal, name: str) -> Iterator[dict[str, Any]]:
     return http.items(baremetal, _path(name), 'rows', {})
 
 
-def inspection_table_machines(baremetal, name: str, state: str | None = None
-                              ) -> list[dict[str, Any]]:
+def inspection_table_machines(
+    baremetal, name: str, state: str | None = None
+) -> list[dict[str, Any]]:
     """Compare a table with the stored inventories of the nodes.
 
     :param state: only machines and rows of this state.
     """
-    answer = http.call(baremetal, 'GET', f'{_path(name)}/machines',
-                       params=http.without_none(state=state))
+    answer = http.call(
+        baremetal,
+        'GET',
+        f'{_path(name)}/machines',
+        params=http.without_none(state=state),
+    )
     return answer['machines']
 
 
@@ -57,14 +62,17 @@ def exported(baremetal) -> dict[str, Any]:
             continue
         name = described['name']
         # A row comes with its key, which a file has in the row itself.
-        rows = [keyed_row['row']
-                for keyed_row in inspection_table_rows(baremetal, name)]
+        rows = [
+            keyed_row['row']
+            for keyed_row in inspection_table_rows(baremetal, name)
+        ]
         tables[name] = as_written(described, rows)
     return tables
 
 
-def as_written(described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-               ) -> dict[str, Any]:
+def as_written(
+    described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return a table as a rule file has it.
 
     :param described: its definition, as the API shows it.

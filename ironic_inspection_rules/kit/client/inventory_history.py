@@ -8,8 +8,9 @@ from typing import Any
 from ironic_inspection_rules.kit.client import http
 
 
-def inventories(baremetal, node: str, **query: Any
-                ) -> Iterator[dict[str, Any]]:
+def inventories(
+    baremetal, node: str, **query: Any
+) -> Iterator[dict[str, Any]]:
     """List what is kept of a node, newest first, page by page.
 
     :param node: name or UUID of the node.
@@ -23,8 +24,9 @@ def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
     return http.call(baremetal, 'GET', f'{_history(node)}/{uuid}')
 
 
-def diff(baremetal, node: str, from_: str | None = None,
-         to: str | None = None) -> dict[str, Any]:
+def diff(
+    baremetal, node: str, from_: str | None = None, to: str | None = None
+) -> dict[str, Any]:
     """Return in which parts two inspections of a machine differ.
 
     :param from_: UUID of the earlier inventory.
@@ -40,17 +42,22 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
 
     :param identity: its serial number, WWN or MAC address.
     """
-    answer = http.call(baremetal, 'GET', '/inspection_parts',
-                       params={'id': identity})
+    answer = http.call(
+        baremetal, 'GET', '/inspection_parts', params={'id': identity}
+    )
     return answer['parts']
 
 
-def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
-                rules: Sequence[Mapping[str, Any]] | None = None,
-                since: str | None = None, limit: int | None = None,
-                marker: str | None = None, prune: bool = False,
-                tables: Mapping[str, Any] | None = None
-                ) -> dict[str, Any]:
+def replay_page(
+    baremetal,
+    nodes: Mapping[str, Any] | Sequence[str],
+    rules: Sequence[Mapping[str, Any]] | None = None,
+    since: str | None = None,
+    limit: int | None = None,
+    marker: str | None = None,
+    prune: bool = False,
+    tables: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Evaluate rules on the kept inspections of a page of nodes.
 
     :param nodes: filters, or a list of names and UUIDs.
@@ -72,8 +79,9 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
         marker=marker,
         tables=tables,
     )
-    return http.call_large(baremetal, 'POST', '/inspection_rules/replay',
-                           body=request)
+    return http.call_large(
+        baremetal, 'POST', '/inspection_rules/replay', body=request
+    )
 
 
 def _history(node: str) -> str:

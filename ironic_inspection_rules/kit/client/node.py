@@ -8,15 +8,17 @@ from typing import Any
 from ironic_inspection_rules.kit.client import http
 
 
-def nodes(baremetal, filters: Mapping[str, str], fields: Sequence[str]
-          ) -> Iterator[dict[str, Any]]:
+def nodes(
+    baremetal, filters: Mapping[str, str], fields: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """List nodes, page by page.
 
     :param filters: those of ``GET /v1/nodes``, with the ones by trait.
     :param fields: names of the fields to show of each.
     """
-    return http.items(baremetal, '/nodes', 'nodes',
-                      {**filters, 'fields': ','.join(fields)})
+    return http.items(
+        baremetal, '/nodes', 'nodes', {**filters, 'fields': ','.join(fields)}
+    )
 
 
 def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
@@ -25,8 +27,9 @@ def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
     :param name: its name or UUID.
     :param fields: names of the fields to show.
     """
-    return http.call(baremetal, 'GET', f'/nodes/{name}',
-                     params={'fields': ','.join(fields)})
+    return http.call(
+        baremetal, 'GET', f'/nodes/{name}', params={'fields': ','.join(fields)}
+    )
 
 
 def inventory(baremetal, name: str) -> dict[str, Any]:

@@ -42,16 +42,22 @@ class Plan:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """The steps that do something."""
-        return [step for step in (*self.steps, *self.tables)
-                if step['outcome'] != 'unchanged']
+        return [
+            step
+            for step in (*self.steps, *self.tables)
+            if step['outcome'] != 'unchanged'
+        ]
 
 
-def replace_inspection_rules(baremetal, rules: Sequence[Any],
-                             revision: int | None = None,
-                             message: str | None = None, dry_run: bool = False,
-                             prune: bool = True,
-                             tables: Mapping[str, Any] | None = None
-                             ) -> dict[str, Any]:
+def replace_inspection_rules(
+    baremetal,
+    rules: Sequence[Any],
+    revision: int | None = None,
+    message: str | None = None,
+    dry_run: bool = False,
+    prune: bool = True,
+    tables: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Make the stored rules exactly these, or find out what that would do.
 
     :param revision: the revision of the rule set that this was decided on.
@@ -64,17 +70,26 @@ def replace_inspection_rules(baremetal, rules: Sequence[Any],
         ``ConflictException`` of openstacksdk if the rule set is at another
         revision; another exception of openstacksdk for other errors.
     """
-    body: dict[str, Any] = {'rules': list(rules), 'revision': revision,
-                            'message': message}
+    body: dict[str, Any] = {
+        'rules': list(rules),
+        'revision': revision,
+        'message': message,
+    }
     # An API of a release without tables would refuse the member.
     if tables is not None:
         body['tables'] = tables
-    return http.call_large(baremetal, 'PUT', _RULES, body=body,
-                           params={'dry_run': dry_run, 'prune': prune})
+    return http.call_large(
+        baremetal,
+        'PUT',
+        _RULES,
+        body=body,
+        params={'dry_run': dry_run, 'prune': prune},
+    )
 
 
-def inspection_rule_revisions(baremetal, **query: Any
-                              ) -> Iterator[dict[str, Any]]:
+def inspection_rule_revisions(
+    baremetal, **query: Any
+) -> Iterator[dict[str, Any]]:
     """List revisions, the newest first, page by page.
 
     :param query: ``limit`` and ``marker``; None counts as not given.
@@ -87,15 +102,21 @@ def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
     return http.call(baremetal, 'GET', f'{_REVISIONS}/{revision}')
 
 
-def restore_inspection_rule_revision(baremetal, revision: int
-                                     ) -> dict[str, Any]:
+def restore_inspection_rule_revision(
+    baremetal, revision: int
+) -> dict[str, Any]:
     """Put the rule set of a revision in force again."""
-    return http.call(baremetal, 'POST', f'{_REVISIONS}/{revision}/restore',
-                     json={})
+    return http.call(
+        baremetal, 'POST', f'{_REVISIONS}/{revision}/restore', json={}
+    )
 
 
-def plan(baremetal, rules: Sequence[Any], prune: bool,
-         tables: Mapping[str, Any] | None = None) -> Plan:
+def plan(
+    baremetal,
+    rules: Sequence[Any],
+    prune: bool,
+    tables: Mapping[str, Any] | None = None,
+) -> Plan:
     """Find out what applying rules would do.
 
     :param rules: as their author wrote them.
@@ -105,11 +126,15 @@ def plan(baremetal, rules: Sequence[Any], prune: bool,
     :raises: an exception of openstacksdk for bad rules, with the place of one
         among them as ``/rules/<number>``.
     """
-    answer = replace_inspection_rules(baremetal, rules, dry_run=True,
-                                      prune=prune, tables=tables)
+    answer = replace_inspection_rules(
+        baremetal, rules, dry_run=True, prune=prune, tables=tables
+    )
     in_force = list(inspection_rule.inspection_rules(baremetal, details=True))
-    stored = {rule['uuid']: stored_rule.with_defaults(rule)
-              for rule in in_force if not rule['built_in']}
+    stored = {
+        rule['uuid']: stored_rule.with_defaults(rule)
+        for rule in in_force
+        if not rule['built_in']
+    }
     given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
     # The answer has the rules of the request in their order, and then those
@@ -134,12 +159,12 @@ def plan(baremetal, rules: Sequence[Any], prune: bool,
             return places.get(step['uuid'], len(places))
 
         steps.sort(key=place_of)
-    return Plan(answer['revision'], steps, in_force,
-                answer.get('tables', ()))
+    return Plan(answer['revision'], steps, in_force, answer.get('tables', ()))
 
 
-def _after(step: Mapping[str, Any], before: Rule | None, wanted: Rule
-           ) -> dict[str, Any]:
+def _after(
+    step: Mapping[str, Any], before: Rule | None, wanted: Rule
+) -> dict[str, Any]:
     """Return a rule as it would be after a step.
 
     :param before: as it is, None where there is none.

@@ -14,10 +14,15 @@ from ironic_inspection_rules.kit.client import http
 MICROVERSION = '1.37'
 
 
-def nodes(baremetal, details: bool = False, traits: Iterable[str] = (),
-          traits_any: Iterable[str] = (), not_traits: Iterable[str] = (),
-          not_traits_any: Iterable[str] = (),
-          **query: Any) -> Iterator[node.Node]:
+def nodes(
+    baremetal,
+    details: bool = False,
+    traits: Iterable[str] = (),
+    traits_any: Iterable[str] = (),
+    not_traits: Iterable[str] = (),
+    not_traits_any: Iterable[str] = (),
+    **query: Any,
+) -> Iterator[node.Node]:
     """List nodes by trait: what ``baremetal.nodes`` does, with filters.
 
     ``baremetal.nodes`` itself does not send them. It would list all nodes.
@@ -47,8 +52,9 @@ def nodes(baremetal, details: bool = False, traits: Iterable[str] = (),
     return node.Node.list(baremetal, base_path=path, **query)
 
 
-def traits(baremetal, name: str | None = None,
-           associated: bool | None = None) -> list[dict[str, Any]]:
+def traits(
+    baremetal, name: str | None = None, associated: bool | None = None
+) -> list[dict[str, Any]]:
     """List traits, each with its ``name`` and its number of ``nodes``.
 
     :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
@@ -56,7 +62,9 @@ def traits(baremetal, name: str | None = None,
         that none has, None for both.
     """
     response = baremetal.get(
-        '/traits', microversion=MICROVERSION,
-        params=http.without_none(name=name, associated=associated))
+        '/traits',
+        microversion=MICROVERSION,
+        params=http.without_none(name=name, associated=associated),
+    )
     sdk_exceptions.raise_from_response(response)
     return response.json()['traits']

@@ -54,8 +54,9 @@ class _Option:
         return self.action.nargs == '+'
 
 
-def arranged(actions: Iterable[argparse.Action],
-             words: Sequence[str]) -> list[str]:
+def arranged(
+    actions: Iterable[argparse.Action], words: Sequence[str]
+) -> list[str]:
     """Return the words with the files first and the options after them.
 
     argparse would give an option of several values all words after it, files
@@ -84,8 +85,9 @@ def arranged(actions: Iterable[argparse.Action],
     return [*files, *option_words]
 
 
-def _divided(known: Sequence[argparse.Action], words: Sequence[str]
-             ) -> tuple[list[_Option], list[str]]:
+def _divided(
+    known: Sequence[argparse.Action], words: Sequence[str]
+) -> tuple[list[_Option], list[str]]:
     """Return the options with the words that they accept, and the files."""
     options: list[_Option] = []
     files: list[str] = []
@@ -105,8 +107,9 @@ def _divided(known: Sequence[argparse.Action], words: Sequence[str]
     return options, files
 
 
-def _move_words(options: Sequence[_Option], files: list[str], missing: int
-                ) -> None:
+def _move_words(
+    options: Sequence[_Option], files: list[str], missing: int
+) -> None:
     """Make the last words of options files, as long as files are missing.
 
     They get the place among the files that they had on the command line.
@@ -120,7 +123,7 @@ def _move_words(options: Sequence[_Option], files: list[str], missing: int
         spare = len(option.words) - 2
         moved = max(0, min(missing, spare))
         first_moved = len(option.words) - moved
-        files[option.place:option.place] = option.words[first_moved:]
+        files[option.place : option.place] = option.words[first_moved:]
         del option.words[first_moved:]
         missing -= moved
 
@@ -158,35 +161,55 @@ def show_example(parser: argparse.ArgumentParser, words: str) -> None:
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Add the argument for rule files."""
     parser.add_argument(
-        'files', metavar='<file>', nargs='+',
-        help=_('YAML or JSON file with rules, of this language or that of '
-               'ironic-inspector; a folder with such files, or - for what '
-               'is piped in'))
+        'files',
+        metavar='<file>',
+        nargs='+',
+        help=_(
+            'YAML or JSON file with rules, of this language or that of '
+            'ironic-inspector; a folder with such files, or - for what '
+            'is piped in'
+        ),
+    )
 
 
-def add_inventories(parser: argparse.ArgumentParser, text: str,
-                    required: bool = False) -> None:
+def add_inventories(
+    parser: argparse.ArgumentParser, text: str, required: bool = False
+) -> None:
     """Add the option for inventories."""
-    parser.add_argument('--inventory', metavar='<path>', nargs='+',
-                        action='extend', default=[], required=required,
-                        help=text)
+    parser.add_argument(
+        '--inventory',
+        metavar='<path>',
+        nargs='+',
+        action='extend',
+        default=[],
+        required=required,
+        help=text,
+    )
 
 
 def add_node(parser: argparse.ArgumentParser) -> None:
     """Add the option for the node that rules see."""
     parser.add_argument(
-        '--node', metavar='<path>',
-        help=_('File with the node that the machines are taken for, as '
-               "Ironic's API gives it; or a directory with one for each, "
-               'called as its inventory is; a new node if not given'))
+        '--node',
+        metavar='<path>',
+        help=_(
+            'File with the node that the machines are taken for, as '
+            "Ironic's API gives it; or a directory with one for each, "
+            'called as its inventory is; a new node if not given'
+        ),
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the file to write instead of standard output."""
     parser.add_argument(
-        '-o', '--output', metavar='<file>', type=new_file,
+        '-o',
+        '--output',
+        metavar='<file>',
+        type=new_file,
         default=STANDARD_OUTPUT,
-        help=_('File to write; standard output if not given'))
+        help=_('File to write; standard output if not given'),
+    )
 
 
 def write(path: str, text: str, output: typing.TextIO) -> None:
@@ -228,7 +251,8 @@ def new_file(path: str) -> str:
     directory = os.path.dirname(path) or os.curdir
     if os.path.isdir(path) or not os.path.isdir(directory):
         raise argparse.ArgumentTypeError(
-            _('no file can be written there: %s') % path)
+            _('no file can be written there: %s') % path
+        )
     return path
 
 
@@ -237,14 +261,16 @@ def percent(text: str) -> float:
     if re.fullmatch(r'[0-9]*\.?[0-9]+', text) and float(text) <= 100:
         return float(text)
     raise argparse.ArgumentTypeError(
-        _('"%s" is no number from 0 to 100') % text)
+        _('"%s" is no number from 0 to 100') % text
+    )
 
 
 def positive(text: str) -> int:
     """Parse a whole number of at least 1."""
     if not re.fullmatch('0{0,9}[1-9][0-9]{0,8}', text):
         raise argparse.ArgumentTypeError(
-            _('a number of at least 1 is expected'))
+            _('a number of at least 1 is expected')
+        )
     return int(text)
 
 
@@ -252,13 +278,17 @@ def revision(text: str) -> int:
     """Parse the number of a revision; 0 is the set before the first change."""
     if not re.fullmatch('[0-9]{1,9}', text):
         raise argparse.ArgumentTypeError(
-            _('the number of a revision is expected, 0 for the set before '
-              'the first change'))
+            _(
+                'the number of a revision is expected, 0 for the set before '
+                'the first change'
+            )
+        )
     return int(text)
 
 
-def _find(known: Iterable[argparse.Action],
-          word: str) -> argparse.Action | None:
+def _find(
+    known: Iterable[argparse.Action], word: str
+) -> argparse.Action | None:
     """Return the option of a word, as argparse finds it.
 
     :param word: an option, perhaps with ``=`` and a value; a long one may be
@@ -270,8 +300,9 @@ def _find(known: Iterable[argparse.Action],
     for action in known:
         if name in action.option_strings:
             return action
-        is_prefix = any(option.startswith(name)
-                        for option in action.option_strings)
+        is_prefix = any(
+            option.startswith(name) for option in action.option_strings
+        )
         # Only long options may be shortened.
         if is_prefix and name.startswith(_END):
             fitting.append(action)

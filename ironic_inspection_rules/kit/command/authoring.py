@@ -39,49 +39,82 @@ class Lint(arguments.FileCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
-            '-f', '--format', choices=sorted(_PRINTERS), default='table',
-            help=_('How to print what was found'))
+            '-f',
+            '--format',
+            choices=sorted(_PRINTERS),
+            default='table',
+            help=_('How to print what was found'),
+        )
         checks = sorted(lint.OPTIONAL)
         # Sphinx shows help texts as they are, without values of argparse.
         parser.add_argument(
-            '--ignore', metavar='<check>', action='append', default=[],
+            '--ignore',
+            metavar='<check>',
+            action='append',
+            default=[],
             choices=checks,
             help=_('A check to leave out; may be repeated: %s')
-            % ', '.join(checks))
+            % ', '.join(checks),
+        )
         arguments.add_inventories(
-            parser, _('File with an inventory, or a directory with such '
-                      'files: find rules that none of these machines meets'))
+            parser,
+            _(
+                'File with an inventory, or a directory with such '
+                'files: find rules that none of these machines meets'
+            ),
+        )
         parser.add_argument(
-            '--interface', choices=inventory_fields.INTERFACES,
-            help=_('The inspect interface of the machines; without it, a '
-                   'field that one of them reports is good'))
+            '--interface',
+            choices=inventory_fields.INTERFACES,
+            help=_(
+                'The inspect interface of the machines; without it, a '
+                'field that one of them reports is good'
+            ),
+        )
         parser.add_argument(
-            '--ironic', metavar='<release>', type=_release,
-            help=_('The release of Ironic, such as 38; without it, a field '
-                   'that one of them reports is good'))
+            '--ironic',
+            metavar='<release>',
+            type=_release,
+            help=_(
+                'The release of Ironic, such as 38; without it, a field '
+                'that one of them reports is good'
+            ),
+        )
         parser.add_argument(
-            '--fix', action='store_true',
-            help=_('Mend in place what has exactly one right mending, and '
-                   'look for what is left; the rest of the files stays as '
-                   'it is'))
+            '--fix',
+            action='store_true',
+            help=_(
+                'Mend in place what has exactly one right mending, and '
+                'look for what is left; the rest of the files stays as '
+                'it is'
+            ),
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         if parsed_args.fix:
             # What is piped in cannot be mended, and can be read only once.
             files = table_file.read_files(
-                path for path in parsed_args.files if path != document.STDIN)
-            self._mend([read_file.path for read_file in files],
-                       parsed_args.format == 'table')
+                path for path in parsed_args.files if path != document.STDIN
+            )
+            self._mend(
+                [read_file.path for read_file in files],
+                parsed_args.format == 'table',
+            )
         paths = machine_test.find_inventories(parsed_args.inventory)
         with progress.steps(len(paths), hidden=not paths) as advance:
             site = lint.Site(
-                inventory_fields.InspectionTarget(parsed_args.interface,
-                                                  parsed_args.ironic),
-                paths, advance)
-            findings = lint.lint(parsed_args.files, registry.installed(),
-                                 site)
-        findings = [finding for finding in findings
-                    if finding.check not in parsed_args.ignore]
+                inventory_fields.InspectionTarget(
+                    parsed_args.interface, parsed_args.ironic
+                ),
+                paths,
+                advance,
+            )
+            findings = lint.lint(parsed_args.files, registry.installed(), site)
+        findings = [
+            finding
+            for finding in findings
+            if finding.check not in parsed_args.ignore
+        ]
         text = _PRINTERS[parsed_args.format](findings)
         if text:
             self.app.stdout.write(f'{text}\n')
@@ -102,14 +135,16 @@ class Lint(arguments.FileCommand):
             for mending in sorted(mendings):
                 self.app.stdout.write(
                     _('%(path)s:%(line)d: mended: %(what)s\n')
-                    % mending._asdict())
+                    % mending._asdict()
+                )
 
 
 def _release(text: str) -> str:
     """Check that a text is a release of Ironic."""
     if not re.fullmatch(r'[0-9]+(\.[0-9]+){0,2}', text):
         raise argparse.ArgumentTypeError(
-            _('"%s" is no release of Ironic') % text)
+            _('"%s" is no release of Ironic') % text
+        )
     return text
 
 
@@ -120,21 +155,34 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
     rows = []
     for finding in findings:
         place = f'{finding.path}:{finding.line}:{finding.column}'
-        rows.append([place, finding.level, finding.rule or '',
-                     finding.message, finding.check])
+        rows.append(
+            [
+                place,
+                finding.level,
+                finding.rule or '',
+                finding.message,
+                finding.check,
+            ]
+        )
     text = table.render(
-        [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')], rows)
+        [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')], rows
+    )
     levels = collections.Counter(finding.level for finding in findings)
     errors = levels[lint.ERROR]
     warnings = levels[lint.WARNING]
     notes = levels[lint.NOTE]
-    counted = ', '.join((
-        _P('%d error', '%d errors', errors) % errors,
-        _P('%d warning', '%d warnings', warnings) % warnings,
-        _P('%d note', '%d notes', notes) % notes))
+    counted = ', '.join(
+        (
+            _P('%d error', '%d errors', errors) % errors,
+            _P('%d warning', '%d warnings', warnings) % warnings,
+            _P('%d note', '%d notes', notes) % notes,
+        )
+    )
     files = {finding.path for finding in findings}
     return f'{text}\n' + _('%(counted)s; files: %(files)d') % {
-        'counted': counted, 'files': len(files)}
+        'counted': counted,
+        'files': len(files),
+    }
 
 
 def _as_json(findings: typing.Sequence[lint.Finding]) -> str:
@@ -146,8 +194,7 @@ def _as_sarif(findings: typing.Sequence[lint.Finding]) -> str:
     return json.dumps(sarif.report(findings), indent=2)
 
 
-_PRINTERS: dict[str, typing.Callable[
-    [typing.Sequence[lint.Finding]], str]] = {
+_PRINTERS: dict[str, typing.Callable[[typing.Sequence[lint.Finding]], str]] = {
     'json': _as_json,
     'sarif': _as_sarif,
     'table': _as_table,
@@ -167,25 +214,34 @@ class Convert(arguments.FileCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
-            '--from', dest='language', choices=('inspector', 'ironic'),
+            '--from',
+            dest='language',
+            choices=('inspector', 'ironic'),
             default='inspector',
-            help=_('whose rules they are; those of ironic-inspector are '
-                   'known by their form'))
+            help=_(
+                'whose rules they are; those of ironic-inspector are '
+                'known by their form'
+            ),
+        )
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         is_stock = parsed_args.language == 'ironic'
         files = []
         for rules_file in table_file.documents(parsed_args.files):
-            files.append(converted_file.convert(
-                rules_file, registry.installed(), is_stock))
+            files.append(
+                converted_file.convert(
+                    rules_file, registry.installed(), is_stock
+                )
+            )
         text = '\n'.join(converted.text for converted in files)
         arguments.write(parsed_args.output, text, self.app.stdout)
         lost = [loss for converted in files for loss in converted.lost]
         for loss in lost:
             self.app.stderr.write(
                 f'{loss.path}:{loss.line}:{loss.column}: {loss.rule}: '
-                f'{loss.message}\n')
+                f'{loss.message}\n'
+            )
         if lost:
             return 1
         return 0
@@ -202,18 +258,28 @@ class Schema(arguments.FileCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            'files', metavar='<file>', nargs='*',
-            help=_('File of rules with tables, or a folder with such files: '
-                   'editors then complete the names of their columns'))
+            'files',
+            metavar='<file>',
+            nargs='*',
+            help=_(
+                'File of rules with tables, or a folder with such files: '
+                'editors then complete the names of their columns'
+            ),
+        )
         parser.add_argument(
-            '--built-in', action='store_true',
-            help=_('Of files with built-in rules, which may have names for '
-                   'UUIDs and any priority'))
+            '--built-in',
+            action='store_true',
+            help=_(
+                'Of files with built-in rules, which may have names for '
+                'UUIDs and any priority'
+            ),
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
-        made = schema.schema(registry.installed(), parsed_args.built_in,
-                             tables)
+        made = schema.schema(
+            registry.installed(), parsed_args.built_in, tables
+        )
         self.app.stdout.write(json.dumps(made, indent=1) + '\n')
         return 0

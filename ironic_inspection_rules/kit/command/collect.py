@@ -14,8 +14,12 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.command import arguments
 
-_TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
-          'udevadm': 'udev'}
+_TOOLS = {
+    'lsblk': 'util-linux',
+    'lscpu': 'util-linux',
+    'lshw': 'lshw',
+    'udevadm': 'udev',
+}
 """The commands that ironic-python-agent needs, and their Debian packages."""
 
 
@@ -31,26 +35,40 @@ class Collect(arguments.FileCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            'file', metavar='<file>', nargs='?', type=arguments.new_file,
+            'file',
+            metavar='<file>',
+            nargs='?',
+            type=arguments.new_file,
             default=arguments.STANDARD_OUTPUT,
-            help=_('File to write; "-" and none are standard output'))
+            help=_('File to write; "-" and none are standard output'),
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         missing = []
         for tool, package in _TOOLS.items():
             if not shutil.which(tool):
-                missing.append(_('%(tool)s (package %(package)s)') % {
-                    'tool': tool, 'package': package})
+                missing.append(
+                    _('%(tool)s (package %(package)s)')
+                    % {'tool': tool, 'package': package}
+                )
         if importlib.util.find_spec('ironic_python_agent') is None:
-            missing.append(_('ironic-python-agent (pip install '
-                             '"ironic-inspection-rules[collect]")'))
+            missing.append(
+                _(
+                    'ironic-python-agent (pip install '
+                    '"ironic-inspection-rules[collect]")'
+                )
+            )
         if missing:
             raise exceptions.InspectionRulesError(
-                _('collect needs %s') % ', '.join(missing))
+                _('collect needs %s') % ', '.join(missing)
+            )
         if os.geteuid():
-            self.app.stderr.write(_(
-                'Collected without root: serial numbers, the BMC and what '
-                'firmware tells may be missing.\n'))
+            self.app.stderr.write(
+                _(
+                    'Collected without root: serial numbers, the BMC and what '
+                    'firmware tells may be missing.\n'
+                )
+            )
         text = json.dumps(_collect(), indent=2, sort_keys=True) + '\n'
         arguments.write(parsed_args.file, text, self.app.stdout)
         return 0
@@ -72,6 +90,7 @@ def _collect() -> dict[str, typing.Any]:
     from ironic_python_agent import inspector
     from ironic_python_agent import utils
     from oslo_config import cfg
+
     # It logs each thing that a virtual machine or a container lacks.
     logging.getLogger('ironic_python_agent').setLevel(logging.ERROR)
     cfg.CONF([], project='ironic-python-agent', default_config_files=[])

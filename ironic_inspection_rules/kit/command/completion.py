@@ -16,8 +16,10 @@ from ironic_inspection_rules.kit.command import arguments
 
 PROGRAM = 'ironic-inspection-rules'
 CLIENT = 'openstack'
-_GROUPS = {PROGRAM: 'ironic_inspection_rules.commands',
-           CLIENT: 'openstack.baremetal.v1'}
+_GROUPS = {
+    PROGRAM: 'ironic_inspection_rules.commands',
+    CLIENT: 'openstack.baremetal.v1',
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +68,8 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
     words = tuple(point.name.split('_'))
     # What cliff has for an application, as far as a parser needs one.
     application = types.SimpleNamespace(
-        command_manager=None, stdout=io.StringIO(), stderr=io.StringIO())
+        command_manager=None, stdout=io.StringIO(), stderr=io.StringIO()
+    )
     command = point.load()(application, None)
     parser = command.get_parser(' '.join((program, *words)))
     options = {}
@@ -81,12 +84,14 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
         if not action.option_strings:
             fixed += choices
     first_line = command.get_description().partition('\n')[0]
-    return CommandWords(program, words, first_line, options, tuple(fixed),
-                        frozenset(valued))
+    return CommandWords(
+        program, words, first_line, options, tuple(fixed), frozenset(valued)
+    )
 
 
-def _next_words(known: Iterable[CommandWords]
-                ) -> dict[tuple[str, ...], list[str]]:
+def _next_words(
+    known: Iterable[CommandWords],
+) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may follow the first words of commands."""
     following: dict[tuple[str, ...], list[str]] = {}
     for command in known:
@@ -212,42 +217,53 @@ def _programs(known: Iterable[CommandWords]) -> str:
 
 def bash(known: list[CommandWords]) -> str:
     """Return a script that completes commands in bash."""
-    return _BASH.format(name='ironic_inspection_rules',
-                        cases='\n'.join(_cases(known)),
-                        programs=_programs(known))
+    return _BASH.format(
+        name='ironic_inspection_rules',
+        cases='\n'.join(_cases(known)),
+        programs=_programs(known),
+    )
 
 
 def zsh(known: list[CommandWords]) -> str:
     """Return a script that completes commands in zsh."""
-    return _ZSH.format(name='ironic_inspection_rules',
-                       cases='\n'.join(_cases(known)),
-                       programs=_programs(known))
+    return _ZSH.format(
+        name='ironic_inspection_rules',
+        cases='\n'.join(_cases(known)),
+        programs=_programs(known),
+    )
 
 
 def fish(known: list[CommandWords]) -> str:
     """Return a script that completes commands in fish."""
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name, client=CLIENT)]
-    helps = {(command.program, *command.words): command.help
-             for command in known}
+    helps = {
+        (command.program, *command.words): command.help for command in known
+    }
     for first, words in _next_words(known).items():
         condition = f'__{name}_before {" ".join(first)}'
         for word in words:
             text = helps.get((*first, word), '')
-            lines.append(f'complete -c {first[0]} -n "{condition}" -f '
-                         f'-a {word} -d {_quoted(text)}')
+            lines.append(
+                f'complete -c {first[0]} -n "{condition}" -f '
+                f'-a {word} -d {_quoted(text)}'
+            )
     for command in known:
         before = ' '.join((command.program, *command.words))
         for choice in command.choices:
-            lines.append(f'complete -c {command.program} -n '
-                         f'"__{name}_before {before}" -f -a {choice}')
+            lines.append(
+                f'complete -c {command.program} -n '
+                f'"__{name}_before {before}" -f -a {choice}'
+            )
         for option, choices in command.options.items():
             kind = '-s'
             if option.startswith('--'):
                 kind = '-l'
-            line = (f'complete -c {command.program} -n '
-                    f'"__{name}_within {before}" '
-                    f'{kind} {option.lstrip("-")}')
+            line = (
+                f'complete -c {command.program} -n '
+                f'"__{name}_within {before}" '
+                f'{kind} {option.lstrip("-")}'
+            )
             if choices:
                 line += f' -x -a {_quoted(" ".join(choices))}'
             elif option in command.valued:
@@ -266,7 +282,10 @@ def _quoted(text: str) -> str:
 
 
 SHELLS: dict[str, typing.Callable[[list[CommandWords]], str]] = {
-    'bash': bash, 'fish': fish, 'zsh': zsh}
+    'bash': bash,
+    'fish': fish,
+    'zsh': zsh,
+}
 
 
 class Completion(arguments.FileCommand):
@@ -278,8 +297,11 @@ class Completion(arguments.FileCommand):
     example = 'bash'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument('shell', choices=sorted(SHELLS),
-                            help=_('The shell that reads the script'))
+        parser.add_argument(
+            'shell',
+            choices=sorted(SHELLS),
+            help=_('The shell that reads the script'),
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self.app.stdout.write(SHELLS[parsed_args.shell](commands()))

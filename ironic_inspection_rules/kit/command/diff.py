@@ -35,23 +35,42 @@ class Diff(arguments.FileCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            'old', metavar='<old>',
-            help=_('YAML or JSON file with the rules as they were, a folder '
-                   'with such files, or - for what is piped in'))
+            'old',
+            metavar='<old>',
+            help=_(
+                'YAML or JSON file with the rules as they were, a folder '
+                'with such files, or - for what is piped in'
+            ),
+        )
         parser.add_argument(
-            'new', metavar='<new>',
-            help=_('File, folder or - with the rules as they are to be'))
+            'new',
+            metavar='<new>',
+            help=_('File, folder or - with the rules as they are to be'),
+        )
         arguments.add_inventories(
-            parser, _('File with the inventory of a machine that both are '
-                      'tried on, or a directory with such files'))
+            parser,
+            _(
+                'File with the inventory of a machine that both are '
+                'tried on, or a directory with such files'
+            ),
+        )
         arguments.add_node(parser)
         parser.add_argument(
-            '--html', metavar='<file>', type=arguments.new_file,
-            help=_('Write a page for a browser'))
+            '--html',
+            metavar='<file>',
+            type=arguments.new_file,
+            help=_('Write a page for a browser'),
+        )
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'yaml', 'markdown'),
-            default='table', help=_('How to print what changes; markdown for '
-                                    'comments on a change of the rules'))
+            '-f',
+            '--format',
+            choices=('table', 'json', 'yaml', 'markdown'),
+            default='table',
+            help=_(
+                'How to print what changes; markdown for '
+                'comments on a change of the rules'
+            ),
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         old = self._load(parsed_args.old)
@@ -63,17 +82,25 @@ class Diff(arguments.FileCommand):
         differences = _Differences(changes, rule_diff.compare_tables(old, new))
         with progress.steps(len(paths)) as advance:
             treated = machine_diff.compare(
-                old_set, new_set, machine_test.Nodes(parsed_args.node), paths,
-                advance)
+                old_set,
+                new_set,
+                machine_test.Nodes(parsed_args.node),
+                paths,
+                advance,
+            )
             treatments = differences.note(treated)
             if parsed_args.html:
-                page = diff_page.render({
-                    'old': old.paths,
-                    'new': new.paths,
-                    'rules': [*(change.as_dict() for change in changes),
-                              *diff_text.table_changes(differences.tables)],
-                    'machines': map(_on_page, treatments),
-                })
+                page = diff_page.render(
+                    {
+                        'old': old.paths,
+                        'new': new.paths,
+                        'rules': [
+                            *(change.as_dict() for change in changes),
+                            *diff_text.table_changes(differences.tables),
+                        ],
+                        'machines': map(_on_page, treatments),
+                    }
+                )
                 arguments.write(parsed_args.html, page, self.app.stdout)
             # Machines are tried as they are taken. A page has taken them all;
             # without a page they are taken here.
@@ -85,13 +112,21 @@ class Diff(arguments.FileCommand):
         elif parsed_args.format == 'yaml':
             output.write(yaml_text.dump(differences.as_dict()))
         elif parsed_args.format == 'markdown':
-            output.write(diff_text.markdown(
-                changes, differences.groups, differences.count,
-                differences.tables))
+            output.write(
+                diff_text.markdown(
+                    changes,
+                    differences.groups,
+                    differences.count,
+                    differences.tables,
+                )
+            )
         else:
             lines = diff_text.lines(
-                changes, differences.groups, differences.count,
-                differences.tables)
+                changes,
+                differences.groups,
+                differences.count,
+                differences.tables,
+            )
             table.print_diff(lines, output)
         for problem in differences.problems:
             self.app.stderr.write(f'{problem}\n')
@@ -128,16 +163,20 @@ class _Differences:
     :ivar groups: the paths of machines that are treated alike.
     """
 
-    def __init__(self, changes: list[rule_diff.RuleChange],
-                 tables: list[dict[str, typing.Any]]) -> None:
+    def __init__(
+        self,
+        changes: list[rule_diff.RuleChange],
+        tables: list[dict[str, typing.Any]],
+    ) -> None:
         self.changes = changes
         self.tables = tables
         self.count = 0
         self.problems: list[str] = []
         self.groups: dict[machine_diff.SameTreatment, list[str]] = {}
 
-    def note(self, treated: typing.Iterable[machine_diff.Treatment]
-             ) -> Iterator[machine_diff.Treatment]:
+    def note(
+        self, treated: typing.Iterable[machine_diff.Treatment]
+    ) -> Iterator[machine_diff.Treatment]:
         """Record machines, and yield them again."""
         for treatment in treated:
             self.count += 1
@@ -152,8 +191,14 @@ class _Differences:
         """Return plain JSON data."""
         machines = []
         for (old, new, lines), paths in self.groups.items():
-            machines.append({'inventories': paths, 'old': old, 'new': new,
-                             'lines': list(lines)})
+            machines.append(
+                {
+                    'inventories': paths,
+                    'old': old,
+                    'new': new,
+                    'lines': list(lines),
+                }
+            )
         plain: dict[str, typing.Any] = {
             'rules': [change.as_dict() for change in self.changes],
             'machines': machines,

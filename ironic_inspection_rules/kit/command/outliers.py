@@ -27,9 +27,14 @@ class Outliers(arguments.FileCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            'inventories', metavar='<inventory>', nargs='+',
-            help=_('File with the inventory of a machine, a directory with '
-                   'such files, or - for what is piped in'))
+            'inventories',
+            metavar='<inventory>',
+            nargs='+',
+            help=_(
+                'File with the inventory of a machine, a directory with '
+                'such files, or - for what is piped in'
+            ),
+        )
         peer_arguments.add(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -37,8 +42,12 @@ class Outliers(arguments.FileCommand):
         problems: list[str] = []
         with progress.steps(len(paths)) as advance:
             result = peer_files.compare(
-                paths, parsed_args.by, parsed_args.min_peers, advance,
-                problems.append)
+                paths,
+                parsed_args.by,
+                parsed_args.min_peers,
+                advance,
+                problems.append,
+            )
         result = result.without(parsed_args.ignore)
         if parsed_args.learn:
             self._learn(result, parsed_args)
@@ -47,17 +56,20 @@ class Outliers(arguments.FileCommand):
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(
-            peer_arguments.unreported(result, parsed_args.by))
+            peer_arguments.unreported(result, parsed_args.by)
+        )
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
         return peer_arguments.status(result)
 
-    def _learn(self, result: peers.Result, parsed_args: argparse.Namespace
-               ) -> None:
+    def _learn(
+        self, result: peers.Result, parsed_args: argparse.Namespace
+    ) -> None:
         """Write rules for machines like those that are not odd."""
         with progress.steps(result.normal) as advance:
             written = peer_files.learn(result, parsed_args.by, advance)
-        arguments.write(parsed_args.learn, peer_arguments.rules(written),
-                        self.app.stdout)
+        arguments.write(
+            parsed_args.learn, peer_arguments.rules(written), self.app.stdout
+        )

@@ -27,29 +27,53 @@ _ROOTS = ('inventory', 'plugin_data')
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options for what is compared, and for the form of the result."""
     parser.add_argument(
-        '--by', metavar='<path>', nargs='+', action='extend', default=[],
+        '--by',
+        metavar='<path>',
+        nargs='+',
+        action='extend',
+        default=[],
         type=_field,
-        help=_('Paths of the values that peers have in common, such as '
-               'inventory.cpu.model_name, instead of vendor, product and '
-               'board'))
+        help=_(
+            'Paths of the values that peers have in common, such as '
+            'inventory.cpu.model_name, instead of vendor, product and '
+            'board'
+        ),
+    )
     parser.add_argument(
-        '--min-peers', metavar='<number>', type=arguments.positive,
+        '--min-peers',
+        metavar='<number>',
+        type=arguments.positive,
         default=peers.MIN_PEERS,
         help=_('Machines that are enough to be compared (default: %d)')
-        % peers.MIN_PEERS)
+        % peers.MIN_PEERS,
+    )
     parser.add_argument(
-        '--ignore', metavar='<kind>', nargs='+', action='extend', default=[],
+        '--ignore',
+        metavar='<kind>',
+        nargs='+',
+        action='extend',
+        default=[],
         type=_kind,
         help=_('Kinds of findings to leave out: %s')
-        % ', '.join(finding.KINDS))
+        % ', '.join(finding.KINDS),
+    )
     parser.add_argument(
-        '-f', '--format', choices=('table', 'json', 'html'), default='table',
-        help=_('How to print what is found; html is a page for a browser'))
+        '-f',
+        '--format',
+        choices=('table', 'json', 'html'),
+        default='table',
+        help=_('How to print what is found; html is a page for a browser'),
+    )
     arguments.add_output(parser)
     parser.add_argument(
-        '--learn', metavar='<file>', type=arguments.new_file,
-        help=_('Write rules in mode audit that accept machines like those '
-               'that are not odd'))
+        '--learn',
+        metavar='<file>',
+        type=arguments.new_file,
+        help=_(
+            'Write rules in mode audit that accept machines like those '
+            'that are not odd'
+        ),
+    )
 
 
 def render(result: peers.Result, how: str) -> str:
@@ -69,10 +93,12 @@ def rules(written: Sequence[dict[str, typing.Any]]) -> str:
 
     :param written: rules that accept machines which are not odd.
     """
-    return yaml_text.comment(_(
-        'Records which machines are unlike their peers. Made by '
-        'ironic-inspection-rules outliers.')) + yaml_text.dump(
-            written, width=math.inf)
+    return yaml_text.comment(
+        _(
+            'Records which machines are unlike their peers. Made by '
+            'ironic-inspection-rules outliers.'
+        )
+    ) + yaml_text.dump(written, width=math.inf)
 
 
 def unreported(result: peers.Result, by: Sequence[str]) -> str:
@@ -112,8 +138,12 @@ def _field(text: str) -> str:
     is_field = tokens[0] in _ROOTS and len(tokens) >= 2
     if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(
-            _('"%s" is no path such as inventory.cpu.model_name or '
-              'plugin_data.extra.system.rack.name') % text)
+            _(
+                '"%s" is no path such as inventory.cpu.model_name or '
+                'plugin_data.extra.system.rack.name'
+            )
+            % text
+        )
     return path
 
 
@@ -121,6 +151,7 @@ def _kind(text: str) -> str:
     """Parse the kind of a finding."""
     if text not in finding.KINDS:
         raise argparse.ArgumentTypeError(
-            _('"%(given)s" is no kind of findings; kinds are %(kinds)s') % {
-                'given': text, 'kinds': ', '.join(finding.KINDS)})
+            _('"%(given)s" is no kind of findings; kinds are %(kinds)s')
+            % {'given': text, 'kinds': ', '.join(finding.KINDS)}
+        )
     return text

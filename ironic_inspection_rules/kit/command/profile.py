@@ -28,27 +28,48 @@ class Profile(arguments.FileCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            'inventories', metavar='<inventory>', nargs='+',
-            help=_('File with the inventory of a good machine, or a '
-                   'directory with such files; what several of them have '
-                   'makes ranges'))
+            'inventories',
+            metavar='<inventory>',
+            nargs='+',
+            help=_(
+                'File with the inventory of a good machine, or a '
+                'directory with such files; what several of them have '
+                'makes ranges'
+            ),
+        )
         parser.add_argument(
-            '--name', metavar='<name>',
-            help=_('What the rules call such machines; their product if not '
-                   'given'))
+            '--name',
+            metavar='<name>',
+            help=_(
+                'What the rules call such machines; their product if not given'
+            ),
+        )
         parser.add_argument(
-            '--tolerance', metavar='<component>=<tolerance>', nargs='+',
-            action='extend', default=[], type=_tolerance,
-            help=_('How far a machine may be from the good ones: '
-                   'memory=5%, disks=1% of their size, disks=1 more or '
-                   'less of each sort, memory=observed for only what was '
-                   'seen and nothing between; may be repeated. Components: '
-                   '{}').replace('%', '%%').format(
-                       ', '.join(component.COMPONENTS)))
+            '--tolerance',
+            metavar='<component>=<tolerance>',
+            nargs='+',
+            action='extend',
+            default=[],
+            type=_tolerance,
+            help=_(
+                'How far a machine may be from the good ones: '
+                'memory=5%, disks=1% of their size, disks=1 more or '
+                'less of each sort, memory=observed for only what was '
+                'seen and nothing between; may be repeated. Components: '
+                '{}'
+            )
+            .replace('%', '%%')
+            .format(', '.join(component.COMPONENTS)),
+        )
         parser.add_argument(
-            '--on-mismatch', choices=rules.ON_MISMATCH, default=rules.FAIL,
-            help=_('Fail inspection, set a trait, or only record what would '
-                   'have failed'))
+            '--on-mismatch',
+            choices=rules.ON_MISMATCH,
+            default=rules.FAIL,
+            help=_(
+                'Fail inspection, set a trait, or only record what would '
+                'have failed'
+            ),
+        )
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -56,15 +77,19 @@ class Profile(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventories)
         machines = [machine_file.load(path) for path in paths]
         name = parsed_args.name or _product(machines[0])
-        about = _P('Accepts machines like %(name)s. Made from %(count)d '
-                   'inventory by ironic-inspection-rules profile.',
-                   'Accepts machines like %(name)s. Made from %(count)d '
-                   'inventories by ironic-inspection-rules profile.',
-                   len(machines))
+        about = _P(
+            'Accepts machines like %(name)s. Made from %(count)d '
+            'inventory by ironic-inspection-rules profile.',
+            'Accepts machines like %(name)s. Made from %(count)d '
+            'inventories by ironic-inspection-rules profile.',
+            len(machines),
+        )
         comment = yaml_text.comment(
-            about % {'name': name, 'count': len(machines)})
-        entries = rules.write(machines, name, parsed_args.on_mismatch,
-                              tolerated)
+            about % {'name': name, 'count': len(machines)}
+        )
+        entries = rules.write(
+            machines, name, parsed_args.on_mismatch, tolerated
+        )
         text = yaml_text.dump(entries, width=math.inf)
         arguments.write(parsed_args.output, comment + text, self.app.stdout)
         return 0
@@ -86,5 +111,6 @@ def _tolerance(text: str) -> str:
     """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(
-            _('"%s" is no tolerance such as memory=5%%') % text)
+            _('"%s" is no tolerance such as memory=5%%') % text
+        )
     return text

@@ -42,32 +42,54 @@ class Prove(arguments.FileCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
-            '--ask', metavar='<questions>',
-            help=_('What to ask, with commas between: dead, shadowed, '
-                   'conflict, gap:<path>; if not given: %s, or '
-                   'nothing beside --equivalent') % USUAL)
+            '--ask',
+            metavar='<questions>',
+            help=_(
+                'What to ask, with commas between: dead, shadowed, '
+                'conflict, gap:<path>; if not given: %s, or '
+                'nothing beside --equivalent'
+            )
+            % USUAL,
+        )
         parser.add_argument(
-            '--equivalent', metavar='<file>', nargs='+', action='extend',
+            '--equivalent',
+            metavar='<file>',
+            nargs='+',
+            action='extend',
             default=[],
-            help=_('Other rules: ask whether they treat some machine '
-                   'differently'))
+            help=_(
+                'Other rules: ask whether they treat some machine differently'
+            ),
+        )
         parser.add_argument(
-            '--time-limit', metavar='<seconds>', type=_seconds,
+            '--time-limit',
+            metavar='<seconds>',
+            type=_seconds,
             default=_SECONDS,
-            help=_('How long to look for answers, %d if not given')
-            % _SECONDS)
+            help=_('How long to look for answers, %d if not given') % _SECONDS,
+        )
         parser.add_argument(
-            '--witness', metavar='<directory>', type=pathlib.Path,
-            help=_('Where to write the machines that show an answer'))
+            '--witness',
+            metavar='<directory>',
+            type=pathlib.Path,
+            help=_('Where to write the machines that show an answer'),
+        )
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json'), default='table',
-            help=_('How to print the answers'))
+            '-f',
+            '--format',
+            choices=('table', 'json'),
+            default='table',
+            help=_('How to print the answers'),
+        )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         if importlib.util.find_spec('z3') is None:
-            self.app.stderr.write(_(
-                'prove needs z3-solver: pip install '
-                '"ironic-inspection-rules[prove]"\n'))
+            self.app.stderr.write(
+                _(
+                    'prove needs z3-solver: pip install '
+                    '"ironic-inspection-rules[prove]"\n'
+                )
+            )
             return EXIT_ERROR
         from ironic_inspection_rules.kit.proof import question
 
@@ -87,11 +109,17 @@ class Prove(arguments.FileCommand):
         other = self._load(parsed_args.equivalent)
         # In the order in which they run.
         proof = question.Proof(
-            repository.order(rule_set.rules), parsed_args.time_limit,
-            repository.order(other.rules), rule_set.tables, other.tables)
+            repository.order(rule_set.rules),
+            parsed_args.time_limit,
+            repository.order(other.rules),
+            rule_set.tables,
+            other.tables,
+        )
         answers = list(proof.answers(questions))
-        rows = [_row(number, answer, parsed_args.witness)
-                for number, answer in enumerate(answers, 1)]
+        rows = [
+            _row(number, answer, parsed_args.witness)
+            for number, answer in enumerate(answers, 1)
+        ]
         if parsed_args.format == 'json':
             text = json.dumps({'answers': rows}, indent=2)
             self.app.stdout.write(f'{text}\n')
@@ -99,9 +127,12 @@ class Prove(arguments.FileCommand):
             self._print_table(rows)
             are_unwritten = any(answer.witness for answer in answers)
             if are_unwritten and not parsed_args.witness:
-                self.app.stdout.write(_(
-                    'Name a folder with --witness to see machines that show '
-                    'it.\n'))
+                self.app.stdout.write(
+                    _(
+                        'Name a folder with --witness to see machines that '
+                        'show it.\n'
+                    )
+                )
         if any(answer.verdict == question.YES for answer in answers):
             return EXIT_YES
         return 0
@@ -114,23 +145,39 @@ class Prove(arguments.FileCommand):
         cells = []
         for row in rows:
             if row['verdict'] != 'no':
-                cells.append((
-                    row['question'], '\n'.join(row['rules']), row['verdict'],
-                    row['reason'], row['witness'] or ''))
+                cells.append(
+                    (
+                        row['question'],
+                        '\n'.join(row['rules']),
+                        row['verdict'],
+                        row['reason'],
+                        row['witness'] or '',
+                    )
+                )
         if cells:
-            columns = (_('question'), _('rules'), _('answer'), _('reason'),
-                       _('witness'))
+            columns = (
+                _('question'),
+                _('rules'),
+                _('answer'),
+                _('reason'),
+                _('witness'),
+            )
             text = table.render(columns, cells, self.app.stdout)
             self.app.stdout.write(f'{text}\n')
         count = collections.Counter(row['verdict'] for row in rows)
         self.app.stdout.write(
             _('Answers: %(yes)d yes, %(no)d no, %(unknown)d unknown\n')
-            % {'yes': count['yes'], 'no': count['no'],
-               'unknown': count['unknown']})
+            % {
+                'yes': count['yes'],
+                'no': count['no'],
+                'unknown': count['unknown'],
+            }
+        )
 
 
-def _row(number: int, answer: 'question.Answer',
-         directory: pathlib.Path | None) -> dict[str, typing.Any]:
+def _row(
+    number: int, answer: 'question.Answer', directory: pathlib.Path | None
+) -> dict[str, typing.Any]:
     """Return an answer as plain JSON data, and write its witness.
 
     :param number: of the answer, which the names of files begin with.
@@ -140,7 +187,8 @@ def _row(number: int, answer: 'question.Answer',
     if directory is not None and answer.witness is not None:
         kind = answer.question.partition(':')[0]
         machine_path, node_path = answer.witness.write(
-            directory, f'{number:03d}-{kind}')
+            directory, f'{number:03d}-{kind}'
+        )
     return {
         'question': answer.question,
         'rules': [machine_test.title(rule) for rule in answer.rules],

@@ -30,7 +30,8 @@ class _Commands(commandmanager.CommandManager):
         self.group_list.append(namespace)
         # names=[] loads none: loading all commands takes a second.
         listed: stevedore.NamedExtensionManager[typing.Any] = (
-            stevedore.NamedExtensionManager(namespace, names=[]))
+            stevedore.NamedExtensionManager(namespace, names=[])
+        )
         for entry_point in listed.list_entry_points():
             self.commands[entry_point.name] = entry_point
 
@@ -45,14 +46,18 @@ class Shell(app.App):
             description=_('Check, try and convert inspection rules.'),
             version=importlib.metadata.version(NAME),
             command_manager=_Commands(COMMANDS),
-            deferred_help=True)
+            deferred_help=True,
+        )
 
     def build_option_parser(
-            self, description: str | None, version: str | None,
-            argparse_kwargs: dict[str, typing.Any] | None = None
+        self,
+        description: str | None,
+        version: str | None,
+        argparse_kwargs: dict[str, typing.Any] | None = None,
     ) -> argparse.ArgumentParser:
         return super().build_option_parser(
-            description, version, {'prog': NAME, **(argparse_kwargs or {})})
+            description, version, {'prog': NAME, **(argparse_kwargs or {})}
+        )
 
     def run_subcommand(self, argv: list[str]) -> int:
         # The order of words is arranged before argparse sees them, for which
@@ -63,7 +68,7 @@ class Shell(app.App):
             # cliff reports it, with the names of the commands.
             return super().run_subcommand(argv)
         parser = command(self, self.options).get_parser(name)
-        name_words = argv[:len(argv) - len(words)]
+        name_words = argv[: len(argv) - len(words)]
         # argparse has no other list of the arguments of a parser.
         arranged = arguments.arranged(parser._actions, words)
         return super().run_subcommand([*name_words, *arranged])

@@ -34,34 +34,57 @@ class TableCommand(arguments.FileCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         arguments.add_inventories(
-            parser, _('File with the inventory of a machine, or a directory '
-                      'with such files'), required=True)
+            parser,
+            _(
+                'File with the inventory of a machine, or a directory '
+                'with such files'
+            ),
+            required=True,
+        )
         arguments.add_node(parser)
         parser.add_argument(
-            '--table', metavar='<name>',
-            help=_('Name of the table; needed if the files have several that '
-                   'say which row is that of a machine'))
+            '--table',
+            metavar='<name>',
+            help=_(
+                'Name of the table; needed if the files have several that '
+                'say which row is that of a machine'
+            ),
+        )
         for state, text in (
-                (table_comparison.MISSING, _('rows that no machine has')),
-                (table_comparison.UNEXPECTED,
-                 _('machines that no row names')),
-                (table_comparison.WRONG,
-                 _('machines that are not as expected')),
-                (table_comparison.TWICE, _('machines of one key'))):
+            (table_comparison.MISSING, _('rows that no machine has')),
+            (table_comparison.UNEXPECTED, _('machines that no row names')),
+            (table_comparison.WRONG, _('machines that are not as expected')),
+            (table_comparison.TWICE, _('machines of one key')),
+        ):
             parser.add_argument(
-                f'--{state}', dest='states', action='append_const',
-                const=state, default=[], help=_('List only %s') % text)
+                f'--{state}',
+                dest='states',
+                action='append_const',
+                const=state,
+                default=[],
+                help=_('List only %s') % text,
+            )
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'csv'),
-            default='table', help=_('How to print the machines; csv for those '
-                                    'who order parts'))
+            '-f',
+            '--format',
+            choices=('table', 'json', 'csv'),
+            default='table',
+            help=_('How to print the machines; csv for those who order parts'),
+        )
         parser.add_argument(
-            '--by', metavar='<column>',
-            help=_('Column that groups the machines of the page; the rack, '
-                   'if not given and there is one'))
+            '--by',
+            metavar='<column>',
+            help=_(
+                'Column that groups the machines of the page; the rack, '
+                'if not given and there is one'
+            ),
+        )
         parser.add_argument(
-            '--html', metavar='<file>', type=arguments.new_file,
-            help=_('Write a page for a browser'))
+            '--html',
+            metavar='<file>',
+            type=arguments.new_file,
+            help=_('Write a page for a browser'),
+        )
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -70,17 +93,26 @@ class TableCommand(arguments.FileCommand):
         expected = _chosen(tables, parsed_args.table)
         by = parsed_args.by or expected_machines.rack_column(expected)
         if by is not None and by not in expected.columns:
-            raise exceptions.Invalid(suggestion.unknown(
-                _('column'), by, expected.columns))
+            raise exceptions.Invalid(
+                suggestion.unknown(_('column'), by, expected.columns)
+            )
         paths = machine_test.find_inventories(parsed_args.inventory)
         problems: list[str] = []
         with progress.steps(len(paths)) as advance:
             findings = expected_machines.compare(
-                expected, machine_test.Nodes(parsed_args.node), paths,
-                advance, problems.append, by)
+                expected,
+                machine_test.Nodes(parsed_args.node),
+                paths,
+                advance,
+                problems.append,
+                by,
+            )
         if parsed_args.states:
-            findings = [finding for finding in findings
-                        if finding.state in parsed_args.states]
+            findings = [
+                finding
+                for finding in findings
+                if finding.state in parsed_args.states
+            ]
         if parsed_args.html:
             html = page.render(expected, findings, by)
             arguments.write(parsed_args.html, html, self.app.stdout)
@@ -91,8 +123,9 @@ class TableCommand(arguments.FileCommand):
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
-        if any(finding.state != table_comparison.RIGHT
-               for finding in findings):
+        if any(
+            finding.state != table_comparison.RIGHT for finding in findings
+        ):
             return EXIT_NOT_RIGHT
         return 0
 
@@ -104,28 +137,40 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
     """
     if name is not None:
         if name not in tables:
-            raise exceptions.Invalid(suggestion.unknown(
-                _('table'), name, tables))
+            raise exceptions.Invalid(
+                suggestion.unknown(_('table'), name, tables)
+            )
         expected = tables[name]
         if not expected.has_of:
             raise exceptions.Invalid(
-                _('table "%s" has no "of", which says which row is that of a '
-                  'machine') % name)
+                _(
+                    'table "%s" has no "of", which says which row is that of '
+                    'a machine'
+                )
+                % name
+            )
         return expected
     usable = [candidate for candidate in tables.values() if candidate.has_of]
     if len(usable) == 1:
         return usable[0]
     if not usable:
         raise exceptions.Invalid(
-            _('the files have no table with "of", which says which row is '
-              'that of a machine'))
+            _(
+                'the files have no table with "of", which says which row is '
+                'that of a machine'
+            )
+        )
     raise exceptions.Invalid(
         _('the files have several tables; choose one with --table: %s')
-        % ', '.join(candidate.definition.name for candidate in usable))
+        % ', '.join(candidate.definition.name for candidate in usable)
+    )
 
 
-def _rendered(findings: list[table_comparison.TableFinding],
-              expected: table.Table, form: str) -> str:
+def _rendered(
+    findings: list[table_comparison.TableFinding],
+    expected: table.Table,
+    form: str,
+) -> str:
     """Return machines as text in the format of ``-f``."""
     if form == 'json':
         return table_machines.as_json(findings)

@@ -42,35 +42,64 @@ class Test(arguments.FileCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         arguments.add_inventories(
-            parser, _('File with an inventory, as the ramdisk sends it, or '
-                      'as Ironic or ironic-inspector gives it; or a '
-                      'directory with such files'), required=True)
+            parser,
+            _(
+                'File with an inventory, as the ramdisk sends it, or '
+                'as Ironic or ironic-inspector gives it; or a '
+                'directory with such files'
+            ),
+            required=True,
+        )
         arguments.add_node(parser)
         parser.add_argument(
-            '--expect', metavar='<file>',
-            help=_('File with what is expected of each inventory'))
+            '--expect',
+            metavar='<file>',
+            help=_('File with what is expected of each inventory'),
+        )
         parser.add_argument(
-            '--update', action='store_true',
-            help=_('Write what happens to the file of --expect'))
+            '--update',
+            action='store_true',
+            help=_('Write what happens to the file of --expect'),
+        )
         parser.add_argument(
-            '--coverage', action='store_true',
-            help=_('Tell how much of the rules the machines reach: how often '
-                   'each condition was true and false, and each action ran'))
+            '--coverage',
+            action='store_true',
+            help=_(
+                'Tell how much of the rules the machines reach: how often '
+                'each condition was true and false, and each action ran'
+            ),
+        )
         parser.add_argument(
-            '--threshold', metavar='<percent>', type=arguments.percent,
-            help=_('The share of the rules that must be reached, 0 to 100; '
-                   'means --coverage'))
+            '--threshold',
+            metavar='<percent>',
+            type=arguments.percent,
+            help=_(
+                'The share of the rules that must be reached, 0 to 100; '
+                'means --coverage'
+            ),
+        )
         parser.add_argument(
-            '--html', metavar='<file>', type=arguments.new_file,
-            help=_('Write a page for a browser: rules and machines as a '
-                   'matrix, or with --coverage the rules as text with what '
-                   'was reached of them'))
+            '--html',
+            metavar='<file>',
+            type=arguments.new_file,
+            help=_(
+                'Write a page for a browser: rules and machines as a '
+                'matrix, or with --coverage the rules as text with what '
+                'was reached of them'
+            ),
+        )
         parser.add_argument(
-            '--details', action='store_true',
-            help=_('Tell all about each machine, also of many'))
+            '--details',
+            action='store_true',
+            help=_('Tell all about each machine, also of many'),
+        )
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'yaml', 'junit'),
-            default='table', help=_('How to print what happens'))
+            '-f',
+            '--format',
+            choices=('table', 'json', 'yaml', 'junit'),
+            default='table',
+            help=_('How to print what happens'),
+        )
         self._parser = parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -82,24 +111,29 @@ class Test(arguments.FileCommand):
             self._parser.error(_('--update needs --expect'))
         if parsed_args.format == 'junit' and covers:
             self._parser.error(_('-f junit has no form for --coverage'))
-        rules = machine_test.load_rule_set(parsed_args.files,
-                                           self.app.stderr.write)
+        rules = machine_test.load_rule_set(
+            parsed_args.files, self.app.stderr.write
+        )
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
         if covers:
             return self._cover(rules, nodes, paths, parsed_args)
         return self._try(rules, nodes, paths, parsed_args)
 
-    def _cover(self, rule_set: machine_test.RuleSet,
-               nodes: machine_test.Nodes, paths: list[str],
-               parsed_args: argparse.Namespace) -> int:
+    def _cover(
+        self,
+        rule_set: machine_test.RuleSet,
+        nodes: machine_test.Nodes,
+        paths: list[str],
+        parsed_args: argparse.Namespace,
+    ) -> int:
         """Print how much of the rules the machines reach."""
         with progress.steps(len(paths)) as advance:
-            covered = coverage.measure(rule_set.rules, nodes, paths, advance,
-                                       rule_set.tables)
+            covered = coverage.measure(
+                rule_set.rules, nodes, paths, advance, rule_set.tables
+            )
         if parsed_args.html:
-            page = coverage_page.render(covered, len(paths),
-                                        rule_set.paths)
+            page = coverage_page.render(covered, len(paths), rule_set.paths)
             arguments.write(parsed_args.html, page, self.app.stdout)
         if parsed_args.format == 'json':
             text = json.dumps(covered.as_dict(), indent=2)
@@ -117,9 +151,13 @@ class Test(arguments.FileCommand):
             return EXIT_UNCOVERED
         return 0
 
-    def _try(self, rule_set: machine_test.RuleSet,
-             nodes: machine_test.Nodes, paths: list[str],
-             parsed_args: argparse.Namespace) -> int:
+    def _try(
+        self,
+        rule_set: machine_test.RuleSet,
+        nodes: machine_test.Nodes,
+        paths: list[str],
+        parsed_args: argparse.Namespace,
+    ) -> int:
         """Print what rules do to the machines, or compare it with --expect.
 
         A test is large, so only what is printed is taken out of it, in the
@@ -127,8 +165,9 @@ class Test(arguments.FileCommand):
         """
         in_detail = parsed_args.details or len(paths) == 1
         # Reasons take time, and a table of many machines has none.
-        explain = bool(in_detail or parsed_args.html
-                       or parsed_args.format != 'table')
+        explain = bool(
+            in_detail or parsed_args.html or parsed_args.format != 'table'
+        )
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         listing = _listing(parsed_args.format, output, len(paths), in_detail)
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
@@ -142,11 +181,18 @@ class Test(arguments.FileCommand):
         results: collections.Counter[str] = collections.Counter()
         # Machines are printed while the bar is drawn: on one terminal both
         # would mix.
-        with progress.steps(len(paths),
-                            hidden=self.app.stdout.isatty()) as advance:
+        with progress.steps(
+            len(paths), hidden=self.app.stdout.isatty()
+        ) as advance:
             tried = machine_test.run_all(
-                rule_set.rules, nodes, paths, extract, advance, explain,
-                rule_set.tables)
+                rule_set.rules,
+                nodes,
+                paths,
+                extract,
+                advance,
+                explain,
+                rule_set.tables,
+            )
             entries = _note(tried, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, entries, results)
@@ -159,9 +205,12 @@ class Test(arguments.FileCommand):
             arguments.write(parsed_args.html, matrix.render(), self.app.stdout)
         return code
 
-    def _compare(self, parsed_args: argparse.Namespace,
-                 actual: typing.Iterable[expectation.Actual],
-                 results: collections.Counter[str]) -> int:
+    def _compare(
+        self,
+        parsed_args: argparse.Namespace,
+        actual: typing.Iterable[expectation.Actual],
+        results: collections.Counter[str],
+    ) -> int:
         """Print what is not as expected, or write down what happens.
 
         :param actual: machines and what happens to them. They are tried one
@@ -176,27 +225,32 @@ class Test(arguments.FileCommand):
             return 0
         expected = expectation.load(path)
         compared = list(expectation.compare(path, expected, actual))
-        different = [comparison for comparison in compared
-                     if comparison.difference]
+        different = [
+            comparison for comparison in compared if comparison.difference
+        ]
         if parsed_args.format == 'junit':
             output.write(junit.render(_cases(compared)))
         else:
             for comparison in different:
                 output.write(f'{comparison.difference}\n')
             output.write(
-                _P('%(machines)d inventory, %(differences)d not as '
-                   'expected\n',
-                   '%(machines)d inventories, %(differences)d not as '
-                   'expected\n', results.total())
-                % {'machines': results.total(),
-                   'differences': len(different)})
+                _P(
+                    '%(machines)d inventory, %(differences)d not as '
+                    'expected\n',
+                    '%(machines)d inventories, %(differences)d not as '
+                    'expected\n',
+                    results.total(),
+                )
+                % {'machines': results.total(), 'differences': len(different)}
+            )
         if different:
             return EXIT_ERROR
         return 0
 
 
-def _listing(form: str, output: typing.TextIO, count: int, in_detail: bool
-             ) -> trial_text.Listing:
+def _listing(
+    form: str, output: typing.TextIO, count: int, in_detail: bool
+) -> trial_text.Listing:
     """Return the listing that prints machines in a format.
 
     :param count: of machines; a single one is indented in JSON.
@@ -225,9 +279,11 @@ class _Tried(typing.NamedTuple):
     entry: typing.Any
 
 
-def _extract(extract_column: machine_test.Extract | None,
-             extract_entry: machine_test.Extract,
-             test: machine_test.MachineTest) -> _Tried:
+def _extract(
+    extract_column: machine_test.Extract | None,
+    extract_entry: machine_test.Extract,
+    test: machine_test.MachineTest,
+) -> _Tried:
     """Return what is kept of a test, in the process that has run it.
 
     :param extract_column: None without a page.
@@ -238,9 +294,11 @@ def _extract(extract_column: machine_test.Extract | None,
     return _Tried(test.result, column, extract_entry(test))
 
 
-def _note(tried: typing.Iterable[_Tried],
-          results: collections.Counter[str], matrix: test_page.Matrix
-          ) -> typing.Iterator[typing.Any]:
+def _note(
+    tried: typing.Iterable[_Tried],
+    results: collections.Counter[str],
+    matrix: test_page.Matrix,
+) -> typing.Iterator[typing.Any]:
     """Count the results and fill the page; yield the entries to print.
 
     Nothing is counted before the entries are taken.
@@ -261,14 +319,16 @@ def _exit_code(results: collections.Counter[str]) -> int:
     return 0
 
 
-def _cases(compared: typing.Iterable[expectation.Comparison]
-           ) -> list[junit.JunitCase]:
+def _cases(
+    compared: typing.Iterable[expectation.Comparison],
+) -> list[junit.JunitCase]:
     """Return a test case for each machine, failed where it differs."""
     cases = []
     for comparison in compared:
         result = 'ok'
         if comparison.difference:
             result = 'failed'
-        cases.append(junit.JunitCase(comparison.name, result,
-                                     comparison.difference))
+        cases.append(
+            junit.JunitCase(comparison.name, result, comparison.difference)
+        )
     return cases

@@ -27,8 +27,12 @@ chunk, and may be large: it has compiled rules.
 """
 
 
-def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
-              advance: Advance, jobs: int | None = None) -> Iterator[Result]:
+def in_chunks(
+    paths: Sequence[str],
+    prepare: Callable[[], Work[Result]],
+    advance: Advance,
+    jobs: int | None = None,
+) -> Iterator[Result]:
     """Do the work on chunks of files, and yield their results in order.
 
     Only a few results wait to be yielded, however many chunks there are.
@@ -37,8 +41,9 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
         pickled, as have the results.
     :param jobs: number of processes, as many as processors if None.
     """
-    chunks = [paths[start:start + _CHUNK]
-              for start in range(0, len(paths), _CHUNK)]
+    chunks = [
+        paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)
+    ]
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(chunks))
     if jobs <= 1:
         work = prepare()
@@ -48,8 +53,9 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
         return
     left = iter(chunks)
     waiting: deque[tuple[int, futures.Future[Result]]] = deque()
-    with futures.ProcessPoolExecutor(jobs, initializer=_prepare,
-                                     initargs=(prepare,)) as pool:
+    with futures.ProcessPoolExecutor(
+        jobs, initializer=_prepare, initargs=(prepare,)
+    ) as pool:
         try:
             while True:
                 # Not all chunks at once: the results that wait to be yielded

@@ -32,10 +32,11 @@ REDFISH = 'redfish'
 INTERFACES = (AGENT, REDFISH)
 """The inspect interfaces that differ in what they report."""
 
-_USUAL = {'collector': ('default', 'logs'),
-          'hook': ('validate-interfaces', 'ports', 'architecture',
-                   'ramdisk-error'),
-          'service': ('auto-discovery',)}
+_USUAL = {
+    'collector': ('default', 'logs'),
+    'hook': ('validate-interfaces', 'ports', 'architecture', 'ramdisk-error'),
+    'service': ('auto-discovery',),
+}
 """The sources that run by default."""
 
 PLAIN = frozenset(('boolean', 'number', 'text'))
@@ -87,7 +88,8 @@ class InspectionTarget:
             if is_of_redfish is (self.interface == AGENT):
                 return False
         return self.release is None or releases.is_between(
-            self.release, source.since, source.until)
+            self.release, source.since, source.until
+        )
 
 
 ANY = InspectionTarget()
@@ -107,7 +109,8 @@ class InventoryField:
     type: str | None = None
     sources: tuple[Provider, ...] = ()
     below: dict[str, 'InventoryField'] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
     def step(self, name: str) -> 'InventoryField | None':
         """Return the field below, None where there is none of that name."""
@@ -125,8 +128,9 @@ class InventoryField:
     @property
     def names(self) -> list[str]:
         """The names of the fields below."""
-        return [name for name in self.below
-                if name not in (ITEM, MEMBER, OPEN)]
+        return [
+            name for name in self.below if name not in (ITEM, MEMBER, OPEN)
+        ]
 
 
 class UnknownStep(typing.NamedTuple):
@@ -141,8 +145,9 @@ class UnknownStep(typing.NamedTuple):
     steps: Steps
 
 
-def find(root: InventoryField, steps: typing.Iterable[str]
-         ) -> InventoryField | UnknownStep:
+def find(
+    root: InventoryField, steps: typing.Iterable[str]
+) -> InventoryField | UnknownStep:
     """Follow steps from a field as far as the field is known.
 
     :returns: the field, itself unknown below if it is open; or where the
@@ -190,10 +195,13 @@ def _provided_by(providers: tuple[Provider, ...]) -> list[str]:
     interfaces = sorted(names.pop('interface', ()))
     if interfaces and not names:
         return [_('%s only') % ', '.join(map(str.capitalize, interfaces))]
-    phrases = [_('needs the hook %s') % name
-               for name in sorted(names.get('hook', ()))]
-    phrases += [_("needs the ramdisk's collector %s") % name
-                for name in sorted(names.get('collector', ()))]
+    phrases = [
+        _('needs the hook %s') % name for name in sorted(names.get('hook', ()))
+    ]
+    phrases += [
+        _("needs the ramdisk's collector %s") % name
+        for name in sorted(names.get('collector', ()))
+    ]
     if len(phrases) > 1:
         phrases = [_(' or ').join(phrases)]
     if interfaces:

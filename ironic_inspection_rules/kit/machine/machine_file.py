@@ -25,8 +25,9 @@ def load(path: str) -> views.Facts:
         return views.Facts(data, {})
     previous = data.pop('previous', None)
     if previous is not None and not isinstance(previous, dict):
-        raise exceptions.InvalidDocument(path, _('"previous" must be a '
-                                                 'mapping'))
+        raise exceptions.InvalidDocument(
+            path, _('"previous" must be a mapping')
+        )
     plugin_data = data
     if set(data) == {'plugin_data'}:
         plugin_data = data['plugin_data'] or {}

@@ -14,8 +14,10 @@ def _read() -> dict[str, frozenset[str]]:
     ``tools/collect_node_fields.py`` writes it.
     """
     read = yaml_text.packaged('kit/machine/node_fields.yaml')
-    return {field: frozenset(read[field])
-            for field in ('driver_info', 'properties')}
+    return {
+        field: frozenset(read[field])
+        for field in ('driver_info', 'properties')
+    }
 
 
 def below(field: str) -> frozenset[str]:

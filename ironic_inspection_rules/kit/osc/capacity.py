@@ -29,21 +29,30 @@ Plain = Mapping[str, Any]
 def add_argument(parser: Any) -> None:
     """Add the option that names the flavors."""
     parser.add_argument(
-        '--flavors', metavar='<file>',
-        help=_('Show how many nodes can take each flavor, now and '
-               'afterwards, and which rules lose nodes. A YAML or JSON file '
-               'with a list of flavors, each with "name" and "extra_specs", '
-               'or "nova" for the flavors of the compute service that ask '
-               'for bare metal'))
+        '--flavors',
+        metavar='<file>',
+        help=_(
+            'Show how many nodes can take each flavor, now and '
+            'afterwards, and which rules lose nodes. A YAML or JSON file '
+            'with a list of flavors, each with "name" and "extra_specs", '
+            'or "nova" for the flavors of the compute service that ask '
+            'for bare metal'
+        ),
+    )
 
 
 def add_limit(parser: Any) -> None:
     """Add the option that refuses too great a loss."""
     parser.add_argument(
-        '--max-capacity-loss', metavar='<percent>', type=arguments.percent,
-        help=_('With --flavors, change nothing if a flavor would lose more '
-               'than this percentage of the nodes, free and in use, that '
-               'can take it'))
+        '--max-capacity-loss',
+        metavar='<percent>',
+        type=arguments.percent,
+        help=_(
+            'With --flavors, change nothing if a flavor would lose more '
+            'than this percentage of the nodes, free and in use, that '
+            'can take it'
+        ),
+    )
 
 
 def load(command: Any, source: str) -> list[flavor.Flavor]:
@@ -63,8 +72,12 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
             flavors.append(_from_file(source, number, entry))
     if not flavors:
         raise osc_exceptions.CommandError(
-            _('%s has no flavor that you may see and that asks for a custom '
-              'resource class (resources:CUSTOM_…)') % source)
+            _(
+                '%s has no flavor that you may see and that asks for a custom '
+                'resource class (resources:CUSTOM_…)'
+            )
+            % source
+        )
     return flavors
 
 
@@ -72,8 +85,13 @@ def _from_nova(nova_flavor: Any) -> flavor.Flavor:
     """Read a flavor of the compute service, whose swap is in MiB."""
     swap = math.ceil(int(nova_flavor.swap or 0) / 1024)
     disk = nova_flavor.disk + nova_flavor.ephemeral + swap
-    return flavor.parse(nova_flavor.name, nova_flavor.extra_specs,
-                        nova_flavor.vcpus, nova_flavor.ram, disk)
+    return flavor.parse(
+        nova_flavor.name,
+        nova_flavor.extra_specs,
+        nova_flavor.vcpus,
+        nova_flavor.ram,
+        disk,
+    )
 
 
 def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
@@ -83,19 +101,27 @@ def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
     :raises: CommandError if it is malformed.
     """
     place = {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
-    if not (isinstance(entry, Mapping)
-            and isinstance(entry.get('name'), str)
-            and isinstance(entry.get('extra_specs'), Mapping)):
+    if not (
+        isinstance(entry, Mapping)
+        and isinstance(entry.get('name'), str)
+        and isinstance(entry.get('extra_specs'), Mapping)
+    ):
         raise osc_exceptions.CommandError(
-            _('%(path)s: flavor %(number)d must be a mapping with '
-              '"name", a text, and "extra_specs", a mapping') % place)
+            _(
+                '%(path)s: flavor %(number)d must be a mapping with '
+                '"name", a text, and "extra_specs", a mapping'
+            )
+            % place
+        )
     sizes = {name: entry.get(name) or 0 for name in _SIZES}
     if not all(isinstance(size, int) for size in sizes.values()):
         raise osc_exceptions.CommandError(
-            _('%(path)s: %(sizes)s of flavor %(number)d must be '
-              'whole numbers') % place)
-    extra_specs = {str(key): value
-                   for key, value in entry['extra_specs'].items()}
+            _('%(path)s: %(sizes)s of flavor %(number)d must be whole numbers')
+            % place
+        )
+    extra_specs = {
+        str(key): value for key, value in entry['extra_specs'].items()
+    }
     return flavor.parse(entry['name'], extra_specs, **sizes)
 
 
@@ -108,12 +134,17 @@ def _of_compute_service(command: Any) -> list[Any]:
         compute = command.app.client_manager.sdk_connection.compute
         # The first microversion that lists extra specs.
         return list(compute_flavor.Flavor.list(compute, microversion='2.61'))
-    except (sdk_exceptions.SDKException,
-            auth_exceptions.ClientException) as exc:
+    except (
+        sdk_exceptions.SDKException,
+        auth_exceptions.ClientException,
+    ) as exc:
         raise osc_exceptions.CommandError(
-            _('The flavors of the compute service cannot be read (%s); give '
-              'a file of flavors instead of "nova"')
-            % (getattr(exc, 'details', None) or exc)) from exc
+            _(
+                'The flavors of the compute service cannot be read (%s); give '
+                'a file of flavors instead of "nova"'
+            )
+            % (getattr(exc, 'details', None) or exc)
+        ) from exc
 
 
 def check(counts: Sequence[Plain], most: float) -> None:
@@ -126,18 +157,32 @@ def check(counts: Sequence[Plain], most: float) -> None:
     for counted in counts:
         if counted['loss'] > most:
             losing.append(
-                _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
-                    'flavor': counted['name'], 'percent': counted['loss'],
+                _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
+                % {
+                    'flavor': counted['name'],
+                    'percent': counted['loss'],
                     'nodes': sum(counted['before'].values()),
-                    'why': '; '.join(_causes(counted['lost'], {}))})
+                    'why': '; '.join(_causes(counted['lost'], {})),
+                }
+            )
     if losing:
-        raise osc_exceptions.CommandError('\n'.join((
-            _('Nothing was changed, as more than %g %% of the nodes would be '
-              'lost:') % most, *losing)))
+        raise osc_exceptions.CommandError(
+            '\n'.join(
+                (
+                    _(
+                        'Nothing was changed, as more than %g %% of the nodes '
+                        'would be lost:'
+                    )
+                    % most,
+                    *losing,
+                )
+            )
+        )
 
 
-def lines(counts: Sequence[Plain], names: Mapping[str, str],
-          output: TextIO) -> Iterator[str]:
+def lines(
+    counts: Sequence[Plain], names: Mapping[str, str], output: TextIO
+) -> Iterator[str]:
     """Yield a table of the flavors, then notes on single ones.
 
     :param counts: as of :meth:`.capacity.Capacity.as_list`.
@@ -145,23 +190,31 @@ def lines(counts: Sequence[Plain], names: Mapping[str, str],
     """
     rows = []
     for counted in counts:
-        rows.append([
-            counted['name'],
-            _before_and_after(counted, capacity.FREE),
-            _before_and_after(counted, capacity.IN_USE),
-            '\n'.join(_causes(counted['lost'], names)),
-        ])
+        rows.append(
+            [
+                counted['name'],
+                _before_and_after(counted, capacity.FREE),
+                _before_and_after(counted, capacity.IN_USE),
+                '\n'.join(_causes(counted['lost'], names)),
+            ]
+        )
     yield table.render(
-        [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')], rows, output)
+        [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')], rows, output
+    )
     for counted in counts:
         if counted['problem']:
             yield _('No node can take %(flavor)s: %(problem)s') % {
-                'flavor': counted['name'], 'problem': counted['problem']}
+                'flavor': counted['name'],
+                'problem': counted['problem'],
+            }
         if counted['ignored']:
-            yield _('Not counted of %(flavor)s, as Placement is not asked '
-                    'for it: %(keys)s') % {
-                        'flavor': counted['name'],
-                        'keys': ', '.join(counted['ignored'])}
+            yield _(
+                'Not counted of %(flavor)s, as Placement is not asked '
+                'for it: %(keys)s'
+            ) % {
+                'flavor': counted['name'],
+                'keys': ', '.join(counted['ignored']),
+            }
 
 
 def _before_and_after(counted: Plain, use: str) -> str:
@@ -173,8 +226,7 @@ def _before_and_after(counted: Plain, use: str) -> str:
     return f'{before} → {after}'
 
 
-def _causes(lost: Sequence[Plain], names: Mapping[str, str]
-            ) -> Iterator[str]:
+def _causes(lost: Sequence[Plain], names: Mapping[str, str]) -> Iterator[str]:
     """Yield a line for each cause of lost nodes, the most frequent first."""
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
@@ -186,10 +238,15 @@ def _causes(lost: Sequence[Plain], names: Mapping[str, str]
 
     for rules in sorted(nodes_by_rules, key=count_nodes, reverse=True):
         nodes = nodes_by_rules[rules]
-        yield _P('%(count)d by %(rules)s: %(nodes)s',
-                 '%(count)d by %(rules)s: %(nodes)s', len(nodes)) % {
-                     'count': len(nodes), 'rules': rules or _('(unknown)'),
-                     'nodes': first(nodes, _NAMES)}
+        yield _P(
+            '%(count)d by %(rules)s: %(nodes)s',
+            '%(count)d by %(rules)s: %(nodes)s',
+            len(nodes),
+        ) % {
+            'count': len(nodes),
+            'rules': rules or _('(unknown)'),
+            'nodes': first(nodes, _NAMES),
+        }
 
 
 def first(names: Sequence[str], most: int) -> str:

@@ -50,8 +50,11 @@ class Guarded:
             # Like any other error; argparse would return 2, which is a
             # result of some commands.
             parser.print_usage(sys.stderr)
-            parser.exit(1, _('%(prog)s: error: %(message)s\n') % {
-                'prog': parser.prog, 'message': message})
+            parser.exit(
+                1,
+                _('%(prog)s: error: %(message)s\n')
+                % {'prog': parser.prog, 'message': message},
+            )
 
         # The usual parser stops at the first run of positional words.
         parser.parse_args = parser.parse_intermixed_args
@@ -97,22 +100,35 @@ class Guarded:
 
     def _what_is_missing(self, exc: Exception) -> str | None:
         """Return what a call failed for, if the API does not have it."""
-        if not (isinstance(exc, sdk_exceptions.HttpException)
-                and exc.response is not None):
+        if not (
+            isinstance(exc, sdk_exceptions.HttpException)
+            and exc.response is not None
+        ):
             return None
         try:
             if inspection_rule.is_served(self.baremetal):
                 return None
             if inspection_rule.is_ironic(self.baremetal):
-                return _("Ironic's API runs without this plugin: name it in "
-                         'ironic.conf ([api]middleware = inspection-rules) '
-                         'and restart the API')
-        except (sdk_exceptions.SDKException, auth_exceptions.ClientException,
-                requests.RequestException, exceptions.Invalid):
+                return _(
+                    "Ironic's API runs without this plugin: name it in "
+                    'ironic.conf ([api]middleware = inspection-rules) '
+                    'and restart the API'
+                )
+        except (
+            sdk_exceptions.SDKException,
+            auth_exceptions.ClientException,
+            requests.RequestException,
+            exceptions.Invalid,
+        ):
             # Report the first error instead.
             return None
-        return _('No API of Ironic is at %s: check the endpoint of the bare '
-                 'metal service') % exc.response.url
+        return (
+            _(
+                'No API of Ironic is at %s: check the endpoint of the bare '
+                'metal service'
+            )
+            % exc.response.url
+        )
 
 
 class BaremetalCommand(Guarded, command.Command):
@@ -149,5 +165,6 @@ def cut(text: str, longest: int = 60) -> str:
 
 def add_node(parser: Any) -> None:
     """Add the node that a command is for."""
-    parser.add_argument('node', metavar='<node>',
-                        help=_('Name or UUID of the node'))
+    parser.add_argument(
+        'node', metavar='<node>', help=_('Name or UUID of the node')
+    )

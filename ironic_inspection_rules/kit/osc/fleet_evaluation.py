@@ -51,20 +51,34 @@ Plain = dict[str, Any]
 def add_arguments(parser: Any) -> None:
     """Add the options for many machines to ``evaluate``."""
     node_selection.add_argument(
-        parser, '--nodes', _('Try the rules on many machines. %s'),
-        action='extend')
+        parser,
+        '--nodes',
+        _('Try the rules on many machines. %s'),
+        action='extend',
+    )
     # No default: None shows that neither option was given.
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(
-        '--compare', action='store_true', default=None,
-        help=_('With --nodes and --rules, show only what differs from the '
-               'results of the rules in force; this is the default'))
+        '--compare',
+        action='store_true',
+        default=None,
+        help=_(
+            'With --nodes and --rules, show only what differs from the '
+            'results of the rules in force; this is the default'
+        ),
+    )
     compare.add_argument(
-        '--no-compare', action='store_false', dest='compare',
-        help=_('With --nodes and --rules, show everything that rules do'))
+        '--no-compare',
+        action='store_false',
+        dest='compare',
+        help=_('With --nodes and --rules, show everything that rules do'),
+    )
     parser.add_argument(
-        '--report', metavar='<file>', type=arguments.new_file,
-        help=_('With --nodes, write a page with the whole result'))
+        '--report',
+        metavar='<file>',
+        type=arguments.new_file,
+        help=_('With --nodes, write a page with the whole result'),
+    )
     capacity_options.add_argument(parser)
     parallel.add_jobs(parser)
 
@@ -76,22 +90,32 @@ def check(parsed_args: Any) -> None:
     """
     many = parsed_args.nodes is not None
     has_only_for_many = (
-        parsed_args.report or parsed_args.flavors
-        or parsed_args.compare is not None)
+        parsed_args.report
+        or parsed_args.flavors
+        or parsed_args.compare is not None
+    )
     if many and (parsed_args.node or parsed_args.inventory):
         raise osc_exceptions.CommandError(
-            _('--nodes is for machines that Ironic knows; leave out --node '
-              'and --inventory'))
+            _(
+                '--nodes is for machines that Ironic knows; leave out --node '
+                'and --inventory'
+            )
+        )
     if has_only_for_many and not many:
         raise osc_exceptions.CommandError(
-            _('--report, --flavors, --compare and --no-compare need --nodes'))
+            _('--report, --flavors, --compare and --no-compare need --nodes')
+        )
     if parsed_args.prune and not parsed_args.rules:
         raise osc_exceptions.CommandError(
-            _('--prune needs --rules, which would be the whole rule set'))
+            _('--prune needs --rules, which would be the whole rule set')
+        )
     if parsed_args.compare and not parsed_args.rules:
         raise osc_exceptions.CommandError(
-            _('--compare needs --rules: without them the rules in force are '
-              'tried'))
+            _(
+                '--compare needs --rules: without them the rules in force are '
+                'tried'
+            )
+        )
 
 
 def run(caller: Any, parsed_args: Any) -> int:
@@ -102,22 +126,27 @@ def run(caller: Any, parsed_args: Any) -> int:
         flavors = capacity_options.load(caller, parsed_args.flavors)
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
     baremetal = caller.baremetal
-    with parallel.interruptible(caller.app.stderr, _(
-            'Interrupted; nothing was changed')):
+    with parallel.interruptible(
+        caller.app.stderr, _('Interrupted; nothing was changed')
+    ):
         with rule_files.explained(baremetal, files):
-            in_force = list(inspection_rule.inspection_rules(
-                baremetal, details=bool(files.rules)))
-            result, totals = _evaluate(baremetal, selection, files,
-                                       in_force, flavors, parsed_args)
+            in_force = list(
+                inspection_rule.inspection_rules(
+                    baremetal, details=bool(files.rules)
+                )
+            )
+            result, totals = _evaluate(
+                baremetal, selection, files, in_force, flavors, parsed_args
+            )
     if parsed_args.report:
-        arguments.write(parsed_args.report, page.render(result),
-                        caller.app.stdout)
+        arguments.write(
+            parsed_args.report, page.render(result), caller.app.stdout
+        )
     output = arguments.choose_output(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
         _show(result, output)
         if parsed_args.report:
-            output.write(
-                _('The whole of it: %s\n') % parsed_args.report)
+            output.write(_('The whole of it: %s\n') % parsed_args.report)
     elif parsed_args.format == 'yaml':
         output.write(yaml_text.dump(result, Dumper=yaml_text.FastDumper))
     else:
@@ -150,10 +179,13 @@ class NodeResults(NamedTuple):
     whole: Plain
 
 
-def evaluate_nodes(baremetal: Any, nodes: Sequence[Plain],
-                   threads: parallel.RequestThreads,
-                   needs_whole: bool = False, **options: Any
-                   ) -> Iterator[NodeResults]:
+def evaluate_nodes(
+    baremetal: Any,
+    nodes: Sequence[Plain],
+    threads: parallel.RequestThreads,
+    needs_whole: bool = False,
+    **options: Any,
+) -> Iterator[NodeResults]:
     """Try rules on nodes, page by page, and yield the results of each node.
 
     :param needs_whole: whether ``whole`` must be right even where a
@@ -170,12 +202,16 @@ def evaluate_nodes(baremetal: Any, nodes: Sequence[Plain],
         if asks_twice:
             answer = fleet.evaluate_page(baremetal, uuids, **options_of_whole)
             whole = answer['nodes']
-        return [NodeResults(*entries)
-                for entries in zip(compared, whole, strict=True)]
+        return [
+            NodeResults(*entries)
+            for entries in zip(compared, whole, strict=True)
+        ]
 
     uuids = [node['uuid'] for node in nodes]
-    pages = [uuids[start:start + fleet.PAGE]
-             for start in range(0, len(uuids), fleet.PAGE)]
+    pages = [
+        uuids[start : start + fleet.PAGE]
+        for start in range(0, len(uuids), fleet.PAGE)
+    ]
     # A page counts for as many steps of the progress as it has nodes.
     results = threads.map(evaluate, pages, _('Trying'), weigh=len)
     return itertools.chain.from_iterable(results)
@@ -196,8 +232,9 @@ class _TriedRules(NamedTuple):
     is_compared: bool
 
 
-def _tried_rules(files: file_set.RuleFiles, in_force: Sequence[Plain],
-                 parsed_args: Any) -> _TriedRules:
+def _tried_rules(
+    files: file_set.RuleFiles, in_force: Sequence[Plain], parsed_args: Any
+) -> _TriedRules:
     """Return the rules to try: those in force, or with them those of files."""
     if not parsed_args.rules:
         return _TriedRules(_('The rules in force'), None, in_force, False)
@@ -211,10 +248,14 @@ def _tried_rules(files: file_set.RuleFiles, in_force: Sequence[Plain],
     return _TriedRules(title, sent, everything, is_compared)
 
 
-def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
-              files: file_set.RuleFiles, in_force: Sequence[Plain],
-              flavors: Sequence[flavor.Flavor], parsed_args: Any
-              ) -> tuple[Plain, summary.Summary]:
+def _evaluate(
+    baremetal: Any,
+    selection: node_selection.NodeSelection,
+    files: file_set.RuleFiles,
+    in_force: Sequence[Plain],
+    flavors: Sequence[flavor.Flavor],
+    parsed_args: Any,
+) -> tuple[Plain, summary.Summary]:
     """Return the whole result as plain JSON data, and its summary."""
     tried = _tried_rules(files, in_force, parsed_args)
     rules_of_phase = []
@@ -231,10 +272,16 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
     entries = []
     with parallel.RequestThreads(parsed_args.jobs) as threads:
         all_results = evaluate_nodes(
-            baremetal, nodes, threads, needs_whole=bool(flavors),
-            rules=tried.sent, prune=parsed_args.prune,
-            phase=parsed_args.phase, compare=tried.is_compared,
-            tables=files.tables.entries)
+            baremetal,
+            nodes,
+            threads,
+            needs_whole=bool(flavors),
+            rules=tried.sent,
+            prune=parsed_args.prune,
+            phase=parsed_args.phase,
+            compare=tried.is_compared,
+            tables=files.tables.entries,
+        )
         for node, results in zip(nodes, all_results, strict=True):
             totals.add(results.compared, node)
             # Not the compared results: which flavors fit depends on all that
@@ -270,22 +317,29 @@ def _shown_fields(rule: rule_files.Rule) -> Plain:
 def _show(fleet: Plain, output: TextIO) -> None:
     """Print what the page of --report shows, as tables."""
     totals = fleet['summary']
-    parts = [_first_line(totals), *_counts(totals, output),
-             *_changed_names(totals, output), *_groups(fleet, output),
-             *_machines(fleet)]
+    parts = [
+        _first_line(totals),
+        *_counts(totals, output),
+        *_changed_names(totals, output),
+        *_groups(fleet, output),
+        *_machines(fleet),
+    ]
     for title, nodes in (
-            (_('Instances that would no longer validate: %s'),
-             totals['invalid_instances']),
-            (_('No rule matches: %s'), totals['unmatched']),
-            (_('Not tried, as nothing is known of them: %s'),
-             totals['not_tried'])):
+        (
+            _('Instances that would no longer validate: %s'),
+            totals['invalid_instances'],
+        ),
+        (_('No rule matches: %s'), totals['unmatched']),
+        (_('Not tried, as nothing is known of them: %s'), totals['not_tried']),
+    ):
         if nodes:
             names = [_name(node) for node in nodes]
             first = capacity_options.first(names, _MOST_NAMES)
             parts.append(title % f'{len(nodes)} ({first})')
     if 'capacity' in fleet:
-        rule_names = {rule['uuid']: _rule_name(rule)
-                      for rule in totals['rules']}
+        rule_names = {
+            rule['uuid']: _rule_name(rule) for rule in totals['rules']
+        }
         parts += capacity_options.lines(fleet['capacity'], rule_names, output)
     output.write('\n'.join(parts) + '\n')
 
@@ -297,12 +351,16 @@ def _first_line(totals: Plain) -> str:
     line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
         'machines': _P('%d machine', '%d machines', tried_count) % tried_count,
         'passing': _P('%d passes', '%d pass', passing) % passing,
-        'failed': totals['failed']}
+        'failed': totals['failed'],
+    }
     different = totals['differ']
     if different is None:
         return line
-    text = _P('%d gets another result than by the rules in force',
-              '%d get other results than by the rules in force', different)
+    text = _P(
+        '%d gets another result than by the rules in force',
+        '%d get other results than by the rules in force',
+        different,
+    )
     return f'{line}; {text % different}'
 
 
@@ -311,10 +369,17 @@ def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
     rules = totals['rules']
     if not rules:
         return
-    columns = [_('Rule'), _('Phase'), _('Matches'), _('Failures'),
-               _('Errors')]
-    rows = [[_rule_name(rule), rule['phase'] or '', rule['matched'],
-             rule['failed'], rule['errors']] for rule in rules]
+    columns = [_('Rule'), _('Phase'), _('Matches'), _('Failures'), _('Errors')]
+    rows = [
+        [
+            _rule_name(rule),
+            rule['phase'] or '',
+            rule['matched'],
+            rule['failed'],
+            rule['errors'],
+        ]
+        for rule in rules
+    ]
     if any(rule['audited'] for rule in rules):
         columns.append(_('Audited'))
         for row, rule in zip(rows, rules, strict=True):
@@ -324,19 +389,23 @@ def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
 
 def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
     """Yield a table of the traits and the like that machines get or lose."""
-    titles = {summary.TRAIT: _('trait'),
-              summary.RESOURCE_CLASS: _('resource class'),
-              summary.CAPABILITY: _('capability')}
+    titles = {
+        summary.TRAIT: _('trait'),
+        summary.RESOURCE_CLASS: _('resource class'),
+        summary.CAPABILITY: _('capability'),
+    }
     rows = []
     for kind in summary.KINDS:
         gained = totals[kind]['gained']
         lost = totals[kind]['lost']
         for name in dict.fromkeys((*gained, *lost)):
-            rows.append([titles[kind], name, gained.get(name, 0),
-                         lost.get(name, 0)])
+            rows.append(
+                [titles[kind], name, gained.get(name, 0), lost.get(name, 0)]
+            )
     if rows:
-        yield table.render([_('What'), _('Name'), _('Gained by'),
-                            _('Lost by')], rows, output)
+        yield table.render(
+            [_('What'), _('Name'), _('Gained by'), _('Lost by')], rows, output
+        )
 
 
 def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
@@ -350,12 +419,20 @@ def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
         rows.append([group['count'], example, lines])
     if rows:
         yield table.render(
-            [_('Machines'), _('Such as'), _('What becomes of them')], rows,
-            output)
+            [_('Machines'), _('Such as'), _('What becomes of them')],
+            rows,
+            output,
+        )
     if len(groups) > _MOST_GROUPS:
         left = len(groups) - _MOST_GROUPS
-        yield _P('and %d more group, see --report or -f json',
-                 'and %d more groups, see --report or -f json', left) % left
+        yield (
+            _P(
+                'and %d more group, see --report or -f json',
+                'and %d more groups, see --report or -f json',
+                left,
+            )
+            % left
+        )
 
 
 def _machines(fleet: Plain) -> Iterator[str]:
@@ -367,7 +444,8 @@ def _machines(fleet: Plain) -> Iterator[str]:
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _name(node),
-                'error': command.cut(node['error'] or '', _LONGEST_ERROR)}
+                'error': command.cut(node['error'] or '', _LONGEST_ERROR),
+            }
         elif node['result'] == 'ok':
             yield _passing(node)
 
@@ -386,10 +464,14 @@ def _passing(node: Plain) -> str:
     same = ''
     if not node['changes']:
         same = _(', as it has now')
-    return _('%(name)s passes and would have %(class)s and %(traits)s'
-             '%(same)s') % {
-                 'name': _name(node), 'class': resource_class,
-                 'traits': traits, 'same': same}
+    return _(
+        '%(name)s passes and would have %(class)s and %(traits)s%(same)s'
+    ) % {
+        'name': _name(node),
+        'class': resource_class,
+        'traits': traits,
+        'same': same,
+    }
 
 
 def _lines_of_group(group: Plain) -> Iterator[str]:

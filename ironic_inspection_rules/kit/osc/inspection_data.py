@@ -44,29 +44,43 @@ class ExportInspectionData(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            'directory', metavar='<directory>',
-            help=_('Directory for the files; created if missing'))
+            'directory',
+            metavar='<directory>',
+            help=_('Directory for the files; created if missing'),
+        )
         node_selection.add_argument(parser, 'filters')
         parser.add_argument(
-            '--anonymize', action='store_true',
-            help=_('Replace serial numbers, addresses, names and UUIDs by '
-                   'others of the same form, equal ones equally in all '
-                   'files, and leave out logs and secrets, also those in '
-                   'text after "password=" and the like, in URLs, and keys. '
-                   'Names of models stay, and so does text of unknown form: '
-                   'names of people and places in descriptions, and secrets '
-                   'without a name. Look through the files before you give '
-                   'them away'))
+            '--anonymize',
+            action='store_true',
+            help=_(
+                'Replace serial numbers, addresses, names and UUIDs by '
+                'others of the same form, equal ones equally in all '
+                'files, and leave out logs and secrets, also those in '
+                'text after "password=" and the like, in URLs, and keys. '
+                'Names of models stay, and so does text of unknown form: '
+                'names of people and places in descriptions, and secrets '
+                'without a name. Look through the files before you give '
+                'them away'
+            ),
+        )
         parser.add_argument(
-            '--key', metavar='<file>',
-            help=_('With --anonymize, a file with the secret that the '
-                   'replacements depend on, to get the same ones the next '
-                   'time; a random one if not given, so that nobody can '
-                   'find out what was replaced'))
+            '--key',
+            metavar='<file>',
+            help=_(
+                'With --anonymize, a file with the secret that the '
+                'replacements depend on, to get the same ones the next '
+                'time; a random one if not given, so that nobody can '
+                'find out what was replaced'
+            ),
+        )
         parser.add_argument(
-            '--force', action='store_true',
-            help=_('Write to a directory that has files, and overwrite '
-                   'those of the same names'))
+            '--force',
+            action='store_true',
+            help=_(
+                'Write to a directory that has files, and overwrite '
+                'those of the same names'
+            ),
+        )
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
@@ -77,16 +91,24 @@ class ExportInspectionData(command.BaremetalCommand):
             directory.mkdir(parents=True, exist_ok=True)
             if not parsed_args.force and any(directory.iterdir()):
                 raise osc_exceptions.CommandError(
-                    _('%s is not empty: name another directory, or add '
-                      '--force') % directory)
+                    _(
+                        '%s is not empty: name another directory, or add '
+                        '--force'
+                    )
+                    % directory
+                )
             with parallel.interruptible(self.app.stderr, _('Interrupted')):
                 self._export(selection, replace, directory, parsed_args.jobs)
         except OSError as exc:
             raise osc_exceptions.CommandError(str(exc)) from exc
 
-    def _export(self, selection: node_selection.NodeSelection,
-                replace: machine.Anonymizer | None, directory: pathlib.Path,
-                jobs: int) -> None:
+    def _export(
+        self,
+        selection: node_selection.NodeSelection,
+        replace: machine.Anonymizer | None,
+        directory: pathlib.Path,
+        jobs: int,
+    ) -> None:
         """Write each file completely or not at all."""
         baremetal = self.baremetal
         count = 0
@@ -102,22 +124,32 @@ class ExportInspectionData(command.BaremetalCommand):
                 # Another suffix, so that an incomplete file is not taken for
                 # an inventory.
                 unfinished = path.with_suffix('.part')
-                with exceptions.naming(str(unfinished)), open(
-                        unfinished, 'w', encoding='utf-8') as stream:
+                with (
+                    exceptions.naming(str(unfinished)),
+                    open(unfinished, 'w', encoding='utf-8') as stream,
+                ):
                     json.dump(data, stream, indent=2)
                     stream.write('\n')
                 os.replace(unfinished, path)
                 count += 1
         self.app.stdout.write(
-            _P('%(written)d inventory written to %(directory)s\n',
-               '%(written)d inventories written to %(directory)s\n', count)
-            % {'written': count, 'directory': directory})
+            _P(
+                '%(written)d inventory written to %(directory)s\n',
+                '%(written)d inventories written to %(directory)s\n',
+                count,
+            )
+            % {'written': count, 'directory': directory}
+        )
         missing = len(nodes) - count
         if missing:
             self.app.stderr.write(
-                _P('Without an inventory: %d node\n',
-                   'Without an inventory: %d nodes\n', missing)
-                % missing)
+                _P(
+                    'Without an inventory: %d node\n',
+                    'Without an inventory: %d nodes\n',
+                    missing,
+                )
+                % missing
+            )
 
 
 def _anonymizer(parsed_args) -> machine.Anonymizer | None:
@@ -129,21 +161,28 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
     if not parsed_args.anonymize:
         if parsed_args.key:
             raise osc_exceptions.CommandError(
-                _('--key is only for --anonymize'))
+                _('--key is only for --anonymize')
+            )
         return None
     if not parsed_args.key:
         return machine.Anonymizer(secrets.token_bytes(32))
     key = pathlib.Path(parsed_args.key).read_bytes()
     if len(key) < _SHORTEST_KEY:
         raise osc_exceptions.CommandError(
-            _('The key in %(path)s is too short to be secret: %(least)d '
-              'bytes are the least') % {'path': parsed_args.key,
-                                        'least': _SHORTEST_KEY})
+            _(
+                'The key in %(path)s is too short to be secret: %(least)d '
+                'bytes are the least'
+            )
+            % {'path': parsed_args.key, 'least': _SHORTEST_KEY}
+        )
     return machine.Anonymizer(key)
 
 
-def _read(baremetal: Any, replace: machine.Anonymizer | None,
-          node_fields: dict[str, Any]) -> dict[str, Any] | None:
+def _read(
+    baremetal: Any,
+    replace: machine.Anonymizer | None,
+    node_fields: dict[str, Any],
+) -> dict[str, Any] | None:
     """Return the newest data of a machine, None without any.
 
     :param replace: makes them anonymous, None if they stay as they are.
@@ -170,8 +209,11 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
     return replace.machine(data, names)
 
 
-def _file_name(node_fields: dict[str, Any],
-               replace: machine.Anonymizer | None, used: set[str]) -> str:
+def _file_name(
+    node_fields: dict[str, Any],
+    replace: machine.Anonymizer | None,
+    used: set[str],
+) -> str:
     """Return a file name made of the name of a node, or else its UUID.
 
     :param used: the names of the files before, in lower case, as some file

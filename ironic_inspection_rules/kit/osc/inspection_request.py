@@ -23,8 +23,18 @@ from ironic_inspection_rules.kit.osc import parallel
 from ironic_inspection_rules.kit.terminal import table
 
 _COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
-_LONG = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
-         'last_error', 'created_at', 'started_at', 'finished_at')
+_LONG = (
+    'uuid',
+    'node_uuid',
+    'event',
+    'state',
+    'attempts',
+    'worker',
+    'last_error',
+    'created_at',
+    'started_at',
+    'finished_at',
+)
 
 EXIT_INCOMPLETE = 1
 """The status of ``reapply`` if a node was refused or failed."""
@@ -54,17 +64,22 @@ class ReapplyInspection(command.ShowOne):
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
-            '--inventory', metavar='<file>',
-            help=_('File with an inventory to use instead'))
+            '--inventory',
+            metavar='<file>',
+            help=_('File with an inventory to use instead'),
+        )
 
     def take_action(self, parsed_args):
         data: dict[str, Any] = {}
         if parsed_args.inventory:
             read = machine_file.load(parsed_args.inventory)
-            data = {'inventory': read.inventory,
-                    'plugin_data': read.plugin_data}
+            data = {
+                'inventory': read.inventory,
+                'plugin_data': read.plugin_data,
+            }
         request = inspection_request.reapply_inspection(
-            self.baremetal, parsed_args.node, **data)
+            self.baremetal, parsed_args.node, **data
+        )
         return _as_columns(request)
 
 
@@ -74,20 +89,29 @@ class ListInspectionRequests(command.Lister):
     example = '--state waiting'
 
     def add_arguments(self, parser):
-        parser.add_argument('--node', metavar='<node>',
-                            help=_('Only those of this node'))
-        parser.add_argument('--long', action='store_true',
-                            help=_('With worker, times and whole errors'))
-        parser.add_argument('--state', metavar='<state>',
-                            help=_('Only those in this state'))
+        parser.add_argument(
+            '--node', metavar='<node>', help=_('Only those of this node')
+        )
+        parser.add_argument(
+            '--long',
+            action='store_true',
+            help=_('With worker, times and whole errors'),
+        )
+        parser.add_argument(
+            '--state', metavar='<state>', help=_('Only those in this state')
+        )
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
-        requests = list(inspection_request.inspection_requests(
-            baremetal, node=parsed_args.node, state=parsed_args.state))
+        requests = list(
+            inspection_request.inspection_requests(
+                baremetal, node=parsed_args.node, state=parsed_args.state
+            )
+        )
         if parsed_args.long:
-            return _LONG, [tuple(request[name] for name in _LONG)
-                           for request in requests]
+            return _LONG, [
+                tuple(request[name] for name in _LONG) for request in requests
+            ]
         names = {}
         if requests:
             nodes = node.nodes(baremetal, {}, ('uuid', 'name'))
@@ -97,10 +121,16 @@ class ListInspectionRequests(command.Lister):
         for request in requests:
             node_uuid = request['node_uuid']
             error = command.reason(request['last_error'] or '')
-            rows.append((
-                request['uuid'], names.get(node_uuid) or node_uuid,
-                request['state'], request['attempts'],
-                _age(request['created_at'], now), command.cut(error)))
+            rows.append(
+                (
+                    request['uuid'],
+                    names.get(node_uuid) or node_uuid,
+                    request['state'],
+                    request['attempts'],
+                    _age(request['created_at'], now),
+                    command.cut(error),
+                )
+            )
         return _COLUMNS, rows
 
 
@@ -114,7 +144,8 @@ class ShowInspectionRequest(command.ShowOne):
 
     def take_action(self, parsed_args):
         request = inspection_request.get_inspection_request(
-            self.baremetal, parsed_args.request)
+            self.baremetal, parsed_args.request
+        )
         return _as_columns(request)
 
 
@@ -127,8 +158,9 @@ class AbortInspectionRequest(command.BaremetalCommand):
         _add_request(parser)
 
     def take_action(self, parsed_args):
-        inspection_request.abort_inspection_request(self.baremetal,
-                                                    parsed_args.request)
+        inspection_request.abort_inspection_request(
+            self.baremetal, parsed_args.request
+        )
 
 
 def _age(created_at: str, now: datetime.datetime) -> str:
@@ -144,14 +176,16 @@ def _age(created_at: str, now: datetime.datetime) -> str:
 
 
 def _add_request(parser):
-    parser.add_argument('request', metavar='<request>',
-                        help=_('UUID of the request'))
+    parser.add_argument(
+        'request', metavar='<request>', help=_('UUID of the request')
+    )
 
 
 def _as_columns(request: dict[str, Any]):
     """Return the names and the values of what is shown of a request."""
-    fields = {name: value for name, value in request.items()
-              if name != 'links'}
+    fields = {
+        name: value for name, value in request.items() if name != 'links'
+    }
     return tuple(fields), tuple(fields.values())
 
 
@@ -186,14 +220,20 @@ class ReapplyInspectionRules(command.BaremetalCommand):
     example = '--nodes rack1-07 --wait'
 
     def add_arguments(self, parser):
-        node_selection.add_argument(parser, '--nodes', required=True,
-                                    action='extend')
+        node_selection.add_argument(
+            parser, '--nodes', required=True, action='extend'
+        )
         parser.add_argument(
-            '--limit', metavar='<number>', type=arguments.positive,
-            help=_('Reapply for this many nodes at most'))
+            '--limit',
+            metavar='<number>',
+            type=arguments.positive,
+            help=_('Reapply for this many nodes at most'),
+        )
         parser.add_argument(
-            '--wait', action='store_true',
-            help=_('Wait until all requests are done, and show what failed'))
+            '--wait',
+            action='store_true',
+            help=_('Wait until all requests are done, and show what failed'),
+        )
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
@@ -202,12 +242,14 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         reapplications: list[Reapplication] = []
         try:
             _check_queue(baremetal)
-            nodes = list(itertools.islice(selection.nodes(baremetal),
-                                          parsed_args.limit))
+            nodes = list(
+                itertools.islice(selection.nodes(baremetal), parsed_args.limit)
+            )
             with parallel.RequestThreads(parsed_args.jobs) as threads:
                 reapply = functools.partial(_reapply, baremetal)
-                for reapplication in threads.map(reapply, nodes,
-                                                 _('Reapplying')):
+                for reapplication in threads.map(
+                    reapply, nodes, _('Reapplying')
+                ):
                     # One by one: where the user interrupts, those that Ironic
                     # has accepted are reported.
                     reapplications.append(reapplication)
@@ -215,9 +257,12 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                     _wait(threads, baremetal, reapplications)
         except KeyboardInterrupt:
             self._show(reapplications)
-            self.app.stderr.write(_(
-                'Interrupted; what Ironic has accepted goes on, see '
-                '"openstack baremetal inspection request list"\n'))
+            self.app.stderr.write(
+                _(
+                    'Interrupted; what Ironic has accepted goes on, see '
+                    '"openstack baremetal inspection request list"\n'
+                )
+            )
             return parallel.EXIT_INTERRUPTED
         self._show(reapplications)
         if any(reapplication.has_failed for reapplication in reapplications):
@@ -227,23 +272,37 @@ class ReapplyInspectionRules(command.BaremetalCommand):
     def _show(self, reapplications: list[Reapplication]) -> None:
         """Print how many nodes are in each state, and what failed."""
         states = collections.Counter(
-            reapplication.state for reapplication in reapplications)
-        counts = [f'{count} {state}'
-                  for state, count in sorted(states.items())]
+            reapplication.state for reapplication in reapplications
+        )
+        counts = [
+            f'{count} {state}' for state, count in sorted(states.items())
+        ]
         self.app.stdout.write(', '.join(counts) or _('no nodes'))
         self.app.stdout.write('\n')
-        failed = [reapplication for reapplication in reapplications
-                  if reapplication.has_failed]
+        failed = [
+            reapplication
+            for reapplication in reapplications
+            if reapplication.has_failed
+        ]
         if failed:
-            rows = [[reapplication.name, reapplication.state,
-                     reapplication.reason or '']
-                    for reapplication in failed[:_MOST_ROWS]]
-            self.app.stdout.write(table.render(
-                [_('Node'), _('State'), _('Reason')], rows, self.app.stdout))
+            rows = [
+                [
+                    reapplication.name,
+                    reapplication.state,
+                    reapplication.reason or '',
+                ]
+                for reapplication in failed[:_MOST_ROWS]
+            ]
+            self.app.stdout.write(
+                table.render(
+                    [_('Node'), _('State'), _('Reason')], rows, self.app.stdout
+                )
+            )
             self.app.stdout.write('\n')
         if len(failed) > _MOST_ROWS:
             self.app.stdout.write(
-                _('and %d more\n') % (len(failed) - _MOST_ROWS))
+                _('and %d more\n') % (len(failed) - _MOST_ROWS)
+            )
 
 
 def _check_queue(baremetal: Any) -> None:
@@ -261,9 +320,11 @@ def _check_queue(baremetal: Any) -> None:
         return
     except sdk_exceptions.NotFoundException as exc:
         raise osc_exceptions.CommandError(
-            _('Reapplying needs durable inspection: set '
-              '[inspection_queue]enabled = True in ironic.conf, run '
-              'ironic-inspection-rules-dbsync upgrade, and restart Ironic')
+            _(
+                'Reapplying needs durable inspection: set '
+                '[inspection_queue]enabled = True in ironic.conf, run '
+                'ironic-inspection-rules-dbsync upgrade, and restart Ironic'
+            )
         ) from exc
 
 
@@ -283,8 +344,11 @@ def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
     return Reapplication(name, ACCEPTED, request['uuid'])
 
 
-def _wait(threads: parallel.RequestThreads, baremetal: Any,
-          reapplications: list[Reapplication]) -> None:
+def _wait(
+    threads: parallel.RequestThreads,
+    baremetal: Any,
+    reapplications: list[Reapplication],
+) -> None:
     """Wait until all accepted requests are done.
 
     :param reapplications: of all nodes. Those of accepted requests are
@@ -292,13 +356,17 @@ def _wait(threads: parallel.RequestThreads, baremetal: Any,
     """
     look = functools.partial(_look, baremetal)
     while True:
-        places = [place for place, reapplication in enumerate(reapplications)
-                  if reapplication.state not in _DONE]
+        places = [
+            place
+            for place, reapplication in enumerate(reapplications)
+            if reapplication.state not in _DONE
+        ]
         if not places:
             return
         waiting = [reapplications[place] for place in places]
-        looked_at = threads.map(look, waiting,
-                                _('Waiting for %d') % len(places))
+        looked_at = threads.map(
+            look, waiting, _('Waiting for %d') % len(places)
+        )
         is_any_done = False
         for place, reapplication in zip(places, looked_at, strict=True):
             reapplications[place] = reapplication
@@ -312,11 +380,15 @@ def _look(baremetal: Any, reapplication: Reapplication) -> Reapplication:
     """Return a reapplication with the state that its request has now."""
     try:
         request = inspection_request.get_inspection_request(
-            baremetal, str(reapplication.request))
+            baremetal, str(reapplication.request)
+        )
     except sdk_exceptions.NotFoundException:
-        return reapplication._replace(state=ERROR, reason=_(
-            'the request is gone, with its node or by age'))
+        return reapplication._replace(
+            state=ERROR,
+            reason=_('the request is gone, with its node or by age'),
+        )
     if request['state'] not in _DONE:
         return reapplication
-    return reapplication._replace(state=request['state'],
-                                  reason=request['last_error'])
+    return reapplication._replace(
+        state=request['state'], reason=request['last_error']
+    )

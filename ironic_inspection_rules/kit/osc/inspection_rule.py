@@ -31,15 +31,15 @@ EXIT_FAILED = 2
 """The status of ``evaluate`` if the inspection would fail."""
 
 
-class GetInspectionRule(command.Guarded,
-                        shipped.ShowBaremetalInspectionRule):
+class GetInspectionRule(command.Guarded, shipped.ShowBaremetalInspectionRule):
     """Show an inspection rule, by its UUID or its description."""
 
     example = "'Note the vendor'"
 
     def take_action(self, parsed_args):
         parsed_args.rule = inspection_rule.find_inspection_rule(
-            self.baremetal, parsed_args.rule)
+            self.baremetal, parsed_args.rule
+        )
         return super().take_action(parsed_args)
 
 
@@ -47,17 +47,22 @@ _HELP = {
     'uuid': _('UUID of a new rule'),
     'description': _('Text for people; "" for none'),
     'priority': _('0 to 9999; the highest runs first'),
-    'scope': _('Inspection scope of the nodes that the rule runs on; "" for '
-               'all nodes'),
+    'scope': _(
+        'Inspection scope of the nodes that the rule runs on; "" for all nodes'
+    ),
     'sensitive': _('Withhold what the rule is made of, for ever'),
     'phase': _('When the rule runs'),
     'mode': _('What the rule does'),
     'vars': _('A mapping of names to values, or a file, YAML or JSON'),
-    **{name: _('A list of %s, or a file, YAML or JSON') % name
-       for name in model.OPERATIONS},
+    **{
+        name: _('A list of %s, or a file, YAML or JSON') % name
+        for name in model.OPERATIONS
+    },
 }
-_METAVARS = {model.VARS: '<mapping>', **dict.fromkeys(model.OPERATIONS,
-                                                      '<list>')}
+_METAVARS = {
+    model.VARS: '<mapping>',
+    **dict.fromkeys(model.OPERATIONS, '<list>'),
+}
 
 
 class EditInspectionRule(command.ShowOne):
@@ -67,12 +72,18 @@ class EditInspectionRule(command.ShowOne):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            'rule', metavar='<rule>', nargs='?',
-            help=_('UUID of the rule to change, or its description if that '
-                   'is unique; a new rule is created if not given'))
+            'rule',
+            metavar='<rule>',
+            nargs='?',
+            help=_(
+                'UUID of the rule to change, or its description if that '
+                'is unique; a new rule is created if not given'
+            ),
+        )
         for name, field in model.SETTABLE.items():
             options: dict[str, Any] = {
-                'metavar': _METAVARS.get(name, f'<{name}>')}
+                'metavar': _METAVARS.get(name, f'<{name}>')
+            }
             if field.type is bool:
                 options = {'action': 'store_true', 'default': None}
             elif 'choices' in field.metadata:
@@ -97,13 +108,18 @@ class EditInspectionRule(command.ShowOne):
             answer = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
             raise osc_exceptions.CommandError(
-                _('The UUID of a rule cannot be changed; without <rule>, '
-                  '--uuid gives it to a new one'))
+                _(
+                    'The UUID of a rule cannot be changed; without <rule>, '
+                    '--uuid gives it to a new one'
+                )
+            )
         else:
             uuid = inspection_rule.find_inspection_rule(
-                baremetal, parsed_args.rule)
+                baremetal, parsed_args.rule
+            )
             answer = inspection_rule.update_inspection_rule(
-                baremetal, uuid, fields)
+                baremetal, uuid, fields
+            )
         # The answer lacks what a sensitive rule withholds.
         rule = {name: answer.get(name) for name in model.WRITABLE} | fields
         for warning in rule_files.warnings(rule):
@@ -134,10 +150,14 @@ class ImportInspectionRules(command.BaremetalCommand):
     def add_arguments(self, parser):
         rule_files.add_argument(parser)
         parser.add_argument(
-            '--replace', action='store_true',
-            help=_('Kept for scripts: a rule always replaces the one with '
-                   'the same UUID or, if it has none, with the same '
-                   'description'))
+            '--replace',
+            action='store_true',
+            help=_(
+                'Kept for scripts: a rule always replaces the one with '
+                'the same UUID or, if it has none, with the same '
+                'description'
+            ),
+        )
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -147,15 +167,26 @@ class ImportInspectionRules(command.BaremetalCommand):
             plan = rule_set.plan(baremetal, files.rules, False, tables)
             if plan.changes:
                 rule_set.replace_inspection_rules(
-                    baremetal, files.rules, plan.revision, prune=False,
-                    tables=tables)
+                    baremetal,
+                    files.rules,
+                    plan.revision,
+                    prune=False,
+                    tables=tables,
+                )
         count = collections.Counter(step['outcome'] for step in plan.steps)
         self.app.stdout.write(
-            _('%(created)d created, %(updated)d updated, %(unchanged)d '
-              'unchanged\n') % {
-                  'created': count['created'], 'updated': count['updated'],
-                  'unchanged': len(files.rules) - count['created']
-                  - count['updated']})
+            _(
+                '%(created)d created, %(updated)d updated, %(unchanged)d '
+                'unchanged\n'
+            )
+            % {
+                'created': count['created'],
+                'updated': count['updated'],
+                'unchanged': len(files.rules)
+                - count['created']
+                - count['updated'],
+            }
+        )
         for warning in inspection_rule.warnings(baremetal):
             self.app.stderr.write(_('Warning: %s\n') % warning)
 
@@ -167,30 +198,41 @@ class ExportInspectionRules(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            '--revision', metavar='<revision>', type=arguments.revision,
-            help=_('Write the rules of this revision of the rule set'))
+            '--revision',
+            metavar='<revision>',
+            type=arguments.revision,
+            help=_('Write the rules of this revision of the rule set'),
+        )
         parser.add_argument(
-            'file', metavar='<file>', nargs='?',
+            'file',
+            metavar='<file>',
+            nargs='?',
             default=arguments.STANDARD_OUTPUT,
-            help=_('File to write, JSON if its name ends in .json and YAML '
-                   'otherwise; one that is there is replaced, with its '
-                   'comments. Standard output if not given, or "-"'))
+            help=_(
+                'File to write, JSON if its name ends in .json and YAML '
+                'otherwise; one that is there is replaced, with its '
+                'comments. Standard output if not given, or "-"'
+            ),
+        )
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         if parsed_args.revision is None:
             in_force = inspection_rule.inspection_rules(
-                baremetal, details=True)
+                baremetal, details=True
+            )
             rules = [rule for rule in in_force if not rule['built_in']]
             tables = inspection_table.exported(baremetal)
         else:
             revision = rule_set.get_inspection_rule_revision(
-                baremetal, parsed_args.revision)
+                baremetal, parsed_args.revision
+            )
             rules = revision['rules']
             tables = {}
             for described in revision['tables']:
                 tables[described['name']] = inspection_table.as_written(
-                    described, described['rows'])
+                    described, described['rows']
+                )
         # Operations that a sensitive rule withholds are null, which "apply"
         # leaves unchanged.
         entries = []
@@ -208,8 +250,12 @@ class ExportInspectionRules(command.BaremetalCommand):
         for rule in rules:
             if stored_rule.lacks_content(rule):
                 self.app.stderr.write(
-                    _('Without operations, as it is sensitive: %(uuid)s '
-                      '(%(description)s)\n') % rule)
+                    _(
+                        'Without operations, as it is sensitive: %(uuid)s '
+                        '(%(description)s)\n'
+                    )
+                    % rule
+                )
 
 
 class PurgeInspectionRules(command.BaremetalCommand):
@@ -218,14 +264,13 @@ class PurgeInspectionRules(command.BaremetalCommand):
     example = '--yes'
 
     def add_arguments(self, parser):
-        parser.add_argument('--yes', action='store_true',
-                            help=_('Do not ask'))
+        parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
-        if rule_set_commands.confirm(_('Remove all inspection rules?'),
-                                     parsed_args.yes):
-            inspection_rule.delete_all_inspection_rules(
-                self.baremetal)
+        if rule_set_commands.confirm(
+            _('Remove all inspection rules?'), parsed_args.yes
+        ):
+            inspection_rule.delete_all_inspection_rules(self.baremetal)
 
 
 class EvaluateInspectionRules(command.BaremetalCommand):
@@ -242,30 +287,49 @@ class EvaluateInspectionRules(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            '--node', metavar='<node>',
-            help=_('Name or UUID of a node; its stored inventory is used '
-                   'unless one is given'))
+            '--node',
+            metavar='<node>',
+            help=_(
+                'Name or UUID of a node; its stored inventory is used '
+                'unless one is given'
+            ),
+        )
         parser.add_argument(
-            '--inventory', metavar='<file>',
-            help=_('File with an inventory, as Ironic stores it or the '
-                   'ramdisk sends it'))
+            '--inventory',
+            metavar='<file>',
+            help=_(
+                'File with an inventory, as Ironic stores it or the '
+                'ramdisk sends it'
+            ),
+        )
         parser.add_argument(
-            '--rules', metavar='<file>', nargs='+', action='extend',
-            help=_('Files with rules to try among those in force'))
+            '--rules',
+            metavar='<file>',
+            nargs='+',
+            action='extend',
+            help=_('Files with rules to try among those in force'),
+        )
         rule_files.add_prune(parser)
-        parser.add_argument('--phase', metavar='<phase>',
-                            help=_('Only this phase'))
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'yaml'),
-            default='table', help=_('How to print the result'))
+            '--phase', metavar='<phase>', help=_('Only this phase')
+        )
+        parser.add_argument(
+            '-f',
+            '--format',
+            choices=('table', 'json', 'yaml'),
+            default='table',
+            help=_('How to print the result'),
+        )
         fleet_evaluation.add_arguments(parser)
 
     def take_action(self, parsed_args):
         fleet_evaluation.check(parsed_args)
         if parsed_args.nodes is not None:
             return fleet_evaluation.run(self, parsed_args)
-        request: dict[str, Any] = {'node': parsed_args.node,
-                                   'phase': parsed_args.phase}
+        request: dict[str, Any] = {
+            'node': parsed_args.node,
+            'phase': parsed_args.phase,
+        }
         files = file_set.load_all([])
         baremetal = self.baremetal
         if parsed_args.rules:
@@ -279,7 +343,8 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             request['plugin_data'] = machine.plugin_data
         with rule_files.explained(baremetal, files):
             result = inspection_rule.evaluate_inspection_rules(
-                baremetal, **request)
+                baremetal, **request
+            )
         if parsed_args.format == 'json':
             text = json.dumps(result, indent=2)
         elif parsed_args.format == 'yaml':
@@ -313,14 +378,17 @@ def _as_tables(result: dict[str, Any]) -> str:
     rows = []
     for rule in result['rules']:
         name, why = disclosure.read(
-            rule, _explained,
-            ([rule['uuid'], ''], _('withheld: the rule is sensitive')))
+            rule,
+            _explained,
+            ([rule['uuid'], ''], _('withheld: the rule is sensitive')),
+        )
         matched = _('no')
         if rule['matched']:
             matched = _('yes')
         rows.append([*name, matched, why])
-    lines = [table.render(
-        [_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)]
+    lines = [
+        table.render([_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)
+    ]
     if result['changes']:
         lines.append(_table_of_changes(result['changes']))
     else:
@@ -328,8 +396,10 @@ def _as_tables(result: dict[str, Any]) -> str:
     for rule in result.get('audit', ()):
         if rule['matched']:
             lines += disclosure.read(
-                rule, _audit_lines,
-                [_('audit: %s') % _('a sensitive rule, %s') % rule['uuid']])
+                rule,
+                _audit_lines,
+                [_('audit: %s') % _('a sensitive rule, %s') % rule['uuid']],
+            )
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
     lines += [_('Warning: %s') % text for text in result.get('warnings', ())]
@@ -355,4 +425,5 @@ def _table_of_changes(changes: list[dict[str, Any]]) -> str:
         value = json.dumps(change['value'], ensure_ascii=False)
         rows.append([change['object'], change['op'], change['path'], value])
     return table.render(
-        [_('Object'), _('Change'), _('Path'), _('Value')], rows)
+        [_('Object'), _('Change'), _('Path'), _('Value')], rows
+    )

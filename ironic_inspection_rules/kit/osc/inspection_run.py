@@ -22,11 +22,29 @@ from ironic_inspection_rules.kit.osc import command
 from ironic_inspection_rules.rule_file import yaml_text
 
 _COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
-_COUNTS = ('uuid', 'description', 'mode', 'runs', 'matched', 'failed',
-           'last_matched_at')
-_ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
-               'failed', 'audited', 'seconds', 'last_matched_at',
-               'last_matched_node', 'since')
+_COUNTS = (
+    'uuid',
+    'description',
+    'mode',
+    'runs',
+    'matched',
+    'failed',
+    'last_matched_at',
+)
+_ALL_COUNTS = (
+    'uuid',
+    'description',
+    'phase',
+    'mode',
+    'runs',
+    'matched',
+    'failed',
+    'audited',
+    'seconds',
+    'last_matched_at',
+    'last_matched_node',
+    'since',
+)
 
 _VERBS = {'add': _('added'), 'remove': _('removed')}
 
@@ -38,13 +56,17 @@ class ListInspectionRuns(command.Lister):
 
     def add_arguments(self, parser):
         command.add_node(parser)
-        parser.add_argument('--limit', metavar='<limit>',
-                            type=arguments.positive,
-                            help=_('Number of runs to list; all if not given'))
+        parser.add_argument(
+            '--limit',
+            metavar='<limit>',
+            type=arguments.positive,
+            help=_('Number of runs to list; all if not given'),
+        )
 
     def take_action(self, parsed_args):
         runs = inspection_run.inspection_runs(
-            self.baremetal, parsed_args.node, limit=parsed_args.limit)
+            self.baremetal, parsed_args.node, limit=parsed_args.limit
+        )
         # The limit is that of a page, and further pages would follow.
         rows = []
         for run in itertools.islice(runs, parsed_args.limit):
@@ -61,8 +83,11 @@ class ShowInspectionRun(command.ShowOne):
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
-            'run', metavar='<run>', nargs='?',
-            help=_('UUID of the run; the last one if not given'))
+            'run',
+            metavar='<run>',
+            nargs='?',
+            help=_('UUID of the run; the last one if not given'),
+        )
 
     def take_action(self, parsed_args):
         run = _load(self.baremetal, parsed_args.node, parsed_args.run)
@@ -96,18 +121,35 @@ class ExplainInspection(command.BaremetalCommand):
         command.add_node(parser)
         question = parser.add_mutually_exclusive_group()
         for name, text in (
-                ('path', _('Path of the value, such as /extra/size; '
-                           '/plugin_data/… for plugin data')),
-                ('trait', _('Name of the trait')),
-                ('rule', _('UUID of the rule, or its description where no '
-                           'other has it'))):
+            (
+                'path',
+                _(
+                    'Path of the value, such as /extra/size; '
+                    '/plugin_data/… for plugin data'
+                ),
+            ),
+            ('trait', _('Name of the trait')),
+            (
+                'rule',
+                _(
+                    'UUID of the rule, or its description where no '
+                    'other has it'
+                ),
+            ),
+        ):
             question.add_argument(f'--{name}', metavar=f'<{name}>', help=text)
-        parser.add_argument('--port', metavar='<port>',
-                            help=_('MAC address or UUID of the port that '
-                                   'the path belongs to'))
         parser.add_argument(
-            '-f', '--format', choices=('text', 'json', 'yaml'),
-            default='text', help=_('How to print the answer'))
+            '--port',
+            metavar='<port>',
+            help=_('MAC address or UUID of the port that the path belongs to'),
+        )
+        parser.add_argument(
+            '-f',
+            '--format',
+            choices=('text', 'json', 'yaml'),
+            default='text',
+            help=_('How to print the answer'),
+        )
 
     def take_action(self, parsed_args):
         baremetal, node = self.baremetal, parsed_args.node
@@ -118,7 +160,8 @@ class ExplainInspection(command.BaremetalCommand):
                 asked[name] = value
         if 'rule' in asked:
             asked['rule'] = inspection_rule.find_inspection_rule(
-                baremetal, asked['rule'])
+                baremetal, asked['rule']
+            )
         if asked:
             answer = inspection_run.explain(baremetal, node, **asked)
         else:
@@ -142,17 +185,23 @@ class ShowStatistics(command.Lister):
     example = '--long'
 
     def add_arguments(self, parser):
-        parser.add_argument('--sort', metavar='<key>[:<direction>]',
-                            help=_('Sort by this column; in the order in '
-                                   'which the rules run if not given'))
-        parser.add_argument('--long', action='store_true',
-                            help=_('Show all columns'))
+        parser.add_argument(
+            '--sort',
+            metavar='<key>[:<direction>]',
+            help=_(
+                'Sort by this column; in the order in '
+                'which the rules run if not given'
+            ),
+        )
+        parser.add_argument(
+            '--long', action='store_true', help=_('Show all columns')
+        )
 
     def take_action(self, parsed_args):
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         statistics = inspection_run.rule_statistics(
-            self.baremetal, sort_key=key or None,
-            sort_dir=direction or None)
+            self.baremetal, sort_key=key or None, sort_dir=direction or None
+        )
         columns: tuple[str, ...] = _COUNTS
         if parsed_args.long:
             columns = _ALL_COUNTS
@@ -169,15 +218,18 @@ def _count(counted: dict[str, Any], name: str) -> Any:
     return counted[name]
 
 
-def _load(baremetal: Any, node: str, uuid: str | None = None
-          ) -> dict[str, Any]:
+def _load(
+    baremetal: Any, node: str, uuid: str | None = None
+) -> dict[str, Any]:
     """Return a run, the last one if none is named."""
     if uuid is None:
-        last = next(inspection_run.inspection_runs(baremetal, node, limit=1),
-                    None)
+        last = next(
+            inspection_run.inspection_runs(baremetal, node, limit=1), None
+        )
         if last is None:
             raise osc_exceptions.CommandError(
-                _('No inspection of node %s is kept') % node)
+                _('No inspection of node %s is kept') % node
+            )
         uuid = last['uuid']
     return inspection_run.get_inspection_run(baremetal, node, uuid)
 
@@ -185,9 +237,10 @@ def _load(baremetal: Any, node: str, uuid: str | None = None
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
     """Yield what the rules of a phase did."""
     for title, rules in (
-            (_('undone: %s'), phase['reverted']),
-            ('%s', phase['rules']),
-            (_('audit: %s'), phase['audit'])):
+        (_('undone: %s'), phase['reverted']),
+        ('%s', phase['rules']),
+        (_('audit: %s'), phase['audit']),
+    ):
         lines_of_rule = functools.partial(_lines_of_rule, title)
         for rule in rules:
             sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
@@ -214,8 +267,9 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
         yield '  ' + _('would fail: %s') % rule['error']
 
 
-def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
-         ) -> Iterator[str]:
+def _why(
+    conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
+) -> Iterator[str]:
     """Yield the results of the conditions of a rule, and of its actions.
 
     :param rule: whose member ``when`` has the actions with conditions of
@@ -226,14 +280,17 @@ def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
         if condition['result'] is not None:
             result = str(condition['result']).lower()
         yield _('because %(op)s: %(result)s%(reason)s') % {
-            'op': condition['op'], 'result': result,
-            'reason': _in_brackets(condition['reason'])}
+            'op': condition['op'],
+            'result': result,
+            'reason': _in_brackets(condition['reason']),
+        }
     for action in rule.get('when', ()):
         yield _carried_out(action)
         for counted in action['conditions']:
-            yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
-                           'times false%(reason)s') % {
-                **counted, 'reason': _in_brackets(counted['reason'])}
+            yield '  ' + _(
+                'when %(op)s: %(true)d times true, %(false)d '
+                'times false%(reason)s'
+            ) % {**counted, 'reason': _in_brackets(counted['reason'])}
 
 
 def _carried_out(action: dict[str, Any]) -> str:
@@ -267,8 +324,11 @@ def run_lines(run: dict[str, Any]) -> Iterator[str]:
 def _in_run(run: dict[str, Any]) -> str:
     """Return a line about a run: its UUID, time, event and result."""
     return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
-        'uuid': run['uuid'], 'when': run['created_at'],
-        'event': run['event'], 'result': run['result']}
+        'uuid': run['uuid'],
+        'when': run['created_at'],
+        'event': run['event'],
+        'result': run['result'],
+    }
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
@@ -282,25 +342,37 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
     """Yield the change, the rule that made it, and why it ran."""
     rule = answer['rule']
     yield change_line(answer)
-    yield _('by rule %(rule)s, as of revision %(revision)s, phase '
-            '%(phase)s, action %(action)s') % {
-        'rule': _name(rule), 'revision': answer['revision'],
-        'phase': answer['phase'], 'action': answer['action']}
+    yield _(
+        'by rule %(rule)s, as of revision %(revision)s, phase '
+        '%(phase)s, action %(action)s'
+    ) % {
+        'rule': _name(rule),
+        'revision': answer['revision'],
+        'phase': answer['phase'],
+        'action': answer['action'],
+    }
     yield _in_run(answer['run'])
     if not answer['conditions']:
         yield _('because the rule has no conditions')
     yield from _why(answer['conditions'], answer)
     if answer['current'] is False:
         now = command.cut(
-            json.dumps(answer['current_value'], ensure_ascii=False))
+            json.dumps(answer['current_value'], ensure_ascii=False)
+        )
         if answer['sensitive_rules']:
             yield _('Now it is %s.') % now
         else:
-            yield _('Now it is %s: something else has changed it since, no '
-                    'rule of the runs that are kept.') % now
+            yield (
+                _(
+                    'Now it is %s: something else has changed it since, no '
+                    'rule of the runs that are kept.'
+                )
+                % now
+            )
     if answer['sensitive_rules']:
-        yield _('Sensitive rules ran later; what they change is not '
-                'told: %s') % ', '.join(answer['sensitive_rules'])
+        yield _(
+            'Sensitive rules ran later; what they change is not told: %s'
+        ) % ', '.join(answer['sensitive_rules'])
 
 
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
@@ -310,7 +382,8 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
         text = _('rule %s matched')
     yield text % _name(answer['rule'])
     lines_if_withheld: Iterable[str] = [
-        _('The rule is sensitive, and the rest is withheld.')]
+        _('The rule is sensitive, and the rest is withheld.')
+    ]
     yield from disclosure.read(answer, _lines_of_outcome, lines_if_withheld)
 
 
@@ -318,8 +391,10 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
     """Yield why a rule matched or did not, and what it changed."""
     yield _in_run(answer['run'])
     if answer['decided_again']:
-        yield _('Evaluated again, on the data of that run and the node as it '
-                'is now:')
+        yield _(
+            'Evaluated again, on the data of that run and the node as it '
+            'is now:'
+        )
     yield from _why(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])
     is_known = answer['conditions'] is not None
@@ -351,13 +426,17 @@ def change_line(change: dict[str, Any]) -> str:
         return f'{where}: {_VERBS[change["op"]]}'
     if change['op'] == 'remove':
         return _('%(where)s: %(before)s removed') % {
-            'where': where, 'before': command.cut(before)}
+            'where': where,
+            'before': command.cut(before),
+        }
     if change['op'] == 'add':
         return f'{where}: {command.cut(after)}'
     # The API masks secrets like this, whether they are equal or not.
     if change['before'] == change['after'] and '******' not in after:
         return _('%(where)s: %(after)s, as it was already') % {
-            'where': where, 'after': command.cut(after)}
+            'where': where,
+            'after': command.cut(after),
+        }
     return f'{where}: {command.cut(before)} → {command.cut(after)}'
 
 

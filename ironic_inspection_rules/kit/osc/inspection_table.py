@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection table``: tables, and machines beside them.
-"""
+"""Commands ``openstack baremetal inspection table``."""
 
 from typing import Any
 
@@ -25,13 +24,15 @@ class ListInspectionTables(command.Lister):
         columns = ('Name', 'Rows', 'Revision', 'Built In', 'Columns')
         rows = []
         for described in inspection_table.inspection_tables(self.baremetal):
-            rows.append((
-                described['name'],
-                described['size'],
-                described['revision'],
-                described['built_in'],
-                ', '.join(described['columns']),
-            ))
+            rows.append(
+                (
+                    described['name'],
+                    described['size'],
+                    described['revision'],
+                    described['built_in'],
+                    ', '.join(described['columns']),
+                )
+            )
         return columns, rows
 
 
@@ -41,24 +42,34 @@ class ShowInspectionTable(command.Lister):
     example = 'orders --key 1DA99XYZ'
 
     def add_arguments(self, parser):
-        parser.add_argument('table', metavar='<table>',
-                            help=_('Name of the table'))
-        parser.add_argument('--key', metavar='<key>',
-                            help=_('Only the row with this key'))
+        parser.add_argument(
+            'table', metavar='<table>', help=_('Name of the table')
+        )
+        parser.add_argument(
+            '--key', metavar='<key>', help=_('Only the row with this key')
+        )
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         described = inspection_table.get_inspection_table(
-            baremetal, parsed_args.table, key=parsed_args.key)
+            baremetal, parsed_args.table, key=parsed_args.key
+        )
         entries = described['rows']
         if parsed_args.key is None:
             entries = inspection_table.inspection_table_rows(
-                baremetal, parsed_args.table)
+                baremetal, parsed_args.table
+            )
         columns = described['columns']
-        return (('Key', *columns),
-                [(entry['key'], *(entry['row'].get(column)
-                                  for column in columns))
-                 for entry in entries])
+        return (
+            ('Key', *columns),
+            [
+                (
+                    entry['key'],
+                    *(entry['row'].get(column) for column in columns),
+                )
+                for entry in entries
+            ],
+        )
 
 
 class ListInspectionTableMachines(command.BaremetalCommand):
@@ -71,30 +82,48 @@ class ListInspectionTableMachines(command.BaremetalCommand):
     example = 'orders --missing -f csv'
 
     def add_arguments(self, parser):
-        parser.add_argument('table', metavar='<table>',
-                            help=_('Name of the table'))
+        parser.add_argument(
+            'table', metavar='<table>', help=_('Name of the table')
+        )
         only = parser.add_mutually_exclusive_group()
         for state, text in (
-                ('missing', _('Only rows that no machine has')),
-                ('unexpected', _('Only machines that no row names')),
-                ('wrong', _('Only machines that differ from their row')),
-                ('twice', _('Only machines whose key another one has, and '
-                            'those that nothing identifies together'))):
-            only.add_argument(f'--{state}', dest='state', const=state,
-                              action='store_const', help=text)
-        parser.add_argument('-f', '--format', default='table',
-                            choices=('table', 'json', 'csv'),
-                            help=_('How to print the list'))
+            ('missing', _('Only rows that no machine has')),
+            ('unexpected', _('Only machines that no row names')),
+            ('wrong', _('Only machines that differ from their row')),
+            (
+                'twice',
+                _(
+                    'Only machines whose key another one has, and '
+                    'those that nothing identifies together'
+                ),
+            ),
+        ):
+            only.add_argument(
+                f'--{state}',
+                dest='state',
+                const=state,
+                action='store_const',
+                help=text,
+            )
+        parser.add_argument(
+            '-f',
+            '--format',
+            default='table',
+            choices=('table', 'json', 'csv'),
+            help=_('How to print the list'),
+        )
 
     def take_action(self, parsed_args):
         machines = inspection_table.inspection_table_machines(
-            self.baremetal, parsed_args.table, parsed_args.state)
+            self.baremetal, parsed_args.table, parsed_args.state
+        )
         findings = [_finding(machine) for machine in machines]
         if parsed_args.format == 'json':
             text = table_machines.as_json(findings)
         elif parsed_args.format == 'csv':
             text = table_machines.as_csv(
-                findings, self._read_table(parsed_args.table))
+                findings, self._read_table(parsed_args.table)
+            )
         else:
             text = table_machines.as_table(findings)
         self.app.stdout.write(text)
@@ -104,16 +133,16 @@ class ListInspectionTableMachines(command.BaremetalCommand):
 
     def _read_table(self, name: str) -> engine_table.Table:
         """Read a table without its secret columns."""
-        described = inspection_table.get_inspection_table(
-            self.baremetal, name)
+        described = inspection_table.get_inspection_table(self.baremetal, name)
         definition = engine_table.TableDefinition(
-            name, described['key'], secret=tuple(described['secret']))
+            name, described['key'], secret=tuple(described['secret'])
+        )
         row_by_key = {}
         for entry in inspection_table.inspection_table_rows(
-                self.baremetal, name):
+            self.baremetal, name
+        ):
             row_by_key[entry['key']] = entry['row']
-        return engine_table.Table(definition, row_by_key,
-                                  described['columns'])
+        return engine_table.Table(definition, row_by_key, described['columns'])
 
 
 def _finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
@@ -121,5 +150,5 @@ def _finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
     for difference in machine['differences']:
         differences.append(table_comparison.ColumnDifference(**difference))
     return table_comparison.TableFinding(
-        machine['key'], machine['node'], machine['state'],
-        tuple(differences))
+        machine['key'], machine['node'], machine['state'], tuple(differences)
+    )

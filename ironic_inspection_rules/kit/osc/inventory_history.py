@@ -26,8 +26,10 @@ _PARTS = ('id', 'kind', 'node', 'from', 'to')
 _CHANGES = ('node', 'kind', 'what', 'id', 'slot', 'before', 'after')
 _UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
 
-_OPTION = _('Ironic keeps inspections for the days in '
-            '[inspection_rules]keep_history, which is 0 by default.')
+_OPTION = _(
+    'Ironic keeps inspections for the days in '
+    '[inspection_rules]keep_history, which is 0 by default.'
+)
 
 
 class ListInventories(command.Lister):
@@ -37,16 +39,21 @@ class ListInventories(command.Lister):
 
     def add_arguments(self, parser):
         command.add_node(parser)
-        parser.add_argument('--limit', metavar='<limit>',
-                            type=arguments.positive,
-                            help=_('Number of inventories to list; '
-                                   'all if not given'))
+        parser.add_argument(
+            '--limit',
+            metavar='<limit>',
+            type=arguments.positive,
+            help=_('Number of inventories to list; all if not given'),
+        )
         add_since(parser)
 
     def take_action(self, parsed_args):
         inventories = inventory_history.inventories(
-            self.baremetal, parsed_args.node, limit=parsed_args.limit,
-            since=since(parsed_args.since))
+            self.baremetal,
+            parsed_args.node,
+            limit=parsed_args.limit,
+            since=since(parsed_args.since),
+        )
         # The limit is that of a page, and further pages would follow.
         rows = []
         for inventory in itertools.islice(inventories, parsed_args.limit):
@@ -64,21 +71,28 @@ class ShowInventory(command.BaremetalCommand):
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
-            'inventory', metavar='<inventory>', nargs='?',
-            help=_('UUID of the inventory; the last one if not given'))
+            'inventory',
+            metavar='<inventory>',
+            nargs='?',
+            help=_('UUID of the inventory; the last one if not given'),
+        )
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         uuid = parsed_args.inventory
         if uuid is None:
-            last = next(inventory_history.inventories(
-                baremetal, parsed_args.node, limit=1), None)
+            last = next(
+                inventory_history.inventories(
+                    baremetal, parsed_args.node, limit=1
+                ),
+                None,
+            )
             if last is None:
-                raise osc_exceptions.CommandError(
-                    _nothing(parsed_args.node))
+                raise osc_exceptions.CommandError(_nothing(parsed_args.node))
             uuid = last['uuid']
-        inventory = inventory_history.inventory(baremetal, parsed_args.node,
-                                                uuid)
+        inventory = inventory_history.inventory(
+            baremetal, parsed_args.node, uuid
+        )
         json.dump(inventory, self.app.stdout, indent=2)
         self.app.stdout.write('\n')
 
@@ -94,10 +108,17 @@ class DiffInventories(command.Lister):
 
     def add_arguments(self, parser):
         node_selection.add_argument(parser, 'nodes')
-        parser.add_argument('--from', metavar='<inventory>', dest='from_',
-                            help=_('UUID of the earlier inventory'))
-        parser.add_argument('--to', metavar='<inventory>',
-                            help=_('UUID of the later inventory'))
+        parser.add_argument(
+            '--from',
+            metavar='<inventory>',
+            dest='from_',
+            help=_('UUID of the earlier inventory'),
+        )
+        parser.add_argument(
+            '--to',
+            metavar='<inventory>',
+            help=_('UUID of the later inventory'),
+        )
         add_since(parser)
         parallel.add_jobs(parser)
 
@@ -107,18 +128,25 @@ class DiffInventories(command.Lister):
         named = parsed_args.from_ or parsed_args.to
         if named and (len(selection.names) != 1 or parsed_args.since):
             raise osc_exceptions.CommandError(
-                _('--from and --to are for one node, without --since'))
+                _('--from and --to are for one node, without --since')
+            )
         with parallel.interruptible(self.app.stderr, _('Interrupted')):
             if len(selection.names) == 1 and not parsed_args.since:
                 node = selection.names[0]
                 difference = inventory_history.diff(
-                    baremetal, node, parsed_args.from_, parsed_args.to)
+                    baremetal, node, parsed_args.from_, parsed_args.to
+                )
                 return _CHANGES, list(_rows(node, difference))
             return _CHANGES, self._rows_since(
-                selection, since(parsed_args.since), parsed_args.jobs)
+                selection, since(parsed_args.since), parsed_args.jobs
+            )
 
-    def _rows_since(self, selection: node_selection.NodeSelection,
-                    start: str | None, jobs: int) -> list[tuple[Any, ...]]:
+    def _rows_since(
+        self,
+        selection: node_selection.NodeSelection,
+        start: str | None,
+        jobs: int,
+    ) -> list[tuple[Any, ...]]:
         """Return what has changed of many machines since a time."""
         baremetal = self.baremetal
         nodes = list(selection.nodes(baremetal))
@@ -138,14 +166,17 @@ class FindInspectionPart(command.Lister):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            'id', metavar='<id>',
-            help=_('Serial number, WWN or MAC address of the part'))
+            'id',
+            metavar='<id>',
+            help=_('Serial number, WWN or MAC address of the part'),
+        )
 
     def take_action(self, parsed_args):
         stays = inventory_history.parts(self.baremetal, parsed_args.id)
         if not stays:
             self.app.stderr.write(
-                _('No inspection that is kept has found it. %s\n') % _OPTION)
+                _('No inspection that is kept has found it. %s\n') % _OPTION
+            )
         rows = [tuple(stay[name] for name in _PARTS) for stay in stays]
         return _PARTS, rows
 
@@ -153,7 +184,9 @@ class FindInspectionPart(command.Lister):
 def _nothing(node: str) -> str:
     """Return a message that no inspection of a node is kept."""
     return _('No such inspection of node %(node)s is kept. %(option)s') % {
-        'node': node, 'option': _OPTION}
+        'node': node,
+        'option': _OPTION,
+    }
 
 
 def since(text: str | None) -> str | None:
@@ -170,16 +203,18 @@ def since(text: str | None) -> str | None:
         age = datetime.timedelta(**{unit: int(ago[1])})
         return str((timeutils.utcnow() - age).isoformat())
     try:
-        return str(timeutils.normalize_time(
-            timeutils.parse_isotime(text)).isoformat())
+        return str(
+            timeutils.normalize_time(timeutils.parse_isotime(text)).isoformat()
+        )
     except (ValueError, OverflowError) as exc:
         raise osc_exceptions.CommandError(
-            _('"%s" is no time: give one such as 2026-01-31 or 30d')
-            % text) from exc
+            _('"%s" is no time: give one such as 2026-01-31 or 30d') % text
+        ) from exc
 
 
-def _difference_since(baremetal: Any, start: str | None,
-                      node: dict[str, Any]) -> dict[str, Any]:
+def _difference_since(
+    baremetal: Any, start: str | None, node: dict[str, Any]
+) -> dict[str, Any]:
     """Compare the last inventory of a node with that of an earlier time.
 
     :param start: the time; None for the last two inventories that differ.
@@ -188,16 +223,23 @@ def _difference_since(baremetal: Any, start: str | None,
     try:
         if start is None:
             return inventory_history.diff(baremetal, uuid)
-        later = [inventory['uuid']
-                 for inventory in inventory_history.inventories(
-                     baremetal, uuid, since=start)]
+        later = [
+            inventory['uuid']
+            for inventory in inventory_history.inventories(
+                baremetal, uuid, since=start
+            )
+        ]
         if not later:
             return {'parts': []}
         newest, oldest = later[0], later[-1]
         # At that time the machine was as in the last inspection before, if one
         # is kept.
-        before = next(inventory_history.inventories(
-            baremetal, uuid, marker=oldest, limit=1), None)
+        before = next(
+            inventory_history.inventories(
+                baremetal, uuid, marker=oldest, limit=1
+            ),
+            None,
+        )
         if before is not None:
             oldest = before['uuid']
         return inventory_history.diff(baremetal, uuid, oldest, newest)
@@ -206,25 +248,33 @@ def _difference_since(baremetal: Any, start: str | None,
         return {'parts': []}
 
 
-def _rows(node: str, difference: dict[str, Any]
-          ) -> Iterator[tuple[Any, ...]]:
+def _rows(node: str, difference: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each part that has changed."""
     for change in difference['parts']:
-        yield (node, change['kind'], change['what'], change['id'],
-               change['slot'], _side(change['before']),
-               _side(change['after']))
+        yield (
+            node,
+            change['kind'],
+            change['what'],
+            change['id'],
+            change['slot'],
+            _side(change['before']),
+            _side(change['after']),
+        )
 
 
 def _side(part: dict[str, Any] | None) -> str:
     """Return the attributes of a part in a cell, empty without a part."""
     if part is None:
         return ''
-    return ', '.join(f'{name} {value}' for name, value in part.items()
-                     if value is not None)
+    return ', '.join(
+        f'{name} {value}' for name, value in part.items() if value is not None
+    )
 
 
 def add_since(parser: Any) -> None:
     """Add the option for the earliest time."""
     parser.add_argument(
-        '--since', metavar='<time>',
-        help=_('Only what was found since then: a time, or 12h, 30d, 2w'))
+        '--since',
+        metavar='<time>',
+        help=_('Only what was found since then: a time, or 12h, 30d, 2w'),
+    )

@@ -13,31 +13,54 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import node
 
-HELP = _('Filter of nodes as GET /v1/nodes takes it, such as '
-         'resource_class=baremetal or traits=CUSTOM_A,CUSTOM_B, or name or '
-         'UUID of a node; all nodes if none is given')
+HELP = _(
+    'Filter of nodes as GET /v1/nodes takes it, such as '
+    'resource_class=baremetal or traits=CUSTOM_A,CUSTOM_B, or name or '
+    'UUID of a node; all nodes if none is given'
+)
 
 FILTERS = (
-    'associated', 'chassis_uuid', 'conductor', 'conductor_group',
-    'description_contains', 'driver', 'fault', 'include_children',
-    'instance_name', 'instance_uuid', 'lessee', 'maintenance',
-    'not-traits', 'not-traits-any', 'owner', 'parent_node', 'project',
-    'provision_state', 'resource_class', 'retired', 'shard', 'sharded',
-    'traits', 'traits-any')
+    'associated',
+    'chassis_uuid',
+    'conductor',
+    'conductor_group',
+    'description_contains',
+    'driver',
+    'fault',
+    'include_children',
+    'instance_name',
+    'instance_uuid',
+    'lessee',
+    'maintenance',
+    'not-traits',
+    'not-traits-any',
+    'owner',
+    'parent_node',
+    'project',
+    'provision_state',
+    'resource_class',
+    'retired',
+    'shard',
+    'sharded',
+    'traits',
+    'traits-any',
+)
 """The known ones, for suggestions; Ironic may have others."""
 
 _NAMES = ('name', 'uuid', 'id', 'node')
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
 
 
-def add_argument(parser: Any, name: str, text: str = '%s',
-                 **more: Any) -> None:
+def add_argument(
+    parser: Any, name: str, text: str = '%s', **more: Any
+) -> None:
     """Add an argument that selects nodes.
 
     :param text: the help text; ``%s`` stands for that of the filters.
     """
-    parser.add_argument(name, metavar='<filter>', nargs='*',
-                        help=text % HELP, **more)
+    parser.add_argument(
+        name, metavar='<filter>', nargs='*', help=text % HELP, **more
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,21 +88,29 @@ class NodeSelection:
                 names.append(word)
             elif key in _NO_FILTERS or not key:
                 raise osc_exceptions.CommandError(
-                    _('"%s" is no filter of nodes') % word)
+                    _('"%s" is no filter of nodes') % word
+                )
             elif key in filters:
                 raise osc_exceptions.CommandError(
-                    _('The filter %s is there twice; several values have '
-                      'commas between them') % key)
+                    _(
+                        'The filter %s is there twice; several values have '
+                        'commas between them'
+                    )
+                    % key
+                )
             else:
                 filters[key] = value
         if filters and names:
             raise osc_exceptions.CommandError(
-                _('Give filters or names of nodes, not both: "%s" is no '
-                  'filter, which has the form <name>=<value>') % names[0])
+                _(
+                    'Give filters or names of nodes, not both: "%s" is no '
+                    'filter, which has the form <name>=<value>'
+                )
+                % names[0]
+            )
         return cls(filters, tuple(dict.fromkeys(names)))
 
-    def nodes(self, baremetal: Any, *fields: str
-              ) -> Iterator[dict[str, Any]]:
+    def nodes(self, baremetal: Any, *fields: str) -> Iterator[dict[str, Any]]:
         """Return the nodes, with their ``uuid`` and ``name``.
 
         :param fields: names of more fields.
@@ -94,18 +125,19 @@ class NodeSelection:
         for name in self.names:
             yield node.node(baremetal, name, wanted)
 
-    def matching(self, baremetal: Any, *fields: str
-                 ) -> list[dict[str, Any]]:
+    def matching(self, baremetal: Any, *fields: str) -> list[dict[str, Any]]:
         """Return the nodes, for a command that makes no sense without any.
 
         :raises: CommandError if there are filters, and no node matches.
         """
         nodes = list(self.nodes(baremetal, *fields))
         if self.filters and not nodes:
-            filters = ' '.join(f'{name}={value}'
-                               for name, value in self.filters.items())
+            filters = ' '.join(
+                f'{name}={value}' for name, value in self.filters.items()
+            )
             raise osc_exceptions.CommandError(
-                _('No node matches %s') % filters)
+                _('No node matches %s') % filters
+            )
         return nodes
 
     def _explain(self, refusal: Exception) -> None:
@@ -113,10 +145,10 @@ class NodeSelection:
         unknown = [name for name in self.filters if name not in FILTERS]
         if not unknown:
             return
-        text = suggestion.all_unknown(
-            _('filter of nodes'), unknown, FILTERS)
+        text = suggestion.all_unknown(_('filter of nodes'), unknown, FILTERS)
         if unknown[0] in _NAMES:
-            text = _('"%(name)s" is no filter of nodes; name a node without '
-                     'it: %(value)s') % {'name': unknown[0],
-                                         'value': self.filters[unknown[0]]}
+            text = _(
+                '"%(name)s" is no filter of nodes; name a node without '
+                'it: %(value)s'
+            ) % {'name': unknown[0], 'value': self.filters[unknown[0]]}
         raise osc_exceptions.CommandError(text) from refusal

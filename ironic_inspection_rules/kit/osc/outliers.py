@@ -54,18 +54,24 @@ class ShowOutliers(command.BaremetalCommand):
         node_selection.add_argument(parser, 'filters')
         peer_arguments.add(parser)
         parser.add_argument(
-            '--since', metavar='<time>',
-            help=_('Say since when each machine is odd, as far as '
-                   'inspections since this time are kept: a time, or 12h, '
-                   '30d, 2w. Needs the option keep_history'))
+            '--since',
+            metavar='<time>',
+            help=_(
+                'Say since when each machine is odd, as far as '
+                'inspections since this time are kept: a time, or 12h, '
+                '30d, 2w. Needs the option keep_history'
+            ),
+        )
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         start = inventory_history.since(parsed_args.since)
         baremetal = self.baremetal
-        with parallel.interruptible(self.app.stderr, _('Interrupted')), (
-                parallel.RequestThreads(parsed_args.jobs)) as threads:
+        with (
+            parallel.interruptible(self.app.stderr, _('Interrupted')),
+            parallel.RequestThreads(parsed_args.jobs) as threads,
+        ):
             uuids = _uuids(selection.matching(baremetal))
             compared = peers.Peers(parsed_args.min_peers)
             missing = 0
@@ -80,21 +86,33 @@ class ShowOutliers(command.BaremetalCommand):
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
                 result = result.dated(search.began(compared, result, start))
             if parsed_args.learn:
-                rules = _learn(baremetal, threads, result, parsed_args.by,
-                               uuids)
-                arguments.write(parsed_args.learn,
-                                peer_arguments.rules(rules), self.app.stdout)
+                rules = _learn(
+                    baremetal, threads, result, parsed_args.by, uuids
+                )
+                arguments.write(
+                    parsed_args.learn,
+                    peer_arguments.rules(rules),
+                    self.app.stdout,
+                )
         # Nowhere, if the learned rules go to standard output.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(
             parsed_args.output,
-            peer_arguments.render(result, parsed_args.format), output)
+            peer_arguments.render(result, parsed_args.format),
+            output,
+        )
         self.app.stderr.write(
-            peer_arguments.unreported(result, parsed_args.by))
+            peer_arguments.unreported(result, parsed_args.by)
+        )
         if missing:
             self.app.stderr.write(
-                _P('Without an inventory: %d node\n',
-                   'Without an inventory: %d nodes\n', missing) % missing)
+                _P(
+                    'Without an inventory: %d node\n',
+                    'Without an inventory: %d nodes\n',
+                    missing,
+                )
+                % missing
+            )
         return peer_arguments.status(result)
 
 
@@ -107,8 +125,9 @@ def _facts(data: Mapping[str, Any]) -> views.Facts:
     return views.Facts(data['inventory'] or {}, data['plugin_data'] or {})
 
 
-def _draw(baremetal: Any, by: Sequence[str], uuids: Mapping[str, str],
-          name: str) -> sketch.Sketch | None:
+def _draw(
+    baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
+) -> sketch.Sketch | None:
     """Return the sketch of a machine, None without an inventory.
 
     :param uuids: of nodes, by what they are called.
@@ -120,13 +139,18 @@ def _draw(baremetal: Any, by: Sequence[str], uuids: Mapping[str, str],
     return sketch.draw(name, _facts(data), by)
 
 
-def _learn(baremetal: Any, threads: parallel.RequestThreads,
-           result: peers.Result, by: Sequence[str], uuids: Mapping[str, str]
-           ) -> list[dict[str, Any]]:
+def _learn(
+    baremetal: Any,
+    threads: parallel.RequestThreads,
+    result: peers.Result,
+    by: Sequence[str],
+    uuids: Mapping[str, str],
+) -> list[dict[str, Any]]:
     """Return rules for machines like those that are not odd.
 
     Their inventories are read again; all of them would be too large to keep.
     """
+
     def read(name: str) -> norm_rules.Reduced:
         data = node_client.inventory(baremetal, uuids[name])
         return norm_rules.reduce(_facts(data), by)
@@ -144,15 +168,21 @@ class _Search:
     :param uuids: of nodes, by what they are called.
     """
 
-    def __init__(self, baremetal: Any, threads: parallel.RequestThreads,
-                 by: Sequence[str], uuids: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        baremetal: Any,
+        threads: parallel.RequestThreads,
+        by: Sequence[str],
+        uuids: Mapping[str, str],
+    ) -> None:
         self._baremetal = baremetal
         self._threads = threads
         self._by = by
         self._uuids = uuids
 
-    def began(self, compared: peers.Peers, result: peers.Result, start: str
-              ) -> dict[Identity, str]:
+    def began(
+        self, compared: peers.Peers, result: peers.Result, start: str
+    ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
         Odd machines are replaced by what they were before, and compared with
@@ -165,8 +195,10 @@ class _Search:
         """
         machines = sorted({outlier.machine for outlier in result.findings})
         listed = self._threads.map(
-            functools.partial(self._versions, start), machines,
-            _('Reading histories'))
+            functools.partial(self._versions, start),
+            machines,
+            _('Reading histories'),
+        )
         versions = dict(zip(machines, listed, strict=True))
         spans = {}
         for outlier in result.findings:
@@ -185,23 +217,29 @@ class _Search:
                 began[identity] = first.time
         return began
 
-    def _narrow(self, compared: peers.Peers,
-                versions: Mapping[str, Sequence[MachineVersion]],
-                spans: Mapping[Identity, '_Span'],
-                steps: Mapping[str, int]) -> None:
+    def _narrow(
+        self,
+        compared: peers.Peers,
+        versions: Mapping[str, Sequence[MachineVersion]],
+        spans: Mapping[Identity, '_Span'],
+        steps: Mapping[str, int],
+    ) -> None:
         """Look at one earlier inspection of machines, and narrow the spans.
 
         :param steps: which inspection it is, by machine.
         """
         wanted = [versions[machine][step] for machine, step in steps.items()]
         sketches = self._threads.map(
-            self._draw, wanted, _('Comparing earlier inspections'))
+            self._draw, wanted, _('Comparing earlier inspections')
+        )
         earlier = {}
         for machine_then in sketches:
             if machine_then is not None:
                 earlier[machine_then.name] = machine_then
-        odd = {outlier.identity
-               for outlier in compared.find_instead(earlier).findings}
+        odd = {
+            outlier.identity
+            for outlier in compared.find_instead(earlier).findings
+        }
         for identity, span in spans.items():
             machine = _machine(identity)
             if machine in earlier:
@@ -212,12 +250,14 @@ class _Search:
     def _versions(self, start: str, machine: str) -> list[MachineVersion]:
         """Return the kept inspections of a machine, the newest first."""
         inventories = client.inventories(
-            self._baremetal, self._uuids[machine], since=start)
+            self._baremetal, self._uuids[machine], since=start
+        )
         versions = []
         try:
             for entry in inventories:
-                versions.append(MachineVersion(
-                    machine, entry['uuid'], entry['created_at']))
+                versions.append(
+                    MachineVersion(machine, entry['uuid'], entry['created_at'])
+                )
         except sdk_exceptions.NotFoundException:
             # Without the plugin, Ironic has no history.
             return []
@@ -227,7 +267,8 @@ class _Search:
         """Return the sketch of a machine as it was, None if it is gone."""
         try:
             data = client.inventory(
-                self._baremetal, self._uuids[version.machine], version.uuid)
+                self._baremetal, self._uuids[version.machine], version.uuid
+            )
         except sdk_exceptions.NotFoundException:
             # It was deleted, being too old, after it had been listed.
             return None

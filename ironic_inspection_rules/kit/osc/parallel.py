@@ -65,10 +65,13 @@ class RequestThreads:
         self._bar.stop()
         self._pool.shutdown(cancel_futures=True)
 
-    def map(self, function: Callable[[Item], Result],
-            items: Sequence[Item], title: str,
-            weigh: Callable[[Item], int] = _weigh_one
-            ) -> Iterator[Result]:
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Sequence[Item],
+        title: str,
+        weigh: Callable[[Item], int] = _weigh_one,
+    ) -> Iterator[Result]:
         """Call a function with each item, and yield the results in order.
 
         :param function: called again after a transient error.
@@ -79,10 +82,13 @@ class RequestThreads:
         persist = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
             sleep=tenacity.sleep_using_event(self._stop),
-            stop=(tenacity.stop_after_attempt(_ATTEMPTS)
-                  | tenacity.stop_when_event_set(self._stop)),
+            stop=(
+                tenacity.stop_after_attempt(_ATTEMPTS)
+                | tenacity.stop_when_event_set(self._stop)
+            ),
             wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
-            reraise=True)
+            reraise=True,
+        )
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
         waiting = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
@@ -111,16 +117,21 @@ def is_transient(failure: BaseException) -> bool:
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
         return False
-    return isinstance(failure, (auth_exceptions.ConnectionError,
-                                requests.exceptions.JSONDecodeError))
+    return isinstance(
+        failure,
+        (auth_exceptions.ConnectionError, requests.exceptions.JSONDecodeError),
+    )
 
 
 def add_jobs(parser: Any) -> None:
     """Add the option for the number of threads."""
     parser.add_argument(
-        '--jobs', metavar='<number>', default=_JOBS,
+        '--jobs',
+        metavar='<number>',
+        default=_JOBS,
         type=_number_of_jobs,
-        help=_('Number of parallel requests (default: %d)') % _JOBS)
+        help=_('Number of parallel requests (default: %d)') % _JOBS,
+    )
 
 
 def _number_of_jobs(text: str) -> int:

@@ -31,7 +31,11 @@ EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
 SAME, DIFFERENT, INCOMPARABLE, ERROR = (
-    'same', 'different', 'incomparable', 'error')
+    'same',
+    'different',
+    'incomparable',
+    'error',
+)
 
 _PAGE = 20
 """Nodes of a page; few, as each may have many inspections."""
@@ -54,17 +58,27 @@ class ReplayInspectionRules(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            'words', metavar='<file or filter>', nargs='*',
+            'words',
+            metavar='<file or filter>',
+            nargs='*',
             help=_('Files and folders with rules, "-" for standard input. %s')
-            % node_selection.HELP)
+            % node_selection.HELP,
+        )
         rule_files.add_prune(parser)
         inventory_history.add_since(parser)
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json'), default='table',
-            help=_('How to print the result'))
+            '-f',
+            '--format',
+            choices=('table', 'json'),
+            default='table',
+            help=_('How to print the result'),
+        )
         parser.add_argument(
-            '--report', metavar='<file>', type=arguments.new_file,
-            help=_('Write a page that shows what ends differently'))
+            '--report',
+            metavar='<file>',
+            type=arguments.new_file,
+            help=_('Write a page that shows what ends differently'),
+        )
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
@@ -73,25 +87,36 @@ class ReplayInspectionRules(command.BaremetalCommand):
         selection = node_selection.NodeSelection.parse(filters)
         if parsed_args.prune and not paths:
             raise osc_exceptions.CommandError(
-                _('--prune needs files, which would be the whole rule set'))
+                _('--prune needs files, which would be the whole rule set')
+            )
         files = file_set.load_all(paths)
         baremetal = self.baremetal
         in_force = []
-        with parallel.interruptible(
-                self.app.stderr, _('Interrupted; nothing was changed')), (
-                    rule_files.explained(baremetal, files)):
+        with (
+            parallel.interruptible(
+                self.app.stderr, _('Interrupted; nothing was changed')
+            ),
+            rule_files.explained(baremetal, files),
+        ):
             if paths or parsed_args.report:
-                in_force = list(inspection_rule.inspection_rules(
-                    baremetal, details=bool(paths)))
+                in_force = list(
+                    inspection_rule.inspection_rules(
+                        baremetal, details=bool(paths)
+                    )
+                )
             rules_of_files = rule_files.with_uuids(files.rules, in_force)
             # Without files every run is replayed with the rules of its time.
             rules = None
             if paths:
                 rules = rules_of_files
             ask = functools.partial(
-                client.replay_page, baremetal, rules=rules,
-                prune=parsed_args.prune, tables=files.tables.entries,
-                since=inventory_history.since(parsed_args.since))
+                client.replay_page,
+                baremetal,
+                rules=rules,
+                prune=parsed_args.prune,
+                tables=files.tables.entries,
+                since=inventory_history.since(parsed_args.since),
+            )
             nodes = selection.matching(baremetal)
             result = _replay(ask, nodes, parsed_args.jobs)
         if parsed_args.report:
@@ -99,9 +124,12 @@ class ReplayInspectionRules(command.BaremetalCommand):
             if paths:
                 title = ', '.join(map(os.path.basename, paths))
             content = page.render(
-                _('%s on kept inspections') % title, result.plain(),
-                _names(baremetal, [*in_force, *rules_of_files],
-                       result.different))
+                _('%s on kept inspections') % title,
+                result.plain(),
+                _names(
+                    baremetal, [*in_force, *rules_of_files], result.different
+                ),
+            )
             arguments.write(parsed_args.report, content, self.app.stdout)
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
@@ -110,13 +138,13 @@ class ReplayInspectionRules(command.BaremetalCommand):
         else:
             output.write(result.text())
             if parsed_args.report:
-                output.write(
-                    _('The whole of it: %s\n') % parsed_args.report)
+                output.write(_('The whole of it: %s\n') % parsed_args.report)
         return result.status
 
 
-def _replay(ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]],
-            jobs: int) -> '_Result':
+def _replay(
+    ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]], jobs: int
+) -> '_Result':
     """Decide all inspections of some nodes again, page by page.
 
     :param ask: sends the request for a page: the UUIDs of its nodes.
@@ -124,8 +152,9 @@ def _replay(ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]],
     names = {node['uuid']: node['name'] for node in nodes}
     result = _Result()
     with parallel.RequestThreads(jobs) as threads:
-        answers = threads.map(ask, _pages(list(names)), _('Deciding again'),
-                              weigh=len)
+        answers = threads.map(
+            ask, _pages(list(names)), _('Deciding again'), weigh=len
+        )
         for answer in answers:
             for entry in answer['runs']:
                 name = names.get(entry['node'])
@@ -144,8 +173,9 @@ def _is_path(word: str) -> bool:
 
 def _pages(uuids: list[str]) -> list[list[str]]:
     """Divide UUIDs of nodes among requests."""
-    return [uuids[start:start + _PAGE]
-            for start in range(0, len(uuids), _PAGE)]
+    return [
+        uuids[start : start + _PAGE] for start in range(0, len(uuids), _PAGE)
+    ]
 
 
 class _Result:
@@ -191,28 +221,48 @@ class _Result:
     def text(self) -> str:
         """Return the result as text."""
         if not self._counts:
-            return _('There is nothing to replay: no such inspection '
-                     'is kept. Ironic keeps them for the days in '
-                     '[inspection_rules]keep_history, which is 0 by '
-                     'default.\n')
+            return _(
+                'There is nothing to replay: no such inspection '
+                'is kept. Ironic keeps them for the days in '
+                '[inspection_rules]keep_history, which is 0 by '
+                'default.\n'
+            )
         lines = []
         if self.different:
-            lines.append(table.render(
-                [_('Node'), _('Inspected'), _('Then'), _('Now'), _('What')],
-                [_row(_Replayed.of(entry)) for entry in self.different]))
-        lines.append(_(
-            '%(all)d inspections: %(same)d end as they did, %(different)d '
-            'end otherwise, %(incomparable)d cannot be compared') % {
-                'all': sum(self._counts.values()), 'same': self._counts[SAME],
+            lines.append(
+                table.render(
+                    [
+                        _('Node'),
+                        _('Inspected'),
+                        _('Then'),
+                        _('Now'),
+                        _('What'),
+                    ],
+                    [_row(_Replayed.of(entry)) for entry in self.different],
+                )
+            )
+        lines.append(
+            _(
+                '%(all)d inspections: %(same)d end as they did, %(different)d '
+                'end otherwise, %(incomparable)d cannot be compared'
+            )
+            % {
+                'all': sum(self._counts.values()),
+                'same': self._counts[SAME],
                 'different': self._counts[DIFFERENT],
-                'incomparable': self._counts[INCOMPARABLE]})
-        lines += [f'  {count}: {reason}'
-                  for reason, count in self._reasons.most_common()]
+                'incomparable': self._counts[INCOMPARABLE],
+            }
+        )
+        lines += [
+            f'  {count}: {reason}'
+            for reason, count in self._reasons.most_common()
+        ]
         return '\n'.join(lines) + '\n'
 
 
-def _names(baremetal: Any, rules: list[Any], different: list[Entry]
-           ) -> dict[str, str | None]:
+def _names(
+    baremetal: Any, rules: list[Any], different: list[Entry]
+) -> dict[str, str | None]:
     """Return the descriptions of rules by UUID, for a page.
 
     Rules that have been deleted since a run are read from the revision of the
@@ -253,8 +303,11 @@ class _Outcome:
         """Read an outcome of the API."""
         if outcome is None:
             return cls('', '', ())
-        return cls(outcome.get('result') or '', outcome.get('error') or '',
-                   tuple(outcome.get('changes', ())))
+        return cls(
+            outcome.get('result') or '',
+            outcome.get('error') or '',
+            tuple(outcome.get('changes', ())),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -270,10 +323,13 @@ class _Replayed:
     @classmethod
     def of(cls, entry: Entry) -> '_Replayed':
         """Read an entry of the API, with the name of the node."""
-        return cls(entry['name'] or entry['node'],
-                   entry.get('created_at') or '', entry['reason'] or '',
-                   _Outcome.of(entry.get('then')),
-                   _Outcome.of(entry.get('now')))
+        return cls(
+            entry['name'] or entry['node'],
+            entry.get('created_at') or '',
+            entry['reason'] or '',
+            _Outcome.of(entry.get('then')),
+            _Outcome.of(entry.get('now')),
+        )
 
 
 def _row(replayed: _Replayed) -> list[str]:
@@ -287,7 +343,8 @@ def _row(replayed: _Replayed) -> list[str]:
         before = json.dumps(change['before'])
         after = json.dumps(change['value'])
         remarks.append(
-            f'{change["object"]} {change["path"]}: {before} → {after}')
+            f'{change["object"]} {change["path"]}: {before} → {after}'
+        )
     return [
         replayed.node_name,
         replayed.created_at,

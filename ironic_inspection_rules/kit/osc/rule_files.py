@@ -35,19 +35,28 @@ _MOST_WARNINGS = 50
 def add_argument(parser: Any) -> None:
     """Add the argument for rule files."""
     parser.add_argument(
-        'files', metavar='<file>', nargs='+',
-        help=_('YAML or JSON file with one rule or a list of rules; a folder '
-               'with such files, or - for standard input'))
+        'files',
+        metavar='<file>',
+        nargs='+',
+        help=_(
+            'YAML or JSON file with one rule or a list of rules; a folder '
+            'with such files, or - for standard input'
+        ),
+    )
 
 
 def add_prune(parser: Any) -> None:
     """Add the option that makes the files the whole rule set."""
     parser.add_argument(
-        '--prune', action='store_true',
-        help=_('Take the files for the whole rule set, beside the built-in '
-               'rules. Without it they are added to the rules in force, and '
-               'a rule replaces the stored one with its UUID or, without a '
-               'UUID, with its description; "apply" does the same'))
+        '--prune',
+        action='store_true',
+        help=_(
+            'Take the files for the whole rule set, beside the built-in '
+            'rules. Without it they are added to the rules in force, and '
+            'a rule replaces the stored one with its UUID or, without a '
+            'UUID, with its description; "apply" does the same'
+        ),
+    )
 
 
 def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
@@ -59,13 +68,20 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     findings = _warnings(files.documents, files.tables)
     for finding in findings[:_MOST_WARNINGS]:
         place = f'{finding.path}:{finding.line}:{finding.column}'
-        stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
-            'place': place, 'rule': finding.rule or _('the file'),
-            'message': finding.message})
+        stderr.write(
+            _('%(place)s: warning: %(rule)s: %(message)s\n')
+            % {
+                'place': place,
+                'rule': finding.rule or _('the file'),
+                'message': finding.message,
+            }
+        )
     more = len(findings) - _MOST_WARNINGS
     if more > 0:
-        stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
-                       'lint"\n') % more)
+        stderr.write(
+            _('and %d more warnings: see "ironic-inspection-rules lint"\n')
+            % more
+        )
     # They were checked and are only sent from here on: what was built for the
     # checks would take memory until the command ends.
     return dataclasses.replace(files, tables=files.tables.without_built())
@@ -82,7 +98,8 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
         yield
     except exceptions.InvalidRules as exc:
         raise osc_exceptions.CommandError(
-            files.explain(exc.problems) or str(exc)) from exc
+            files.explain(exc.problems) or str(exc)
+        ) from exc
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
             raise
@@ -91,12 +108,11 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
             # that.
             raise
         raise osc_exceptions.CommandError(
-            files.explain(http.problems(exc)) or exc.details
-            or str(exc)) from exc
+            files.explain(http.problems(exc)) or exc.details or str(exc)
+        ) from exc
 
 
-def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
-               ) -> list[Rule]:
+def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     """Return rules that all have a UUID.
 
     A rule without one gets that of the rule in force which ``apply`` would
@@ -127,8 +143,9 @@ def _with_canonical_uuid(rule: Rule) -> Rule:
     return rule
 
 
-def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
-          ) -> list[Rule]:
+def among(
+    rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
+) -> list[Rule]:
     """Return the rules that would be in force if rules of files were applied.
 
     :param rules: of the files, as of :func:`with_uuids`.
@@ -153,8 +170,9 @@ def warnings(rule: dict[str, Any]) -> list[str]:
     return [finding.message for finding in findings]
 
 
-def _warnings(documents: Sequence[document.Document],
-              tables: table_file.FileTables) -> list[lint.Finding]:
+def _warnings(
+    documents: Sequence[document.Document], tables: table_file.FileTables
+) -> list[lint.Finding]:
     """Return the warnings of lint; Ironic itself reports the errors.
 
     That a rule has what only a built-in rule may have is left out, as Ironic
@@ -171,17 +189,18 @@ def _warnings(documents: Sequence[document.Document],
             if stored_rule.is_closed(rule.entry):
                 closed.add((rule.source.path, rule.label))
     warnings = []
-    for finding in lint.in_order(lint.of_documents(
-            documents, registry.installed(), given_tables=tables)):
+    for finding in lint.in_order(
+        lint.of_documents(documents, registry.installed(), given_tables=tables)
+    ):
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:
             continue
         is_of_closed = (finding.path, finding.rule) in closed
         if is_of_closed and finding.check != lint.READABLE_SECRET:
-            message = _('%(mistake)s "ironic-inspection-rules lint" says '
-                        'where') % {
-                            'mistake': lint.DESCRIPTIONS[finding.check]}
+            message = _(
+                '%(mistake)s "ironic-inspection-rules lint" says where'
+            ) % {'mistake': lint.DESCRIPTIONS[finding.check]}
             finding = dataclasses.replace(finding, message=message)
         warnings.append(finding)
     return warnings

@@ -31,10 +31,20 @@ from ironic_inspection_rules.rule_set import table_change
 EXIT_CHANGES = 2
 """The status of ``plan`` if it has changes."""
 
-_REVISION_COLUMNS = ('Revision', 'Created At', 'User', 'Project', 'Changes',
-                     'Message')
-_CHANGES = (replacement.CREATED, replacement.UPDATED, replacement.MOVED,
-            replacement.DELETED)
+_REVISION_COLUMNS = (
+    'Revision',
+    'Created At',
+    'User',
+    'Project',
+    'Changes',
+    'Message',
+)
+_CHANGES = (
+    replacement.CREATED,
+    replacement.UPDATED,
+    replacement.MOVED,
+    replacement.DELETED,
+)
 """What may be done to a rule or a table, in the order of summaries."""
 
 
@@ -48,15 +58,18 @@ def confirm(question: str, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise osc_exceptions.CommandError(
-            _('There is no terminal to ask on: add --yes'))
+            _('There is no terminal to ask on: add --yes')
+        )
     return input(f'{question} [y/N] ').strip().lower() in ('y', 'yes')
 
 
 def _add_arguments(parser: Any) -> None:
     rule_files.add_argument(parser)
     parser.add_argument(
-        '--prune', action='store_true',
-        help=_('Remove the stored rules that are in none of the files'))
+        '--prune',
+        action='store_true',
+        help=_('Remove the stored rules that are in none of the files'),
+    )
     capacity_options.add_argument(parser)
 
 
@@ -81,18 +94,24 @@ def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
         flavors = capacity_options.load(caller, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, caller.app.stderr)
     with rule_files.explained(baremetal, files):
-        plan = rule_set.plan(baremetal, files.rules, parsed_args.prune,
-                             files.tables.entries)
+        plan = rule_set.plan(
+            baremetal, files.rules, parsed_args.prune, files.tables.entries
+        )
     counted = None
     if flavors:
-        counted = _count_capacity(baremetal, flavors, files, plan,
-                                  parsed_args.prune)
+        counted = _count_capacity(
+            baremetal, flavors, files, plan, parsed_args.prune
+        )
     return _Planned(files.rules, files.tables.entries, plan, counted)
 
 
-def _count_capacity(baremetal: Any, flavors: Sequence[flavor.Flavor],
-                    files: file_set.RuleFiles, plan: rule_set.Plan,
-                    prune: bool) -> list[dict[str, Any]]:
+def _count_capacity(
+    baremetal: Any,
+    flavors: Sequence[flavor.Flavor],
+    files: file_set.RuleFiles,
+    plan: rule_set.Plan,
+    prune: bool,
+) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
     :returns: as of :meth:`.capacity.Capacity.as_list`, with the descriptions
@@ -105,22 +124,29 @@ def _count_capacity(baremetal: Any, flavors: Sequence[flavor.Flavor],
     nodes = list(every_node.nodes(baremetal, *capacity.FIELDS))
     with parallel.RequestThreads() as threads:
         all_results = fleet_evaluation.evaluate_nodes(
-            baremetal, nodes, threads, rules=rules, prune=prune,
-            tables=files.tables.entries)
+            baremetal,
+            nodes,
+            threads,
+            rules=rules,
+            prune=prune,
+            tables=files.tables.entries,
+        )
         for node, results in zip(nodes, all_results, strict=True):
             counted.add(results.whole, node)
-    names = {rule['uuid']: rule.get('description')
-             for rule in (*plan.in_force, *rules)}
+    names = {
+        rule['uuid']: rule.get('description')
+        for rule in (*plan.in_force, *rules)
+    }
     counts = counted.as_list()
     for of_flavor in counts:
         for node in (*of_flavor['lost'], *of_flavor['gained']):
-            node['rules'] = [names.get(uuid) or uuid
-                             for uuid in node['rules']]
+            node['rules'] = [names.get(uuid) or uuid for uuid in node['rules']]
     return counts
 
 
-def as_json(plan: rule_set.Plan,
-            counted: Sequence[dict[str, Any]] | None = None) -> str:
+def as_json(
+    plan: rule_set.Plan, counted: Sequence[dict[str, Any]] | None = None
+) -> str:
     """Return a plan as JSON.
 
     :param counted: the capacity before and after, None if not asked for.
@@ -128,11 +154,13 @@ def as_json(plan: rule_set.Plan,
     rules = []
     for step in plan.steps:
         # As anybody may see them: without what sensitive rules withhold.
-        rules.append({
-            **step,
-            'before': replacement.disclosed(step, 'before'),
-            'after': replacement.disclosed(step, 'after'),
-        })
+        rules.append(
+            {
+                **step,
+                'before': replacement.disclosed(step, 'before'),
+                'after': replacement.disclosed(step, 'after'),
+            }
+        )
     plain: dict[str, Any] = {
         'revision': plan.revision,
         'rules': rules,
@@ -145,8 +173,9 @@ def as_json(plan: rule_set.Plan,
 
 def _show(planned: _Planned, stream: Any) -> None:
     """Print a plan for people."""
-    changes_rules = any(step['outcome'] != replacement.UNCHANGED
-                        for step in planned.plan.steps)
+    changes_rules = any(
+        step['outcome'] != replacement.UNCHANGED for step in planned.plan.steps
+    )
     # Where only tables change, there is something to do.
     if changes_rules or not planned.plan.changes:
         table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
@@ -167,14 +196,20 @@ class PlanInspectionRules(command.BaremetalCommand):
 
     def add_arguments(self, parser):
         _add_arguments(parser)
-        parser.add_argument('-f', '--format', choices=('diff', 'json'),
-                            default='diff', help=_('How to print the plan'))
+        parser.add_argument(
+            '-f',
+            '--format',
+            choices=('diff', 'json'),
+            default='diff',
+            help=_('How to print the plan'),
+        )
 
     def take_action(self, parsed_args):
         planned = _make_plan(self, self.baremetal, parsed_args)
         if parsed_args.format == 'json':
-            self.app.stdout.write(as_json(planned.plan, planned.capacity)
-                                  + '\n')
+            self.app.stdout.write(
+                as_json(planned.plan, planned.capacity) + '\n'
+            )
         else:
             _show(planned, self.app.stdout)
         if planned.plan.changes:
@@ -193,16 +228,19 @@ class ApplyInspectionRules(command.BaremetalCommand):
     def add_arguments(self, parser):
         _add_arguments(parser)
         capacity_options.add_limit(parser)
-        parser.add_argument('--message', metavar='<message>',
-                            help=_('Text to keep with the new revision'))
-        parser.add_argument('--yes', action='store_true',
-                            help=_('Do not ask'))
+        parser.add_argument(
+            '--message',
+            metavar='<message>',
+            help=_('Text to keep with the new revision'),
+        )
+        parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
         most_loss = parsed_args.max_capacity_loss
         if most_loss is not None and not parsed_args.flavors:
             raise osc_exceptions.CommandError(
-                _('--max-capacity-loss needs --flavors'))
+                _('--max-capacity-loss needs --flavors')
+            )
         baremetal = self.baremetal
         planned = _make_plan(self, baremetal, parsed_args)
         _show(planned, self.app.stdout)
@@ -213,11 +251,16 @@ class ApplyInspectionRules(command.BaremetalCommand):
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
         answer = rule_set.replace_inspection_rules(
-            baremetal, planned.rules, planned.plan.revision,
-            parsed_args.message, prune=parsed_args.prune,
-            tables=planned.tables)
+            baremetal,
+            planned.rules,
+            planned.plan.revision,
+            parsed_args.message,
+            prune=parsed_args.prune,
+            tables=planned.tables,
+        )
         self.app.stdout.write(
-            _('The rule set is at revision %d now\n') % answer['revision'])
+            _('The rule set is at revision %d now\n') % answer['revision']
+        )
         for warning in inspection_rule.warnings(baremetal):
             self.app.stderr.write(_('Warning: %s\n') % warning)
         return 0
@@ -229,14 +272,18 @@ class ListRevisions(command.Lister):
     example = '-f yaml'
 
     def add_arguments(self, parser):
-        parser.add_argument('--limit', metavar='<limit>', default=20,
-                            type=arguments.positive,
-                            help=_('Number of revisions to show '
-                                   '(default: 20)'))
+        parser.add_argument(
+            '--limit',
+            metavar='<limit>',
+            default=20,
+            type=arguments.positive,
+            help=_('Number of revisions to show (default: 20)'),
+        )
 
     def take_action(self, parsed_args):
         revisions = rule_set.inspection_rule_revisions(
-            self.baremetal, limit=parsed_args.limit)
+            self.baremetal, limit=parsed_args.limit
+        )
         rows = []
         # The limit is that of a page, and further pages would follow.
         for revision in itertools.islice(revisions, parsed_args.limit):
@@ -247,10 +294,16 @@ class ListRevisions(command.Lister):
                     tables.append((change['table'], change['outcome']))
                 else:
                     rules.append(change)
-            rows.append((
-                revision['revision'], revision['created_at'],
-                revision['user_id'], revision['project_id'],
-                _summary(rules, tables), revision['message']))
+            rows.append(
+                (
+                    revision['revision'],
+                    revision['created_at'],
+                    revision['user_id'],
+                    revision['project_id'],
+                    _summary(rules, tables),
+                    revision['message'],
+                )
+            )
         return _REVISION_COLUMNS, rows
 
 
@@ -260,30 +313,40 @@ class RestoreRevision(command.BaremetalCommand):
     example = '0 --yes'
 
     def add_arguments(self, parser):
-        parser.add_argument('revision', metavar='<revision>',
-                            type=arguments.revision,
-                            help=_('Number of the revision, see "history"; 0 '
-                                   'is the set before the first change'))
-        parser.add_argument('--yes', action='store_true',
-                            help=_('Do not ask'))
+        parser.add_argument(
+            'revision',
+            metavar='<revision>',
+            type=arguments.revision,
+            help=_(
+                'Number of the revision, see "history"; 0 '
+                'is the set before the first change'
+            ),
+        )
+        parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
-        if not confirm(_('Put the rules of revision %d in force?')
-                       % parsed_args.revision, parsed_args.yes):
+        if not confirm(
+            _('Put the rules of revision %d in force?') % parsed_args.revision,
+            parsed_args.yes,
+        ):
             return 1
         answer = rule_set.restore_inspection_rule_revision(
-            self.baremetal, parsed_args.revision)
-        tables = [(step['name'], step['outcome'])
-                  for step in answer['tables']]
+            self.baremetal, parsed_args.revision
+        )
+        tables = [(step['name'], step['outcome']) for step in answer['tables']]
         self.app.stdout.write(
             _('The rule set is at revision %(revision)d now: %(changes)s\n')
-            % {'revision': answer['revision'],
-               'changes': _summary(answer['rules'], tables)})
+            % {
+                'revision': answer['revision'],
+                'changes': _summary(answer['rules'], tables),
+            }
+        )
         return 0
 
 
-def _summary(rules: Sequence[dict[str, Any]],
-             tables: Sequence[tuple[str, str]]) -> str:
+def _summary(
+    rules: Sequence[dict[str, Any]], tables: Sequence[tuple[str, str]]
+) -> str:
     """Return how many rules were changed in which way, and which tables.
 
     :param tables: their names, each with what was done to it.
@@ -295,6 +358,8 @@ def _summary(rules: Sequence[dict[str, Any]],
             parts.append(f'{outcomes.count(outcome)} {outcome}')
     for name, outcome in tables:
         if outcome in _CHANGES:
-            parts.append(_('table %(name)s %(outcome)s') % {
-                'name': name, 'outcome': outcome})
+            parts.append(
+                _('table %(name)s %(outcome)s')
+                % {'name': name, 'outcome': outcome}
+            )
     return ', '.join(parts) or _('nothing changed')

@@ -25,26 +25,39 @@ class FindNodes(command.Lister):
 
     def add_arguments(self, parser):
         for option, help_text in (
-                ('trait', _('Only nodes that have all of these')),
-                ('trait-any', _('Only nodes that have at least one of these')),
-                ('not-trait', _('Only nodes that do not have all of these')),
-                ('not-trait-any', _('Only nodes that have none of these'))):
+            ('trait', _('Only nodes that have all of these')),
+            ('trait-any', _('Only nodes that have at least one of these')),
+            ('not-trait', _('Only nodes that do not have all of these')),
+            ('not-trait-any', _('Only nodes that have none of these')),
+        ):
             parser.add_argument(
-                f'--{option}', metavar='<trait>', nargs='+', action='extend',
-                default=[], help=help_text)
+                f'--{option}',
+                metavar='<trait>',
+                nargs='+',
+                action='extend',
+                default=[],
+                help=help_text,
+            )
         parser.add_argument(
-            '--fields', metavar='<field>', nargs='+', action='extend',
+            '--fields',
+            metavar='<field>',
+            nargs='+',
+            action='extend',
             choices=resource_fields.NODE_DETAILED_RESOURCE.fields,
-            help=_('Fields to show'))
+            help=_('Fields to show'),
+        )
 
     def take_action(self, parsed_args):
-        filters = {'traits': parsed_args.trait,
-                   'traits_any': parsed_args.trait_any,
-                   'not_traits': parsed_args.not_trait,
-                   'not_traits_any': parsed_args.not_trait_any}
+        filters = {
+            'traits': parsed_args.trait,
+            'traits_any': parsed_args.trait_any,
+            'not_traits': parsed_args.not_trait,
+            'not_traits_any': parsed_args.not_trait_any,
+        }
         if not any(filters.values()):
             raise exceptions.CommandError(
-                _('Give at least one trait to look for.'))
+                _('Give at least one trait to look for.')
+            )
         fields = parsed_args.fields or list(_FIELDS)
         view: dict[str, Any] = {'fields': fields}
         if _ONLY_IN_DETAIL.intersection(fields):
@@ -70,21 +83,33 @@ class ListTraits(command.Lister):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            '--name', metavar='<name>',
-            help=_('Only these traits: "startswith:<prefix>" or '
-                   '"in:<trait>,<trait>"'))
+            '--name',
+            metavar='<name>',
+            help=_(
+                'Only these traits: "startswith:<prefix>" or '
+                '"in:<trait>,<trait>"'
+            ),
+        )
         associated = parser.add_mutually_exclusive_group()
         associated.add_argument(
-            '--associated', action='store_true', default=None,
-            help=_('Only traits that some node has'))
+            '--associated',
+            action='store_true',
+            default=None,
+            help=_('Only traits that some node has'),
+        )
         associated.add_argument(
-            '--unassociated', action='store_false', dest='associated',
-            default=None, help=_('Only traits that no node has'))
+            '--unassociated',
+            action='store_false',
+            dest='associated',
+            default=None,
+            help=_('Only traits that no node has'),
+        )
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         rows = []
-        for counted in trait.traits(baremetal, name=parsed_args.name,
-                                    associated=parsed_args.associated):
+        for counted in trait.traits(
+            baremetal, name=parsed_args.name, associated=parsed_args.associated
+        ):
             rows.append((counted['name'], counted['nodes']))
         return (_('Name'), _('Nodes')), rows

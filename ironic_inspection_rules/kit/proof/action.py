@@ -48,16 +48,23 @@ class Actions:
     :param deadline: looked at before each item of a loop.
     """
 
-    def __init__(self, passed: states.RulePass, state: states.State,
-                 scope: expression.Scope, messages: pair.Messages,
-                 traits: set[str], deadline: search.Deadline) -> None:
+    def __init__(
+        self,
+        passed: states.RulePass,
+        state: states.State,
+        scope: expression.Scope,
+        messages: pair.Messages,
+        traits: set[str],
+        deadline: search.Deadline,
+    ) -> None:
         self._machine = scope.machine
         self._passed = passed
         self._scope = scope
         self._messages = messages
         self._deadline = deadline
         self._effects = effect.SymbolicEffects(
-            self._machine, passed, state, traits)
+            self._machine, passed, state, traits
+        )
 
     @property
     def state(self) -> states.State:
@@ -70,21 +77,36 @@ class Actions:
         bound, _problems = op.signature.bind(action.get('args'))
         call = effect.ActionCall(op, bound)
         if action.get('loop') is None:
-            self._once(call, action, _Item(self._scope),
-                       self._passed.matched)
+            self._once(call, action, _Item(self._scope), self._passed.matched)
             return
         loop = condition.looped_over(
-            action['loop'], self._scope.within(**self.state.roots))
+            action['loop'], self._scope.within(**self.state.roots)
+        )
         for guard, alternative in loop:
-            self._over(call, action, alternative,
-                       logic.conj(self._passed.matched, guard))
+            self._over(
+                call,
+                action,
+                alternative,
+                logic.conj(self._passed.matched, guard),
+            )
 
-    def _over(self, call: effect.ActionCall, action: Written,
-              alternative: values.Alternative, when: Formula) -> None:
+    def _over(
+        self,
+        call: effect.ActionCall,
+        action: Written,
+        alternative: values.Alternative,
+        when: Formula,
+    ) -> None:
         """Carry out an action over one alternative of its loop."""
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
-            self._effects.lose(call, when, 'a loop over what nobody knows',
-                               self._scope, str(action), alternative)
+            self._effects.lose(
+                call,
+                when,
+                'a loop over what nobody knows',
+                self._scope,
+                str(action),
+                alternative,
+            )
             return
         if isinstance(alternative, values.SolverTerm | values.Failed):
             self._effects.end(when)
@@ -102,13 +124,19 @@ class Actions:
             if isinstance(loop, list):
                 literal = loop[number]
             scope = self._scope.within(item=item)
-            self._once(call, action, _Item(scope, literal),
-                       logic.conj(when, exists))
+            self._once(
+                call, action, _Item(scope, literal), logic.conj(when, exists)
+            )
         if isinstance(alternative, values.ItemList):
             self._over_rest(call, action, alternative, when)
 
-    def _over_rest(self, call: effect.ActionCall, action: Written,
-                   items: values.ItemList, when: Formula) -> None:
+    def _over_rest(
+        self,
+        call: effect.ActionCall,
+        action: Written,
+        items: values.ItemList,
+        when: Formula,
+    ) -> None:
         """Carry out an action for the items that are not looked at.
 
         What it does there is lost: everything that it may change is unknown.
@@ -120,12 +148,21 @@ class Actions:
         if is_longer is logic.FALSE:
             return
         self._effects.lose(
-            call, is_longer,
+            call,
+            is_longer,
             f'an action for more than {cells.LONGEST} items of {items.name}',
-            self._scope, str(action), items)
+            self._scope,
+            str(action),
+            items,
+        )
 
-    def _once(self, call: effect.ActionCall, action: Written, item: _Item,
-              when: Formula) -> None:
+    def _once(
+        self,
+        call: effect.ActionCall,
+        action: Written,
+        item: _Item,
+        when: Formula,
+    ) -> None:
         """Carry out an action for one item."""
         self._deadline.left()
         # Each action finds what those before it have written.
@@ -143,11 +180,20 @@ class Actions:
             self._change(call, action, scope, item.literal, when)
         else:
             self._effects.lose(
-                call, when, f'there is no translation of {call.op.name}',
-                scope, str(action))
+                call,
+                when,
+                f'there is no translation of {call.op.name}',
+                scope,
+                str(action),
+            )
 
-    def _act_outside(self, call: effect.ActionCall, action: Written,
-              scope: expression.Scope, when: Formula) -> None:
+    def _act_outside(
+        self,
+        call: effect.ActionCall,
+        action: Written,
+        scope: expression.Scope,
+        when: Formula,
+    ) -> None:
         """Carry out an action that changes no data of a machine.
 
         It fails the inspection, or has an effect outside of the machine.
@@ -156,14 +202,20 @@ class Actions:
         when = self._effects.unless(when, broken)
         if call.op.plugin.FAILS:
             number = self._messages.number_of(
-                call.bound, self._passed.rule, scope.roots)
+                call.bound, self._passed.rule, scope.roots
+            )
             self._effects.end(when, number)
         else:
             self._passed.lasts = logic.disj(self._passed.lasts, when)
 
-    def _change(self, call: effect.ActionCall, action: Written,
-                scope: expression.Scope, literal: typing.Any,
-                when: Formula) -> None:
+    def _change(
+        self,
+        call: effect.ActionCall,
+        action: Written,
+        scope: expression.Scope,
+        literal: typing.Any,
+        when: Formula,
+    ) -> None:
         """Carry out an action that changes data."""
         args: effect.Arguments = {}
         for name, written in call.bound.items():
@@ -171,20 +223,27 @@ class Actions:
                 args[name] = _path(written, scope, literal)
             else:
                 args[name] = expression.argument(
-                    call.op.signature.by_name[name], written, scope)
+                    call.op.signature.by_name[name], written, scope
+                )
         for value in args.values():
             # An action cannot do without a value.
             when = self._effects.unless(when, values.absent(value))
-            when = self._effects.unless(when, logic.disj(
-                values.failed(value), self._machine.may_fail(value),
-                self._machine.may_lack(value)))
+            when = self._effects.unless(
+                when,
+                logic.disj(
+                    values.failed(value),
+                    self._machine.may_fail(value),
+                    self._machine.may_lack(value),
+                ),
+            )
         reads_secret = self._reads_secret(action, scope)
         when = self._effects.unless(when, reads_secret)
         translate = effect.TRANSLATIONS[call.op.name]
         translate(self._effects, call, when, args)
 
-    def _has_wrong_argument(self, call: effect.ActionCall, action: Written,
-                        scope: expression.Scope) -> Formula:
+    def _has_wrong_argument(
+        self, call: effect.ActionCall, action: Written, scope: expression.Scope
+    ) -> Formula:
         """Return when an argument of an action that changes no data is wrong.
 
         In a message a missing value reads ``(missing)``, and a secret is
@@ -197,30 +256,44 @@ class Actions:
             if name in tells:
                 for field in fields:
                     value = expression.evaluate_field(field, scope)
-                    broken = logic.disj(broken, values.failed(value),
-                                        self._machine.may_fail(value))
+                    broken = logic.disj(
+                        broken,
+                        values.failed(value),
+                        self._machine.may_fail(value),
+                    )
             elif fields:
                 value = expression.evaluate(written, scope)
                 # Whether the op accepts the value, such as an address that it
                 # calls, only the op knows: that is a guess.
                 broken = logic.disj(
-                    broken, values.absent(value), values.failed(value),
-                    self._machine.guess(f'the argument {name}', 'fails',
-                                        call.op.name, name, value))
+                    broken,
+                    values.absent(value),
+                    values.failed(value),
+                    self._machine.guess(
+                        f'the argument {name}',
+                        'fails',
+                        call.op.name,
+                        name,
+                        value,
+                    ),
+                )
         if not tells:
             broken = logic.disj(broken, self._reads_secret(action, scope))
         return broken
 
-    def _reads_secret(self, action: Written,
-                      scope: expression.Scope) -> Formula:
+    def _reads_secret(
+        self, action: Written, scope: expression.Scope
+    ) -> Formula:
         """Return when an action would write or send a secret, an error."""
         made = origin.Origins(self._passed.rule.vars, action.get('loop'))
-        return secret.read_in(self._machine, action.get('args'), scope.roots,
-                              made)
+        return secret.read_in(
+            self._machine, action.get('args'), scope.roots, made
+        )
 
 
-def _path(written: typing.Any, scope: expression.Scope,
-          literal: typing.Any) -> Value:
+def _path(
+    written: typing.Any, scope: expression.Scope, literal: typing.Any
+) -> Value:
     """Return a path, as the engine splits it into tokens.
 
     An item that the rule writes out is put into the path before that is

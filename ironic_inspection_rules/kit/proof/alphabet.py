@@ -27,7 +27,7 @@ _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 # between two characters that no text has, and an anchor is one of them.
 _BEGIN = '\x02'
 _END = '\x03'
-_LAST_CODE = 0x2ffff  # Of the characters that the solver has.
+_LAST_CODE = 0x2FFFF  # Of the characters that the solver has.
 
 _ANCHORS = ('AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END', 'AT_END_STRING')
 """The anchors that hold at one of the marks, in the words of the parser."""
@@ -41,7 +41,8 @@ _OTHERS = (
     # Letters without another case, digits, blanks, signs.
     '\u0627\u0628\u4e00\u0663\u0664\u00a0\u2003\u20ac\u00a7\u2603'
     # Letters that have another case, or a case in ASCII.
-    '\u0451\u0401\u017f\u212a\u0130\u0131')
+    '\u0451\u0401\u017f\u212a\u0130\u0131'
+)
 
 
 class Alphabet:
@@ -80,8 +81,9 @@ class Alphabet:
         """Return whether a text has no other characters."""
         return self.characters.issuperset(text)
 
-    def _language(self, pattern: str, searches: bool = False
-                  ) -> logic.Language:
+    def _language(
+        self, pattern: str, searches: bool = False
+    ) -> logic.Language:
         """Return the language of texts that match as a whole.
 
         An anchor is one of :func:`marked`'s marks.
@@ -145,8 +147,9 @@ class Alphabet:
         is_before = z3.InRe(term, self.below(text))
         return self._decide(term, is_before, among)
 
-    def all_match(self, pattern: str, searches: bool,
-                  among: str) -> bool | None:
+    def all_match(
+        self, pattern: str, searches: bool, among: str
+    ) -> bool | None:
         """Return whether all texts of a language match a pattern.
 
         :param searches: whether a match of a part of the text is enough.
@@ -158,8 +161,9 @@ class Alphabet:
         """
         return self._all_match(pattern, searches, among)
 
-    def _decide_match(self, pattern: str, searches: bool,
-                      among: str) -> bool | None:
+    def _decide_match(
+        self, pattern: str, searches: bool, among: str
+    ) -> bool | None:
         # The languages that callers ask about have no text with a mark in it,
         # which the marks around the text could be taken for.
         language = self.matching(pattern, searches)
@@ -185,8 +189,9 @@ class Alphabet:
             return ''
         return logic.text_of(solver.model()[text])
 
-    def _decide(self, text: logic.Term, matches: logic.Formula,
-                among: str) -> bool | None:
+    def _decide(
+        self, text: logic.Term, matches: logic.Formula, among: str
+    ) -> bool | None:
         """Return whether a formula holds for all texts of a language.
 
         :param text: the text of the solver that the formula is about.
@@ -200,8 +205,9 @@ class Alphabet:
             return True
         return None
 
-    def _has_none(self, text: logic.Term, wanted: logic.Formula,
-                  among: str) -> bool:
+    def _has_none(
+        self, text: logic.Term, wanted: logic.Formula, among: str
+    ) -> bool:
         """Return whether surely no text of a language fulfils a formula.
 
         Where the solver does not know in time this is False: there may be one.
@@ -308,8 +314,9 @@ class _Reader:
         self._all = characters
         self._searches = searches
 
-    def sequence(self, parts: list[typing.Any], flags: int,
-                 is_last: bool) -> logic.Language:
+    def sequence(
+        self, parts: list[typing.Any], flags: int, is_last: bool
+    ) -> logic.Language:
         """Return the language of parts that follow one another.
 
         :param is_last: whether nothing of the expression follows them.
@@ -327,8 +334,9 @@ class _Reader:
             return made[0]
         return z3.Concat(*made)
 
-    def _part(self, kind: str, value: typing.Any, flags: int,
-              is_last: bool) -> logic.Language:
+    def _part(
+        self, kind: str, value: typing.Any, flags: int, is_last: bool
+    ) -> logic.Language:
         """Return the language of one part of a parsed expression.
 
         :param kind: a name of the parser of Python.
@@ -342,8 +350,10 @@ class _Reader:
                 return self._language(self._all)
             return self._language(self._all - {'\n'})
         if kind == 'BRANCH':
-            made = [self.sequence(list(branch), flags, is_last)
-                    for branch in value[1]]
+            made = [
+                self.sequence(list(branch), flags, is_last)
+                for branch in value[1]
+            ]
             if len(made) == 1:
                 return made[0]
             return z3.Union(*made)
@@ -357,10 +367,12 @@ class _Reader:
         if kind == 'AT':
             return self._anchor(str(value), flags, is_last)
         raise logic.Untranslatable(
-            f'{kind.lower().replace("_", " ")} in a regular expression')
+            f'{kind.lower().replace("_", " ")} in a regular expression'
+        )
 
-    def _repeated(self, least: int, most: typing.Any, inner: typing.Any,
-                  flags: int) -> logic.Language:
+    def _repeated(
+        self, least: int, most: typing.Any, inner: typing.Any, flags: int
+    ) -> logic.Language:
         body = self.sequence(list(inner), flags, False)
         if most == 0:
             # The solver reads a loop up to 0 as one without an end.
@@ -373,12 +385,12 @@ class _Reader:
             return z3.Plus(body)
         return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
 
-    def _anchor(self, kind: str, flags: int, is_last: bool
-                ) -> logic.Language:
+    def _anchor(self, kind: str, flags: int, is_last: bool) -> logic.Language:
         """Return the language of an anchor, which is one of the marks."""
         if flags & re.MULTILINE or kind not in _ANCHORS:
             raise logic.Untranslatable(
-                f'{kind.lower().replace("_", " ")} in a regular expression')
+                f'{kind.lower().replace("_", " ")} in a regular expression'
+            )
         if kind.startswith('AT_BEGINNING'):
             return z3.Re(_BEGIN)
         if not is_last:
@@ -388,8 +400,9 @@ class _Reader:
             return z3.Concat(z3.Option(z3.Re('\n')), z3.Re(_END))
         return z3.Re(_END)
 
-    def _characters(self, kind: str, value: typing.Any,
-                    flags: int) -> set[str]:
+    def _characters(
+        self, kind: str, value: typing.Any, flags: int
+    ) -> set[str]:
         """Return the characters of the alphabet that match a part.
 
         :param kind: of a part that matches a single character.
@@ -399,8 +412,9 @@ class _Reader:
         part = (getattr(_constants, kind), value)
         pattern = _parser.SubPattern(_state(flags), [part])
         compiled = _compiled(pattern, flags)
-        return {character for character in self._all
-                if compiled.match(character)}
+        return {
+            character for character in self._all if compiled.match(character)
+        }
 
     def _language(self, characters: Iterable[str]) -> logic.Language:
         """Return the language of some characters of the alphabet.

@@ -31,8 +31,9 @@ _TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
 """The value of a capability, without white space around it."""
 
 
-def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
-             ) -> logic.Formula | None:
+def is_trait(
+    machine: machines.SymbolicMachine, name: values.Alternative
+) -> logic.Formula | None:
     """Return when a text is a good name of a trait.
 
     :returns: None where that is not known: of no text, or a text that is no
@@ -40,8 +41,9 @@ def is_trait(machine: machines.SymbolicMachine, name: values.Alternative
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
-    facet = machine.facet(name.term, 'trait', _make_is_trait,
-                          _compute_is_trait)
+    facet = machine.facet(
+        name.term, 'trait', _make_is_trait, _compute_is_trait
+    )
     if facet is None:
         return None
     facet.near.add('CUSTOM_A')
@@ -56,8 +58,12 @@ def _compute_is_trait(text: str) -> tuple[bool]:
     return (trait_names.is_good(text),)
 
 
-def read(machine: machines.SymbolicMachine, path: data_path.Path,
-         table: Table, alternative: values.Alternative) -> Value:
+def read(
+    machine: machines.SymbolicMachine,
+    path: data_path.Path,
+    table: Table,
+    alternative: values.Alternative,
+) -> Value:
     """Return a value as it is after it was written to an attribute.
 
     :param path: of the attribute, or below it.
@@ -80,7 +86,8 @@ def read(machine: machines.SymbolicMachine, path: data_path.Path,
             return values.only(alternative)
         return values.FAILED
     is_boolean = isinstance(alternative, values.SolverTerm) and (
-        alternative.is_boolean)
+        alternative.is_boolean
+    )
     if attribute.kind == 'true or false' and is_boolean:
         return values.only(alternative)
     if attribute.kind in schema.TEXT_KINDS:
@@ -93,16 +100,20 @@ def read(machine: machines.SymbolicMachine, path: data_path.Path,
     return values.unknown(f'{path[0]} out of the data', alternative)
 
 
-def _read_text(machine: machines.SymbolicMachine, path: data_path.Path,
-               table: Table, alternative: values.SolverTerm) -> Value:
+def _read_text(
+    machine: machines.SymbolicMachine,
+    path: data_path.Path,
+    table: Table,
+    alternative: values.SolverTerm,
+) -> Value:
     """Return the text of a text or number, an error where it does not fit."""
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
     if number is not None:
         # The solver hardly finds numbers whose text is of some length.
         fits = machine.asks_text(
-            number, f'{path[0]} takes',
-            functools.partial(_takes, path, table))
+            number, f'{path[0]} takes', functools.partial(_takes, path, table)
+        )
     else:
         attribute = table[path[0]]
         is_short = z3.Length(text) <= attribute.longest
@@ -113,8 +124,9 @@ def _read_text(machine: machines.SymbolicMachine, path: data_path.Path,
             # characters of the solver, see "_is_usable" of the alphabet.
             has_nul = z3.Contains(text, logic.constant('\0'))
             fits = z3.And(is_short, z3.Not(has_nul))
-    return values.choose(fits, values.only(values.SolverTerm(text)),
-                         values.FAILED)
+    return values.choose(
+        fits, values.only(values.SolverTerm(text)), values.FAILED
+    )
 
 
 def _takes(path: data_path.Path, table: Table, text: str) -> bool:
@@ -126,17 +138,22 @@ def _takes(path: data_path.Path, table: Table, text: str) -> bool:
     return True
 
 
-def _is_name(machine: machines.SymbolicMachine,
-             text: typing.Any) -> logic.Formula:
+def _is_name(
+    machine: machines.SymbolicMachine, text: typing.Any
+) -> logic.Formula:
     """Return when Ironic takes a text as the name of a node."""
     names = machine.alphabet.language(schema.NODE_NAME)
     uuids = machine.alphabet.language(schema.UUID_LIKE)
     return z3.And(z3.InRe(text, names), z3.Not(z3.InRe(text, uuids)))
 
 
-def extended(machine: machines.SymbolicMachine, is_crowded: bool,
-             old: values.Alternative, new: values.Alternative,
-             once: values.Alternative) -> Value:
+def extended(
+    machine: machines.SymbolicMachine,
+    is_crowded: bool,
+    old: values.Alternative,
+    new: values.Alternative,
+    once: values.Alternative,
+) -> Value:
     """Return a list with one more item.
 
     :param is_crowded: whether the list has so many alternatives that no more
@@ -158,8 +175,7 @@ def extended(machine: machines.SymbolicMachine, is_crowded: bool,
         items = []
     if not isinstance(items, list):
         return values.FAILED
-    is_known = isinstance(new, values.Const) and isinstance(
-        once, values.Const)
+    is_known = isinstance(new, values.Const) and isinstance(once, values.Const)
     if is_crowded or not is_known:
         return lost
     assert isinstance(new, values.Const) and isinstance(once, values.Const)
@@ -168,8 +184,9 @@ def extended(machine: machines.SymbolicMachine, is_crowded: bool,
     return values.const([*items, new.value])
 
 
-def capability_text(machine: machines.SymbolicMachine,
-                    alternative: values.Alternative) -> Value:
+def capability_text(
+    machine: machines.SymbolicMachine, alternative: values.Alternative
+) -> Value:
     """Return a value as the text of a capability, as the action writes it.
 
     White space around it is removed. A comma in it is an error, since commas
@@ -191,32 +208,35 @@ def capability_text(machine: machines.SymbolicMachine,
     is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
     fails = z3.Or(text == '', z3.Contains(text, ','))
     as_it_is = values.only(values.SolverTerm(text))
-    return values.choose(fails, values.FAILED,
-                         values.choose(is_trimmed, as_it_is, unknown))
+    return values.choose(
+        fails, values.FAILED, values.choose(is_trimmed, as_it_is, unknown)
+    )
 
 
-def no_capabilities(machine: machines.SymbolicMachine, path: data_path.Path,
-                    value: Value) -> logic.Formula:
+def no_capabilities(
+    machine: machines.SymbolicMachine, path: data_path.Path, value: Value
+) -> logic.Formula:
     """Return when a write would make capabilities no text, an error.
 
     :param path: where the value is written, from the node on.
     :param value: which may be above the text of capabilities, with it inside.
     """
     names = cells.CAPABILITY_TEXT[1:]
-    if path[:len(names)] == names and path != names:
+    if path[: len(names)] == names and path != names:
         # Below the text there is nothing.
         return logic.TRUE
-    if path != names[:len(path)]:
+    if path != names[: len(path)]:
         return logic.FALSE
     parts = []
-    for guard, alternative in values.step(value, *names[len(path):]):
+    for guard, alternative in values.step(value, *names[len(path) :]):
         is_wrong = _is_no_text(machine, alternative)
         parts.append(logic.conj(guard, is_wrong))
     return logic.disj(*parts)
 
 
-def _is_no_text(machine: machines.SymbolicMachine,
-                alternative: values.Alternative) -> logic.Formula:
+def _is_no_text(
+    machine: machines.SymbolicMachine, alternative: values.Alternative
+) -> logic.Formula:
     """Return when a value is neither text nor nothing."""
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)

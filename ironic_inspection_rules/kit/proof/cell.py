@@ -91,9 +91,13 @@ class Cell:
     :param is_item: whether it is an item of a list.
     """
 
-    def __init__(self, machine: typing.Any, steps: tuple[str, ...],
-                 field: inventory_fields.InventoryField | None,
-                 is_item: bool = False) -> None:
+    def __init__(
+        self,
+        machine: typing.Any,
+        steps: tuple[str, ...],
+        field: inventory_fields.InventoryField | None,
+        is_item: bool = False,
+    ) -> None:
         self.machine = machine
         self.steps = steps
         self.name = '.'.join(steps)
@@ -106,7 +110,8 @@ class Cell:
         self.empty = z3.Bool(f'{self.name} is empty')
         # Formulas of has_only() by the names: without any it is empty.
         self._only: dict[frozenset[str], logic.Formula] = {
-            frozenset(): self.empty}
+            frozenset(): self.empty
+        }
         self.kinds = _kinds(steps, is_item)
         self.kind = z3.Int(f'kind of {self.name}')
         self.terms: dict[str, logic.Term] = {}
@@ -173,8 +178,9 @@ class Cell:
         """
         # The text is another form of the entry "#capabilities", which has
         # to be among the names instead.
-        wanted = frozenset(name for name in names
-                           if (*self.steps, name) != CAPABILITY_TEXT)
+        wanted = frozenset(
+            name for name in names if (*self.steps, name) != CAPABILITY_TEXT
+        )
         if wanted in self._only:
             return self._only[wanted]
         holds = z3.Bool(f'{self.name} has only {sorted(wanted)}')
@@ -192,8 +198,13 @@ class Cell:
         self._only[wanted] = holds
         return holds
 
-    def _relate(self, less: frozenset[str], has_less: logic.Formula,
-                more: frozenset[str], has_more: logic.Formula) -> None:
+    def _relate(
+        self,
+        less: frozenset[str],
+        has_less: logic.Formula,
+        more: frozenset[str],
+        has_more: logic.Formula,
+    ) -> None:
         """Make two choices of :meth:`has_only` agree.
 
         A mapping with nothing but the fewer names has nothing but the many.
@@ -206,7 +217,8 @@ class Cell:
         between = [self.below[name].is_gone() for name in sorted(more - less)]
         self.machine.domain += [
             z3.Implies(has_less, has_more),
-            z3.Implies(logic.conj(has_more, *between), has_less)]
+            z3.Implies(logic.conj(has_more, *between), has_less),
+        ]
 
     def only_entries(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
         """Return all sets of names that :meth:`has_only` was asked for.
@@ -246,8 +258,7 @@ class Cell:
             steps = (*self.steps, str(index))
             item = self.machine.cell(steps, self._field, is_item=True)
             self.items.append(item)
-        return values.ItemList(length, tuple(self.items), self.name,
-                               self.uses)
+        return values.ItemList(length, tuple(self.items), self.name, self.uses)
 
     def _term(self, kind: str) -> logic.Term:
         """Return a new term for a text, a number, a float or a truth value.

@@ -53,8 +53,9 @@ class Truth:
 
     def where(self, guard: logic.Formula) -> 'Truth':
         """Return a truth that neither holds nor fails without a guard."""
-        return Truth(logic.conj(guard, self.holds),
-                     logic.conj(guard, self.fails))
+        return Truth(
+            logic.conj(guard, self.holds), logic.conj(guard, self.fails)
+        )
 
 
 NEVER = Truth(logic.FALSE)
@@ -71,8 +72,9 @@ def _joined(parts: Sequence[Truth]) -> Truth:
     return Truth(holds, fails)
 
 
-def all_hold(conditions: Iterable[Written], scope: Scope,
-             result: bool = True) -> Truth:
+def all_hold(
+    conditions: Iterable[Written], scope: Scope, result: bool = True
+) -> Truth:
     """Return when all conditions hold, asked one after another.
 
     As in the engine, a condition is asked only where all before it hold: an
@@ -122,8 +124,9 @@ def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
         # "all", or "none".
         return truth
     # A group of another package that decides by itself.
-    holds = scope.machine.guess(f'{op.name} has no translation', op.name,
-                                json.dumps(parts), scope)
+    holds = scope.machine.guess(
+        f'{op.name} has no translation', op.name, json.dumps(parts), scope
+    )
     return Truth(holds, truth.fails)
 
 
@@ -136,8 +139,9 @@ def _looped(written: Written, scope: Scope) -> Truth:
     return _joined(parts)
 
 
-def _looped_over(written: Written, alternative: values.Alternative,
-                 scope: Scope) -> Truth:
+def _looped_over(
+    written: Written, alternative: values.Alternative, scope: Scope
+) -> Truth:
     """Return when a condition holds over one alternative of its loop."""
     if alternative.is_missing:
         return NEVER
@@ -215,8 +219,9 @@ class _Item:
     truth: Truth
 
 
-def _over(written: Written, alternative: values.Alternative,
-          scope: Scope) -> Truth:
+def _over(
+    written: Written, alternative: values.Alternative, scope: Scope
+) -> Truth:
     """Return when a condition holds over the items of a list."""
     # The condition without its loop, which is asked for every item.
     once = {name: part for name, part in written.items() if name != 'loop'}
@@ -237,8 +242,13 @@ def _over(written: Written, alternative: values.Alternative,
     return _any_holds(items, rest)
 
 
-def _rest(once: Written, multiple: str, alternative: values.Alternative,
-          items: Sequence[_Item], scope: Scope) -> _Item:
+def _rest(
+    once: Written,
+    multiple: str,
+    alternative: values.Alternative,
+    items: Sequence[_Item],
+    scope: Scope,
+) -> _Item:
     """Return the items of a list that are not looked at, as one item.
 
     Whether the condition holds for them is a guess. The machine keeps these
@@ -303,8 +313,9 @@ def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
     return Truth(logic.conj(items[0].exists, all_held, beyond), fails)
 
 
-def _until_first(items: Sequence[_Item], rest: _Item, holding: bool
-                 ) -> tuple[logic.Formula, logic.Formula]:
+def _until_first(
+    items: Sequence[_Item], rest: _Item, holding: bool
+) -> tuple[logic.Formula, logic.Formula]:
     """Return when the loop looks at all of some items, and when it fails.
 
     The first item that decides ends the loop, so that the condition is never
@@ -340,8 +351,9 @@ class _Argument:
     value: values.Value
 
 
-def _single(op: registry.Op, args: typing.Any, inverted: bool,
-            scope: Scope) -> Truth:
+def _single(
+    op: registry.Op, args: typing.Any, inverted: bool, scope: Scope
+) -> Truth:
     """Return when a condition holds that is one call of an op.
 
     The arguments of a machine are one combination of their alternatives. Every
@@ -361,8 +373,9 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
     return _joined(parts)
 
 
-def _arguments(op: registry.Op, bound: dict[str, typing.Any],
-               scope: Scope) -> list[_Argument]:
+def _arguments(
+    op: registry.Op, bound: dict[str, typing.Any], scope: Scope
+) -> list[_Argument]:
     """Return the arguments of a condition, in the order they are read in."""
     arguments: list[_Argument] = []
     for name, written in bound.items():
@@ -378,19 +391,22 @@ def _arguments(op: registry.Op, bound: dict[str, typing.Any],
             fill = functools.partial(_part_of_list, op)
             for part in several:
                 value = values.transform(
-                    expression.evaluate(part, scope), fill)
+                    expression.evaluate(part, scope), fill
+                )
                 arguments.append(_Argument('', value))
         else:
             fill = functools.partial(_instead_of_missing, op, declared)
-            value = values.transform(
-                expression.evaluate(written, scope), fill)
+            value = values.transform(expression.evaluate(written, scope), fill)
             converted = expression.converted(declared, value)
             arguments.append(_Argument(name, converted))
     return arguments
 
 
-def _instead_of_missing(op: registry.Op, declared: engine_arguments.Argument,
-                        alternative: values.Alternative) -> values.Value:
+def _instead_of_missing(
+    op: registry.Op,
+    declared: engine_arguments.Argument,
+    alternative: values.Alternative,
+) -> values.Value:
     """Return what an op gets in place of a missing value.
 
     :returns: null for an op that takes it, an error where the type of the
@@ -409,8 +425,9 @@ def _instead_of_missing(op: registry.Op, declared: engine_arguments.Argument,
     return values.only(alternative)
 
 
-def _part_of_list(op: registry.Op,
-                  alternative: values.Alternative) -> values.Value:
+def _part_of_list(
+    op: registry.Op, alternative: values.Alternative
+) -> values.Value:
     """Return a value of an op that takes any number of them.
 
     A missing one is an error if the op asks for missing values.
@@ -427,8 +444,14 @@ def _asks_missing(op: registry.Op) -> bool:
     return bool(op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING)
 
 
-def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
-           chosen: Alternatives, scope: Scope, cause: str) -> Truth:
+def _guess(
+    op: registry.Op,
+    bound: dict[str, typing.Any],
+    inverted: bool,
+    chosen: Alternatives,
+    scope: Scope,
+    cause: str,
+) -> Truth:
     """Return a guess for a condition that cannot be translated.
 
     The guess is the same wherever the same op is asked about the same values.
@@ -445,15 +468,21 @@ def _guess(op: registry.Op, bound: dict[str, typing.Any], inverted: bool,
         # all of them.
         about.append(scope)
     reason = f'{op.name}: {cause}'
-    fails = machine.may_fail([(logic.TRUE, alternative)
-                              for alternative in chosen])
+    fails = machine.may_fail(
+        [(logic.TRUE, alternative) for alternative in chosen]
+    )
     if op.name not in operators.NEVER_FAIL:
         fails = logic.disj(fails, machine.guess(reason, 'fails', *about))
     return Truth(machine.guess(reason, *about), fails)
 
 
-def _decide(op: registry.Op, names: Sequence[str], chosen: Alternatives,
-            inverted: bool, machine: machines.SymbolicMachine) -> Truth:
+def _decide(
+    op: registry.Op,
+    names: Sequence[str],
+    chosen: Alternatives,
+    inverted: bool,
+    machine: machines.SymbolicMachine,
+) -> Truth:
     """Return when an op holds for one alternative of each argument.
 
     :raises: :class:`.logic.Untranslatable` where the solver cannot say.
@@ -480,8 +509,12 @@ def _decide(op: registry.Op, names: Sequence[str], chosen: Alternatives,
     return truth
 
 
-def _operands(op: registry.Op, names: Sequence[str], chosen: Alternatives,
-              machine: machines.SymbolicMachine) -> operators.Operands:
+def _operands(
+    op: registry.Op,
+    names: Sequence[str],
+    chosen: Alternatives,
+    machine: machines.SymbolicMachine,
+) -> operators.Operands:
     """Return the arguments as an op takes them, by name and without one."""
     named: dict[str, values.Alternative] = {}
     unnamed: list[values.Alternative] = []
@@ -498,8 +531,9 @@ def _operands(op: registry.Op, names: Sequence[str], chosen: Alternatives,
     return operators.Operands(machine, op.name, named, unnamed)
 
 
-def _ended(chosen: Alternatives, asks_missing: bool,
-           machine: machines.SymbolicMachine) -> Truth | None:
+def _ended(
+    chosen: Alternatives, asks_missing: bool, machine: machines.SymbolicMachine
+) -> Truth | None:
     """Return the truth where an argument surely has no value.
 
     Arguments are read in order: the first that has none decides, and the op
@@ -529,8 +563,10 @@ def _ended(chosen: Alternatives, asks_missing: bool,
 
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
     """Decide by the op itself, since all values are known."""
-    args = {name: _known_value(alternative)
-            for name, alternative in operands.named.items()}
+    args = {
+        name: _known_value(alternative)
+        for name, alternative in operands.named.items()
+    }
     unnamed = [_known_value(alternative) for alternative in operands.unnamed]
     try:
         if 'regex' in args:

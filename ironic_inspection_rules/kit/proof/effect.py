@@ -47,9 +47,13 @@ class SymbolicEffects:
         star stands for all others with its prefix.
     """
 
-    def __init__(self, machine: machines.SymbolicMachine,
-                 passed: states.RulePass, state: states.State,
-                 traits: set[str]) -> None:
+    def __init__(
+        self,
+        machine: machines.SymbolicMachine,
+        passed: states.RulePass,
+        state: states.State,
+        traits: set[str],
+    ) -> None:
         self._machine = machine
         self._passed = passed
         self._traits = traits
@@ -80,8 +84,9 @@ class SymbolicEffects:
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
 
-    def lose(self, call: ActionCall, when: Formula, reason: str,
-             *about: typing.Any) -> None:
+    def lose(
+        self, call: ActionCall, when: Formula, reason: str, *about: typing.Any
+    ) -> None:
         """Carry out an action that cannot be followed.
 
         All places that it may change get an unknown value, and it may be an
@@ -97,8 +102,9 @@ class SymbolicEffects:
         except exceptions.PluginFailed as exc:
             places = states.EVERYWHERE
             reason = f'{call.op.name}: {exc}'
-        fails = self._machine.guess(reason, 'fails', *about,
-                                    *self.state.roots.values())
+        fails = self._machine.guess(
+            reason, 'fails', *about, *self.state.roots.values()
+        )
         self.end(logic.conj(when, fails))
         for place in dict.fromkeys(places):
             root, *steps = place
@@ -115,8 +121,9 @@ class SymbolicEffects:
             # It may do nothing, for a list without items or by its own
             # decision. Then the mappings above the place are not made either,
             # and a value in their place is no error.
-            does_write = self._machine.guess(reason, 'writes', *about, place,
-                                             there)
+            does_write = self._machine.guess(
+                reason, 'writes', *about, place, there
+            )
             # The search first takes it that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
             writes = logic.conj(when, does_write)
@@ -129,8 +136,14 @@ class SymbolicEffects:
         after = values.choose(when, value, before)
         self.state = self.state.having(**{root: after})
 
-    def _put(self, when: Formula, path: data_path.Path, value: Value,
-             creates: bool = True, extends: bool = False) -> None:
+    def _put(
+        self,
+        when: Formula,
+        path: data_path.Path,
+        value: Value,
+        creates: bool = True,
+        extends: bool = False,
+    ) -> None:
         """Write a value at a place, and note that the rule writes there.
 
         :param creates: False where a part is deleted, for which no parents
@@ -139,16 +152,21 @@ class SymbolicEffects:
             trait: two rules that both add one are no conflict.
         """
         root = path[0]
-        made = states.put(self._machine, self.state.roots[root], path[1:],
-                          value, creates)
+        made = states.put(
+            self._machine, self.state.roots[root], path[1:], value, creates
+        )
         when = self.unless(when, made.broken)
         write = states.SymbolicWrite(path, when, value, extends)
         self._passed.writes.append(write)
         self._replace_root(root, when, made.value)
 
-    def _paths(self, call: ActionCall, when: Formula, args: Arguments,
-               table: Mapping[str, schema.Attribute] | None = None
-               ) -> Iterator[tuple[Formula, data_path.Path]]:
+    def _paths(
+        self,
+        call: ActionCall,
+        when: Formula,
+        args: Arguments,
+        table: Mapping[str, schema.Attribute] | None = None,
+    ) -> Iterator[tuple[Formula, data_path.Path]]:
         """Yield the paths that an action may have, each with its guard.
 
         Where the path is none the inspection ends with an error. Where it is
@@ -163,8 +181,12 @@ class SymbolicEffects:
                 # The rule has ended with an error.
                 continue
             if not isinstance(alternative, values.Const):
-                self.lose(call, both, 'a path out of the data of a machine',
-                          *args.values())
+                self.lose(
+                    call,
+                    both,
+                    'a path out of the data of a machine',
+                    *args.values(),
+                )
                 continue
             try:
                 path = alternative.value
@@ -177,8 +199,9 @@ class SymbolicEffects:
             else:
                 yield both, path
 
-    def attribute(self, call: ActionCall, when: Formula,
-                  args: Arguments) -> None:
+    def attribute(
+        self, call: ActionCall, when: Formula, args: Arguments
+    ) -> None:
         """Set an attribute of the node or of a port, or delete it.
 
         A whole attribute that is deleted gets its default; below it, a part
@@ -194,16 +217,18 @@ class SymbolicEffects:
             if sets:
                 # Attributes keep their default in place of null.
                 written = args.get('value', values.const(None))
-                read = functools.partial(attributes.read, self._machine, path,
-                                         table)
+                read = functools.partial(
+                    attributes.read, self._machine, path, table
+                )
                 value = values.transform(written, read)
             guard = self.unless(guard, self._is_broken(value))
             if table is schema.PORT:
                 self._put_in_port(call, guard, args['port_id'], path, value)
                 continue
             if 'value' in args:
-                is_broken = attributes.no_capabilities(self._machine, path,
-                                                       value)
+                is_broken = attributes.no_capabilities(
+                    self._machine, path, value
+                )
                 guard = self.unless(guard, is_broken)
             self._put(guard, ('node', *path), value, sets)
             self._follow_capabilities(guard, path, value, sets)
@@ -212,8 +237,9 @@ class SymbolicEffects:
         """Return when a value is an error, or may be one."""
         return logic.disj(values.failed(value), self._machine.may_fail(value))
 
-    def _follow_capabilities(self, when: Formula, path: data_path.Path,
-                             value: Value, sets: bool) -> None:
+    def _follow_capabilities(
+        self, when: Formula, path: data_path.Path, value: Value, sets: bool
+    ) -> None:
         """Change the capabilities by name where their text was written.
 
         They are kept in two forms: as one text, and by name. After a write of
@@ -223,9 +249,9 @@ class SymbolicEffects:
         :param sets: whether a value was set, and none removed.
         """
         names = cells.CAPABILITY_TEXT[1:]
-        if path != names[:len(path)]:
+        if path != names[: len(path)]:
             return
-        gone = values.absent(values.step(value, *names[len(path):]))
+        gone = values.absent(values.step(value, *names[len(path) :]))
         if path != names and gone is logic.TRUE:
             # A mapping has replaced the one that they were in, and has no
             # text of capabilities: nor has it any by name, being new.
@@ -234,25 +260,39 @@ class SymbolicEffects:
         by_name = values.choose(gone, values.NOTHING, text)
         self._put(when, cells.CAPABILITIES, by_name, sets)
 
-    def _put_in_port(self, call: ActionCall, when: Formula, port_id: Value,
-                     path: data_path.Path, value: Value) -> None:
+    def _put_in_port(
+        self,
+        call: ActionCall,
+        when: Formula,
+        port_id: Value,
+        path: data_path.Path,
+        value: Value,
+    ) -> None:
         """Write in the port that a MAC address names."""
         for guard, alternative in port_id:
             both = logic.conj(when, guard)
             address = states.address(alternative)
             if address is None:
-                self.lose(call, both, 'a port that no MAC address names',
-                          path, port_id, value)
+                self.lose(
+                    call,
+                    both,
+                    'a port that no MAC address names',
+                    path,
+                    port_id,
+                    value,
+                )
                 continue
             parts: list[tuple[Formula, Value]] = []
             exists = []
             for inner, ports in self.state.roots['ports']:
                 if isinstance(ports, values.ItemList):
                     ports, is_there = self._put_in_item(
-                        both, inner, ports, address, path, value)
+                        both, inner, ports, address, path, value
+                    )
                 else:
                     is_there = self._machine.guess(
-                        'the ports after a change', 'port', address, ports)
+                        'the ports after a change', 'port', address, ports
+                    )
                 exists.append(logic.conj(inner, is_there))
                 parts.append((inner, values.only(ports)))
             # A port that is not there is an error.
@@ -263,10 +303,15 @@ class SymbolicEffects:
             self._passed.writes.append(write)
             self.state = self.state.having(ports=values.join(parts))
 
-    def _put_in_item(self, when: Formula, guard: Formula,
-                     ports: values.ItemList, address: logic.Term,
-                     path: data_path.Path, value: Value
-                     ) -> tuple[values.ItemList, Formula]:
+    def _put_in_item(
+        self,
+        when: Formula,
+        guard: Formula,
+        ports: values.ItemList,
+        address: logic.Term,
+        path: data_path.Path,
+        value: Value,
+    ) -> tuple[values.ItemList, Formula]:
         """Write in the port of an address.
 
         :param guard: when the machine has these ports.
@@ -305,27 +350,32 @@ class SymbolicEffects:
             new = values.join(
                 (inner, attributes.extended(self._machine, is_crowded, *parts))
                 for inner, parts in values.product(
-                    [old, args['value'], unique]))
+                    [old, args['value'], unique]
+                )
+            )
             guard = self.unless(guard, values.failed(new))
             self._put(guard, (root, *path), new, extends=True)
 
-    def plugin_data(self, call: ActionCall, when: Formula,
-                    args: Arguments) -> None:
+    def plugin_data(
+        self, call: ActionCall, when: Formula, args: Arguments
+    ) -> None:
         """Set a value in plugin data, or delete it."""
         sets = 'value' in args
         value = args.get('value', values.NOTHING)
         for guard, path in self._paths(call, when, args):
             self._put(guard, ('plugin_data', *path), value, sets)
 
-    def capability(self, call: ActionCall, when: Formula,
-                   args: Arguments) -> None:
+    def capability(
+        self, call: ActionCall, when: Formula, args: Arguments
+    ) -> None:
         """Set or remove a capability, and forget the text that has them."""
         sets = 'value' in args
         self._forget_capability_text(when, args)
         text = values.NOTHING
         if sets:
-            as_text = functools.partial(attributes.capability_text,
-                                        self._machine)
+            as_text = functools.partial(
+                attributes.capability_text, self._machine
+            )
             text = values.transform(args['value'], as_text)
         for guard, name in args['name']:
             both = logic.conj(when, guard)
@@ -333,13 +383,18 @@ class SymbolicEffects:
                 # The rule has ended with an error.
                 continue
             if not isinstance(name, values.Const):
-                self.lose(call, both, 'the name of a capability out of data',
-                          *args.values())
+                self.lose(
+                    call,
+                    both,
+                    'the name of a capability out of data',
+                    *args.values(),
+                )
                 continue
             known = str(name.value).strip()
             is_bad_name = sets and not _names_capability(known)
-            is_broken = logic.disj(logic.known(is_bad_name),
-                                   self._is_broken(text))
+            is_broken = logic.disj(
+                logic.known(is_bad_name), self._is_broken(text)
+            )
             both = self.unless(both, is_broken)
             self._put(both, (*cells.CAPABILITIES, known), text, sets)
 
@@ -357,8 +412,9 @@ class SymbolicEffects:
         lost = values.unknown('capabilities as a text', *args.values(), text)
         # Its "broken" is not asked: capability() finds the same errors when it
         # writes the capability by name.
-        made = states.put(self._machine, node, cells.CAPABILITY_TEXT[1:],
-                          lost, creates=False)
+        made = states.put(
+            self._machine, node, cells.CAPABILITY_TEXT[1:], lost, creates=False
+        )
         self._replace_root('node', when, made.value)
 
     def trait(self, call: ActionCall, when: Formula, args: Arguments) -> None:
@@ -377,8 +433,9 @@ class SymbolicEffects:
                 place = (*cells.TRAITS, str(name.value))
                 self._put(both, place, values.const(adds), extends=adds)
 
-    def _some_trait(self, when: Formula, name: values.Alternative,
-                    adds: bool) -> None:
+    def _some_trait(
+        self, when: Formula, name: values.Alternative, adds: bool
+    ) -> None:
         """Add or remove a trait whose name is not known.
 
         It may be any of the traits that rules name, or another one, which is
@@ -398,15 +455,18 @@ class SymbolicEffects:
             else:
                 is_it = self._is_trait(name, known, reason)
                 new = values.choose(is_it, values.const(adds), old)
-            made = states.put(self._machine, self.state.roots['node'],
-                              place[1:], new)
+            made = states.put(
+                self._machine, self.state.roots['node'], place[1:], new
+            )
             self._replace_root('node', when, made.value)
         write = states.SymbolicWrite(
-            cells.TRAITS, when, values.unknown(reason, name), adds)
+            cells.TRAITS, when, values.unknown(reason, name), adds
+        )
         self._passed.writes.append(write)
 
-    def _is_trait(self, name: values.Alternative, known: str,
-                  reason: str) -> Formula:
+    def _is_trait(
+        self, name: values.Alternative, known: str, reason: str
+    ) -> Formula:
         """Return when a name out of the data is that of a trait."""
         if isinstance(name, values.SolverTerm) and name.is_text:
             self._machine.note(name.term, known)
@@ -417,12 +477,18 @@ class SymbolicEffects:
         """Replace the traits that begin with a prefix."""
         prefixes = args.get('prefix', values.const(''))
         for guard, (names, prefix) in values.product(
-                [args['names'], prefixes]):
+            [args['names'], prefixes]
+        ):
             both = logic.conj(when, guard)
             if not isinstance(prefix, values.Const) or not isinstance(
-                    names, values.Const | values.ItemList):
-                self.lose(call, both, 'set-traits with what nobody knows',
-                          *args.values())
+                names, values.Const | values.ItemList
+            ):
+                self.lose(
+                    call,
+                    both,
+                    'set-traits with what nobody knows',
+                    *args.values(),
+                )
                 continue
             if not names.is_list:
                 self.end(both)
@@ -455,8 +521,9 @@ class SymbolicEffects:
             elif isinstance(name, values.SolverTerm) and name.is_text:
                 begins = z3.PrefixOf(logic.constant(prefix), name.term)
             elif isinstance(name, values.UnknownValue):
-                begins = self._machine.guess(name.reason, 'begins', prefix,
-                                             name)
+                begins = self._machine.guess(
+                    name.reason, 'begins', prefix, name
+                )
             outside.append(logic.conj(guard, logic.negated(begins)))
         return logic.disj(*outside)
 

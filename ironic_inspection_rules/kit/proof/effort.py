@@ -73,8 +73,7 @@ def steps_taken(solver: z3.Solver) -> int:
     return int(solver.statistics().get_key_value('rlimit count'))
 
 
-def can_hold(solver: z3.Solver, limit: Limit,
-             *assumed: logic.Formula) -> bool:
+def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     """Return whether all formulas of a solver can hold at once.
 
     :param assumed: formulas that are to hold for this check as well.

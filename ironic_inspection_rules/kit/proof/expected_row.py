@@ -20,18 +20,22 @@ MOST_ROWS = 50
 """Most rows of a table that is looked at: each costs formulas."""
 
 
-def of_key(expected: table.Table, key: Value,
-           machine: machines.SymbolicMachine) -> Value:
+def of_key(
+    expected: table.Table, key: Value, machine: machines.SymbolicMachine
+) -> Value:
     """Return the row of a key, which is missing where there is none.
 
     :param key: what the template ``of`` is for all machines.
     """
-    return values.join((guard, _of_one(expected, alternative, machine))
-                       for guard, alternative in key)
+    return values.join(
+        (guard, _of_one(expected, alternative, machine))
+        for guard, alternative in key
+    )
 
 
-def unknown(expected: table.Table | None, written: str,
-            fingerprint: typing.Hashable) -> Value | None:
+def unknown(
+    expected: table.Table | None, written: str, fingerprint: typing.Hashable
+) -> Value | None:
     """Return the unknown value of a field whose table is not looked at.
 
     :param expected: the table, None if there is none of that name.
@@ -40,15 +44,19 @@ def unknown(expected: table.Table | None, written: str,
     :returns: None where the table is looked at.
     """
     if expected is None:
-        return values.unknown('a row of a table that is not there', written,
-                              fingerprint)
+        return values.unknown(
+            'a row of a table that is not there', written, fingerprint
+        )
     if len(expected) > MOST_ROWS:
         return values.unknown('a row of a large table', written, fingerprint)
     return None
 
 
-def _of_one(expected: table.Table, alternative: values.Alternative,
-            machine: machines.SymbolicMachine) -> Value:
+def _of_one(
+    expected: table.Table,
+    alternative: values.Alternative,
+    machine: machines.SymbolicMachine,
+) -> Value:
     """Return the row whose key one alternative of a value is."""
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
@@ -56,8 +64,9 @@ def _of_one(expected: table.Table, alternative: values.Alternative,
     if isinstance(alternative, values.Const):
         return _of_known(expected, alternative.value)
     if isinstance(alternative, values.UnknownValue):
-        return values.unknown(alternative.reason, expected.definition.name,
-                              alternative)
+        return values.unknown(
+            alternative.reason, expected.definition.name, alternative
+        )
     if not isinstance(alternative, values.SolverTerm):
         # Lists and mappings are no keys.
         return values.NOTHING
@@ -80,8 +89,9 @@ def _of_known(expected: table.Table, key: typing.Any) -> Value:
     return _row(expected, text)
 
 
-def _is_key(alternative: values.SolverTerm, key: str,
-            machine: machines.SymbolicMachine) -> logic.Formula | None:
+def _is_key(
+    alternative: values.SolverTerm, key: str, machine: machines.SymbolicMachine
+) -> logic.Formula | None:
     """Return when a value is a key, None where that is not known."""
     term = alternative.term
     if alternative.is_text:
@@ -121,12 +131,16 @@ def _row(expected: table.Table, key: str) -> Value:
     row = expected.row(key)
     if row is data_path.ABSENT:
         return values.NOTHING
-    hidden = [column for column in expected.definition.secret
-              if row.get(column) not in (None, '', [], {})]
+    hidden = [
+        column
+        for column in expected.definition.secret
+        if row.get(column) not in (None, '', [], {})
+    ]
     if not hidden:
         return values.const(row)
     entries = {column: values.const(value) for column, value in row.items()}
     for column in hidden:
         entries[column] = values.unknown(
-            'a secret column', expected.definition.name, key, column)
+            'a secret column', expected.definition.name, key, column
+        )
     return values.only(values.Mapping(None, entries))

@@ -42,8 +42,10 @@ class Scope:
     @property
     def fingerprint(self) -> Hashable:
         """A key that is the same for scopes that surely are."""
-        return tuple((name, values.fingerprint(self.roots[name]))
-                     for name in sorted(self.roots))
+        return tuple(
+            (name, values.fingerprint(self.roots[name]))
+            for name in sorted(self.roots)
+        )
 
     def within(self, **roots: Value) -> 'Scope':
         """Return the scope with other roots beside its own."""
@@ -64,8 +66,10 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
             parts.append(evaluate_field(piece, scope))
     if len(parts) == 1:
         return parts[0]
-    return values.join((guard, _text(alternatives, scope.machine))
-                       for guard, alternatives in values.product(parts))
+    return values.join(
+        (guard, _text(alternatives, scope.machine))
+        for guard, alternatives in values.product(parts)
+    )
 
 
 def evaluate(written: typing.Any, scope: Scope) -> Value:
@@ -76,17 +80,22 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
     has_fields = isinstance(written, list | dict) and bool(
-        interpolation.fields(written))
+        interpolation.fields(written)
+    )
     if not has_fields:
         return values.const(template.compile_value(written))
     if isinstance(written, list):
         parts = [evaluate(part, scope) for part in written]
         items = tuple(map(values.WrittenItem, parts))
-        return _whole(parts, values.ItemList(
-            z3.IntVal(len(items)), items, 'a list'))
+        return _whole(
+            parts, values.ItemList(z3.IntVal(len(items)), items, 'a list')
+        )
     if interpolation.fields(list(written)):
-        return values.unknown('a key with a field in it', scope.fingerprint,
-                              json.dumps(written, default=str))
+        return values.unknown(
+            'a key with a field in it',
+            scope.fingerprint,
+            json.dumps(written, default=str),
+        )
     entries = {name: evaluate(part, scope) for name, part in written.items()}
     return _whole(list(entries.values()), values.Mapping(None, entries))
 
@@ -106,12 +115,14 @@ def _whole(parts: list[Value], whole: values.Alternative) -> Value:
     for part in reversed(parts):
         decided = values.join(
             (guard, _until(alternative, parts, decided))
-            for guard, alternative in part)
+            for guard, alternative in part
+        )
     return decided
 
 
-def _until(alternative: values.Alternative, parts: list[Value],
-           others: Value) -> Value:
+def _until(
+    alternative: values.Alternative, parts: list[Value], others: Value
+) -> Value:
     """Return what one part decides about the whole.
 
     :param alternative: of the part.
@@ -125,8 +136,9 @@ def _until(alternative: values.Alternative, parts: list[Value],
     return others
 
 
-def argument(declared: arguments.Argument, written: typing.Any,
-             scope: Scope) -> Value:
+def argument(
+    declared: arguments.Argument, written: typing.Any, scope: Scope
+) -> Value:
     """Return an argument, read as the type that its op declares."""
     return converted(declared, evaluate(written, scope))
 
@@ -138,8 +150,9 @@ def converted(declared: arguments.Argument, value: Value) -> Value:
     return values.transform(value, functools.partial(_converted, declared))
 
 
-def _converted(declared: arguments.Argument,
-               alternative: values.Alternative) -> Value:
+def _converted(
+    declared: arguments.Argument, alternative: values.Alternative
+) -> Value:
     """Return an argument as the type that it declares."""
     if values.has_no_value(alternative):
         return values.only(alternative)
@@ -151,8 +164,9 @@ def _converted(declared: arguments.Argument,
         return values.const(converted)
     if declared.type not in arguments.TYPES:
         return values.only(alternative)
-    unknown = values.unknown(f'the argument {declared.name}',
-                             str(declared.type), alternative)
+    unknown = values.unknown(
+        f'the argument {declared.name}', str(declared.type), alternative
+    )
     if isinstance(alternative, values.UnknownValue):
         return unknown
     if declared.type is list:
@@ -182,8 +196,10 @@ def path(written: str, scope: Scope) -> Value:
         # Between a separator and a field there is an empty text.
         filled = [piece for piece in pieces if piece]
         tokens.append(evaluate_pieces(filled, scope))
-    return values.join((guard, _path_of(chosen, written))
-                       for guard, chosen in values.product(tokens))
+    return values.join(
+        (guard, _path_of(chosen, written))
+        for guard, chosen in values.product(tokens)
+    )
 
 
 def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
@@ -201,8 +217,9 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     made: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
-            return values.unknown('a path out of the data of a machine',
-                                  *tokens)
+            return values.unknown(
+                'a path out of the data of a machine', *tokens
+            )
         if isinstance(token.value, list | dict):
             return values.FAILED
         text = str(token.value)
@@ -219,16 +236,18 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     return values.const(tuple(made))
 
 
-def _text(parts: tuple[values.Alternative, ...],
-          machine: machines.SymbolicMachine) -> Value:
+def _text(
+    parts: tuple[values.Alternative, ...], machine: machines.SymbolicMachine
+) -> Value:
     """Return the text of some values, one after another."""
     for part in parts:
         if values.has_no_value(part):
             return values.only(part)
         if isinstance(part, values.UnknownValue):
             return values.unknown(part.reason, 'text', *parts)
-    known = [str(part.value) for part in parts
-             if isinstance(part, values.Const)]
+    known = [
+        str(part.value) for part in parts if isinstance(part, values.Const)
+    ]
     if len(known) == len(parts):
         return values.const(''.join(known))
     texts = [machine.text_of(part) for part in parts]
@@ -252,32 +271,39 @@ def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
     return value
 
 
-def _as_text(machine: machines.SymbolicMachine
-             ) -> Callable[[values.Alternative], Value]:
+def _as_text(
+    machine: machines.SymbolicMachine,
+) -> Callable[[values.Alternative], Value]:
     """Return the function for the conversion ``!s`` of a field."""
+
     def convert(alternative: values.Alternative) -> Value:
         return _text((alternative,), machine)
+
     return convert
 
 
-def _in_format(field: interpolation.Field
-               ) -> Callable[[values.Alternative], Value]:
+def _in_format(
+    field: interpolation.Field,
+) -> Callable[[values.Alternative], Value]:
     """Return the function for the other conversions and formats of a field.
 
     The solver does not know what they make of a value.
     """
+
     def convert(alternative: values.Alternative) -> Value:
         if alternative.is_missing:
             return values.only(alternative)
         return values.unknown(f'the format of {{{field.text}}}', alternative)
+
     return convert
 
 
 def _row(field: interpolation.Field, scope: Scope) -> Value:
     """Return the row that a field reads, after the filters behind ``row``."""
     if not _is_row_of_machine(field):
-        return values.unknown('a row of a table by another key', field.text,
-                              scope.fingerprint)
+        return values.unknown(
+            'a row of a table by another key', field.text, scope.fingerprint
+        )
     expected = scope.machine.tables.get(field.steps[0])
     unknown = expected_row.unknown(expected, field.text, scope.fingerprint)
     if unknown is not None:
@@ -289,8 +315,9 @@ def _row(field: interpolation.Field, scope: Scope) -> Value:
     if interpolation.sole_field(expected.definition.of) is None:
         # Such a key is missing where a field in it is null. evaluate() would
         # make the text "None" of that.
-        return values.unknown('a row by a key of several fields',
-                              field.text, scope.fingerprint)
+        return values.unknown(
+            'a row by a key of several fields', field.text, scope.fingerprint
+        )
     key = evaluate(expected.definition.of, scope)
     row = expected_row.of_key(expected, key, scope.machine)
     # The first filter is ``row`` itself.
@@ -314,8 +341,11 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     """Return the value at the path of a field, before its filters."""
     root, steps = field.root or '', field.steps
     value = scope.roots.get(root, values.NOTHING)
-    by_address = root in rendering.PORT_ROOTS and steps and (
-        data_path.index(steps[0]) is None)
+    by_address = (
+        root in rendering.PORT_ROOTS
+        and steps
+        and (data_path.index(steps[0]) is None)
+    )
     if by_address:
         return values.unknown(f'the port of {{{field.text}}}', value)
     if root == 'node' and steps[:1] == ('traits',):
@@ -341,36 +371,42 @@ def _exacting(alternative: values.Alternative) -> Value:
     """
     if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
-    parts = [values.transform(entry, _exacting)
-             for entry in alternative.entries.values()]
+    parts = [
+        values.transform(entry, _exacting)
+        for entry in alternative.entries.values()
+    ]
     return _whole(parts, alternative)
 
 
-def _or_second_name(value: Value, steps: data_path.Path,
-                    scope: Scope) -> Value:
+def _or_second_name(
+    value: Value, steps: data_path.Path, scope: Scope
+) -> Value:
     """Return a value of plugin data, or that of its second place if missing.
 
     Rules for ironic-inspector expect some values of the inventory in plugin
     data. As in the engine, an empty value there counts as missing.
     """
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
-        second = secret.step(scope.machine, scope.roots[root], *parents,
-                             *steps[1:])
+        second = secret.step(
+            scope.machine, scope.roots[root], *parents, *steps[1:]
+        )
         is_usable = logic.negated(_is_empty(second, scope.machine))
         is_taken = logic.conj(values.absent(value), is_usable)
         value = values.choose(is_taken, second, value)
     return value
 
 
-def _is_empty(value: Value, machine: machines.SymbolicMachine
-              ) -> logic.Formula:
+def _is_empty(
+    value: Value, machine: machines.SymbolicMachine
+) -> logic.Formula:
     """Return when a value is missing, or one that Python takes for false."""
     parts = []
     for guard, alternative in value:
         is_empty = logic.FALSE
         if isinstance(alternative, values.Const):
-            is_empty = logic.known(alternative.is_missing
-                                   or not alternative.value)
+            is_empty = logic.known(
+                alternative.is_missing or not alternative.value
+            )
         elif isinstance(alternative, values.SolverTerm):
             is_empty = _is_empty_term(alternative)
         elif isinstance(alternative, values.ItemList):
@@ -378,8 +414,7 @@ def _is_empty(value: Value, machine: machines.SymbolicMachine
         elif isinstance(alternative, values.Mapping):
             is_empty = alternative.is_empty(machine)
         elif isinstance(alternative, values.UnknownValue):
-            is_empty = machine.guess(alternative.reason, 'empty',
-                                     alternative)
+            is_empty = machine.guess(alternative.reason, 'empty', alternative)
         parts.append(logic.conj(guard, is_empty))
     return logic.disj(*parts)
 
@@ -392,16 +427,18 @@ def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
     return alternative.term == 0
 
 
-def _filtered(calls: Sequence[filter_syntax.FilterCall], value: Value,
-              scope: Scope) -> Value:
+def _filtered(
+    calls: Sequence[filter_syntax.FilterCall], value: Value, scope: Scope
+) -> Value:
     """Return what filters make of a value, one after another."""
     for call in calls:
         value = _filtered_once(call, value, scope)
     return value
 
 
-def _filtered_once(call: filter_syntax.FilterCall, value: Value,
-                   scope: Scope) -> Value:
+def _filtered_once(
+    call: filter_syntax.FilterCall, value: Value, scope: Scope
+) -> Value:
     """Return what one filter makes of a value.
 
     Its arguments have to be known: the engine's own code computes with them.
@@ -416,7 +453,10 @@ def _filtered_once(call: filter_syntax.FilterCall, value: Value,
         has_field |= not all(name for name, _part in call.arguments)
     if has_field:
         return values.unknown(
-            f'filter {call.name} with a field as argument', value, str(call),
-            scope.fingerprint)
+            f'filter {call.name} with a field as argument',
+            value,
+            str(call),
+            scope.fingerprint,
+        )
     translation = filters.FilterTranslation(op, args, scope.machine)
     return values.transform(value, translation.of)

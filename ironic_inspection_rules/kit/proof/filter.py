@@ -36,8 +36,9 @@ _ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'regex_replace'))
 _NUMBERS = frozenset(('int', 'float'))
 _OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date', 'trait'}
 _OF_NUMBERS = frozenset(('round', 'abs', 'tier', *floats.OPERATIONS))
-_OF_LISTS = frozenset(('length', 'join', 'sum', 'min', 'max', 'first', 'last',
-                       'unique', 'sort'))
+_OF_LISTS = frozenset(
+    ('length', 'join', 'sum', 'min', 'max', 'first', 'last', 'unique', 'sort')
+)
 
 _FAILED, _MISSING, _MADE = 0, 1, 2
 """Whether a filter fails for a text, returns nothing, or returns a value."""
@@ -49,8 +50,12 @@ class FilterTranslation:
     :param args: the arguments by name.
     """
 
-    def __init__(self, op: registry.Op, args: dict[str, typing.Any],
-                 machine: machines.SymbolicMachine) -> None:
+    def __init__(
+        self,
+        op: registry.Op,
+        args: dict[str, typing.Any],
+        machine: machines.SymbolicMachine,
+    ) -> None:
         self._name = op.name
         self._args = args
         self._machine = machine
@@ -89,8 +94,9 @@ class FilterTranslation:
             return values.FAILED
         made = self._translate(alternative)
         if made is None:
-            return values.unknown(f'filter {self._name}', self._key,
-                                  alternative)
+            return values.unknown(
+                f'filter {self._name}', self._key, alternative
+            )
         return made
 
     def _takes(self, alternative: values.Alternative) -> bool:
@@ -129,8 +135,9 @@ class FilterTranslation:
         if self._name != 'get':
             return None
         names = str(self._args.get('path', '')).split('.')
-        entry = secret.step(self._machine, values.only(mapping), *names,
-                            by_rule=True)
+        entry = secret.step(
+            self._machine, values.only(mapping), *names, by_rule=True
+        )
         if 'default' in self._args:
             # The default also replaces null, and whether a machine has null
             # there is not known.
@@ -147,16 +154,18 @@ class FilterTranslation:
         if self._name == 'length':
             return values.only(values.SolverTerm(items.length))
         if self._name == 'first' and items.items:
-            return values.choose(items.length > 0, items.items[0].value,
-                                 values.NOTHING)
+            return values.choose(
+                items.length > 0, items.items[0].value, values.NOTHING
+            )
         return None
 
     def _of_term(self, alternative: values.SolverTerm) -> Value | None:
         """Return what it makes of a plain value, None if unknown."""
         term = alternative.term
         if alternative.is_boolean:
-            return values.choose(term, self.of(values.Const(True)),
-                                 self.of(values.Const(False)))
+            return values.choose(
+                term, self.of(values.Const(True)), self.of(values.Const(False))
+            )
         if not alternative.is_text:
             return self._of_number(alternative)
         if self._name == 'length':
@@ -204,8 +213,11 @@ class FilterTranslation:
         # equal bounds the first in the table decides, so it comes last here.
         backwards = reversed(self._args['table'])
         for bound, label_of_bound in sorted(backwards, key=_bound):
-            label = values.choose(term >= logic.number(bound),
-                                  values.const(label_of_bound), label)
+            label = values.choose(
+                term >= logic.number(bound),
+                values.const(label_of_bound),
+                label,
+            )
         return label
 
     def _calculated(self, term: logic.Term) -> Value | None:
@@ -252,11 +264,16 @@ class FilterTranslation:
         if self._name == 'int':
             made = z3.ToInt(made)
         has_none = logic.disj(state == _FAILED, state == _MISSING)
-        return values.join((
-            (state == _FAILED, values.FAILED),
-            (state == _MISSING, values.NOTHING),
-            (logic.negated(has_none),
-             values.only(values.SolverTerm(made)))))
+        return values.join(
+            (
+                (state == _FAILED, values.FAILED),
+                (state == _MISSING, values.NOTHING),
+                (
+                    logic.negated(has_none),
+                    values.only(values.SolverTerm(made)),
+                ),
+            )
+        )
 
 
 def _without_fraction(term: logic.Term) -> logic.Term:

@@ -36,7 +36,7 @@ OPERATIONS: dict[str, Callable[[logic.Term, logic.Term], logic.Term]] = {
 }
 """Filters that calculate with one more number."""
 
-_ERROR = z3.RealVal(fractions.Fraction(1, 2 ** 51))
+_ERROR = z3.RealVal(fractions.Fraction(1, 2**51))
 """How far a result is from the exact one at most, as a part of that.
 
 Rounding costs 2 ** -53, and it happens up to three times: also numbers that
@@ -44,7 +44,7 @@ are calculated with are rounded first, where they are integers that no float
 has.
 """
 
-_LEAST = z3.RealVal(fractions.Fraction(1, 2 ** 1074))
+_LEAST = z3.RealVal(fractions.Fraction(1, 2**1074))
 """The least float above zero: below it numbers are rounded to it or zero."""
 
 _NORMAL = logic.number(sys.float_info.min)
@@ -53,7 +53,7 @@ _NORMAL = logic.number(sys.float_info.min)
 _TOO_LARGE = z3.IntVal(template.TOO_LARGE)
 """The engine refuses larger results, which it could not write as text."""
 
-_LARGEST_INTEGER = 2 ** 53
+_LARGEST_INTEGER = 2**53
 """Up to it all integers are floats."""
 
 
@@ -62,8 +62,9 @@ def of_integer(machine: Machine, term: logic.Term) -> values.Value:
     return _rounded(machine, z3.ToReal(term), _is_float(term))
 
 
-def calculate(machine: Machine, name: str, term: logic.Term,
-              number: float) -> values.Value | None:
+def calculate(
+    machine: Machine, name: str, term: logic.Term, number: float
+) -> values.Value | None:
     """Return what one of :data:`OPERATIONS` makes of a number.
 
     :param name: of the operation.
@@ -101,8 +102,9 @@ def calculate(machine: Machine, name: str, term: logic.Term,
     return rounded
 
 
-def _is_exact(name: str, term: logic.Term, number: float,
-             exact: logic.Term) -> logic.Formula:
+def _is_exact(
+    name: str, term: logic.Term, number: float, exact: logic.Term
+) -> logic.Formula:
     """Return when a result is surely exact.
 
     Doubling a float, or halving it, changes none of its digits.
@@ -122,8 +124,9 @@ def _is_float(integer: logic.Term) -> logic.Formula:
     return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
 
 
-def _rounded(machine: Machine, exact: logic.Term,
-             is_exact: logic.Formula) -> values.Value:
+def _rounded(
+    machine: Machine, exact: logic.Term, is_exact: logic.Formula
+) -> values.Value:
     """Return a real number as Python rounds it to a float.
 
     One that is too large for a float is an error.

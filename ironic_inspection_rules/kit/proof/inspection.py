@@ -67,9 +67,12 @@ class SymbolicInspection:
     :param rules: all rules that may run.
     """
 
-    def __init__(self, machine: machines.SymbolicMachine,
-                 deadline: search.Deadline,
-                 rules: Sequence[model.Rule]) -> None:
+    def __init__(
+        self,
+        machine: machines.SymbolicMachine,
+        deadline: search.Deadline,
+        rules: Sequence[model.Rule],
+    ) -> None:
         self.machine = machine
         self._deadline = deadline
         self._messages = pair.Messages()
@@ -104,8 +107,12 @@ class SymbolicInspection:
             self._kept.append(rule)
         return self._plans[key]
 
-    def run(self, rules: Sequence[model.Rule], state: State | None = None,
-            notes: list[RulePass] | None = None) -> State:
+    def run(
+        self,
+        rules: Sequence[model.Rule],
+        state: State | None = None,
+        notes: list[RulePass] | None = None,
+    ) -> State:
         """Run rules that are in order, phase by phase.
 
         :param state: the machines before the first of these rules; None for
@@ -115,8 +122,11 @@ class SymbolicInspection:
         if state is None:
             state = self._first_state()
         for phase in model.PHASES:
-            in_phase = [rule for rule in rules
-                        if rule.phase == phase and rule.mode != model.OFF]
+            in_phase = [
+                rule
+                for rule in rules
+                if rule.phase == phase and rule.mode != model.OFF
+            ]
             if not in_phase:
                 continue
             inside = state
@@ -134,8 +144,9 @@ class SymbolicInspection:
             roots[name] = values.unknown(f'what is in {name}')
         return State(roots)
 
-    def resume(self, passed: RulePass, others: Sequence[model.Rule],
-               number: int) -> State:
+    def resume(
+        self, passed: RulePass, others: Sequence[model.Rule], number: int
+    ) -> State:
         """Run the rules after a rule again, as if that one had not run.
 
         :param others: all rules without that one, in order.
@@ -150,25 +161,35 @@ class SymbolicInspection:
         rules = others[number:]
         in_this_phase = [rule for rule in rules if rule.phase == phase]
         in_later_phases = [rule for rule in rules if rule.phase != phase]
-        state = self._run_phase(in_this_phase, passed.begin, passed.before,
-                                phase, None)
+        state = self._run_phase(
+            in_this_phase, passed.begin, passed.before, phase, None
+        )
         return self.run(in_later_phases, state)
 
-    def _run_phase(self, rules: Sequence[model.Rule], begin: State,
-                   state: State, phase: str, notes: list[RulePass] | None
-                   ) -> State:
+    def _run_phase(
+        self,
+        rules: Sequence[model.Rule],
+        begin: State,
+        state: State,
+        phase: str,
+        notes: list[RulePass] | None,
+    ) -> State:
         """Run the rules of a phase.
 
         :param begin: the machines before the phase, which an error in it
             leaves as they were.
         :param state: the machines as the first of the rules finds them.
         """
-        scope = values.step(begin.roots['node'], 'properties',
-                            model.SCOPE_PROPERTY)
+        scope = values.step(
+            begin.roots['node'], 'properties', model.SCOPE_PROPERTY
+        )
         first = state
         # A rule in mode audit undoes nothing, and ends nothing.
-        decided = [rule for rule in rules
-                   if rule.mode != model.AUDIT and self.decides_first(rule)]
+        decided = [
+            rule
+            for rule in rules
+            if rule.mode != model.AUDIT and self.decides_first(rule)
+        ]
         if decided:
             state = self._after_decisions(decided, begin, state)
         for rule in rules:
@@ -181,8 +202,9 @@ class SymbolicInspection:
                 notes.append(passed)
         return self._after_phase(begin, state, phase)
 
-    def _after_decisions(self, decided: Sequence[model.Rule], begin: State,
-                         state: State) -> State:
+    def _after_decisions(
+        self, decided: Sequence[model.Rule], begin: State, state: State
+    ) -> State:
         """Return the machines after rules that are decided before any acts.
 
         A decision may be an error, and a rule that does not match may undo
@@ -194,10 +216,14 @@ class SymbolicInspection:
         """
         written = []
         for rule in decided:
-            written.append([rule.scope, rule.conditions, rule.actions,
-                            dict(rule.vars)])
-        about = (*begin.roots.values(), *state.roots.values(),
-                 json.dumps(written, default=str))
+            written.append(
+                [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
+            )
+        about = (
+            *begin.roots.values(),
+            *state.roots.values(),
+            json.dumps(written, default=str),
+        )
         reason = 'what is decided before rules act'
         if any(map(self._undoes, decided)):
             reason = 'what rules undo where they do not match'
@@ -216,7 +242,8 @@ class SymbolicInspection:
         """
         # An error of an earlier phase has already undone that phase.
         broken = logic.settled(
-            logic.conj(begin.going, state.result == states.ERROR))
+            logic.conj(begin.going, state.result == states.ERROR)
+        )
         roots = {}
         for name, value in state.roots.items():
             if phase == model.EARLY and name in interpolation.OF_NODE:
@@ -225,8 +252,14 @@ class SymbolicInspection:
                 roots[name] = values.choose(broken, begin.roots[name], value)
         return dataclasses.replace(state, roots=roots)
 
-    def _pass(self, rule: model.Rule, state: State, begin: State,
-              scope: Value, as_decided: State) -> tuple[RulePass, State]:
+    def _pass(
+        self,
+        rule: model.Rule,
+        state: State,
+        begin: State,
+        scope: Value,
+        as_decided: State,
+    ) -> tuple[RulePass, State]:
         """Run one rule.
 
         :param state: the machines before the rule.
@@ -243,8 +276,11 @@ class SymbolicInspection:
         broken = logic.FALSE
         for name, written in rule.vars.items():
             made[name] = expression.evaluate(written, data)
-            broken = logic.disj(broken, values.failed(made[name]),
-                                self.machine.may_fail(made[name]))
+            broken = logic.disj(
+                broken,
+                values.failed(made[name]),
+                self.machine.may_fail(made[name]),
+            )
             # A variable sees those before it.
             made_so_far = values.Mapping(None, dict(made))
             data = data.within(vars=values.only(made_so_far))
@@ -252,14 +288,24 @@ class SymbolicInspection:
         # A rule is not asked where the inspection ended before it, or where
         # the node is of another scope.
         asked = logic.conj(state.going, applies)
-        matched = logic.conj(asked, logic.negated(broken),
-                             logic.negated(truth.fails), truth.holds)
+        matched = logic.conj(
+            asked,
+            logic.negated(broken),
+            logic.negated(truth.fails),
+            truth.holds,
+        )
         passed = RulePass(rule, matched, state, begin)
         if rule.mode == model.AUDIT:
             return passed, state
         passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))
-        doing = actions.Actions(passed, state.ended(passed.ends), data,
-                                self._messages, self._traits, self._deadline)
+        doing = actions.Actions(
+            passed,
+            state.ended(passed.ends),
+            data,
+            self._messages,
+            self._traits,
+            self._deadline,
+        )
         for action in rule.actions:
             doing.act(action)
         return passed, doing.state
@@ -272,19 +318,23 @@ class SymbolicInspection:
         for guard, alternative in scope:
             is_same = logic.FALSE
             if isinstance(alternative, values.UnknownValue):
-                is_same = self.machine.guess(alternative.reason, 'scope',
-                                             alternative, rule.scope)
+                is_same = self.machine.guess(
+                    alternative.reason, 'scope', alternative, rule.scope
+                )
             elif isinstance(alternative, values.Const):
                 is_same = logic.known(alternative.value == rule.scope)
-            elif (isinstance(alternative, values.SolverTerm)
-                  and alternative.is_text):
+            elif (
+                isinstance(alternative, values.SolverTerm)
+                and alternative.is_text
+            ):
                 self.machine.note(alternative.term, rule.scope)
                 is_same = alternative.term == logic.constant(rule.scope)
             parts.append(logic.conj(guard, is_same))
         return logic.disj(*parts)
 
-    def _holds(self, conditions: Sequence[typing.Any],
-               scope: expression.Scope) -> condition.Truth:
+    def _holds(
+        self, conditions: Sequence[typing.Any], scope: expression.Scope
+    ) -> condition.Truth:
         """Return when the conditions of a rule hold, from a cache.
 
         A question may run the rules again, on data that are mostly the same.

@@ -54,8 +54,9 @@ class SymbolicMachine:
         the number of the first term.
     """
 
-    def __init__(self, alphabet: alphabets.Alphabet,
-                 tables: table.Tables | None = None) -> None:
+    def __init__(
+        self, alphabet: alphabets.Alphabet, tables: table.Tables | None = None
+    ) -> None:
         self.alphabet = alphabet
         self.tables = tables or {}
         self.domain: list[logic.Formula] = []
@@ -78,9 +79,12 @@ class SymbolicMachine:
         """Return the value of a root, such as the node."""
         return self.cell((name,), inventory_fields.known()).value
 
-    def cell(self, steps: tuple[str, ...],
-             above: inventory_fields.InventoryField | None,
-             is_item: bool = False) -> cells.Cell:
+    def cell(
+        self,
+        steps: tuple[str, ...],
+        above: inventory_fields.InventoryField | None,
+        is_item: bool = False,
+    ) -> cells.Cell:
         """Return a field of the machine.
 
         :param steps: to it from the name of a root.
@@ -105,7 +109,8 @@ class SymbolicMachine:
         """
         term = z3.String(name)
         self.texts[term.get_id()] = texts.TextVariable(
-            term, name, self.alphabet, derived)
+            term, name, self.alphabet, derived
+        )
         return term
 
     def keep_marks_out(self, text: logic.Term) -> None:
@@ -156,15 +161,20 @@ class SymbolicMachine:
             text_if_negative = z3.Concat(minus, z3.IntToStr(-term))
             return z3.If(is_negative, text_if_negative, z3.IntToStr(term))
         # Which text a float is, it does not know at all.
-        text = self.text(f'text {len(self._number_texts)} of a float',
-                         derived=True)
+        text = self.text(
+            f'text {len(self._number_texts)} of a float', derived=True
+        )
         floats = self.alphabet.language(texts.FLOAT)
         self.domain.append(z3.InRe(text, floats))
         return text
 
-    def asks_text(self, number: logic.Term, question: str,
-                  compute: Callable[[str], bool],
-                  near: str = '') -> logic.Formula:
+    def asks_text(
+        self,
+        number: logic.Term,
+        question: str,
+        compute: Callable[[str], bool],
+        near: str = '',
+    ) -> logic.Formula:
         """Return when something holds of the text of a number.
 
         The solver hardly finds a machine where it has to look into such a
@@ -233,9 +243,13 @@ class SymbolicMachine:
                 parts.append(logic.conj(guard, may_be))
         return logic.disj(*parts)
 
-    def facet(self, term: logic.Term, key: typing.Any,
-              make: Callable[[str], tuple[logic.Term, ...]],
-              compute: texts.Compute) -> texts.Facet | None:
+    def facet(
+        self,
+        term: logic.Term,
+        key: typing.Any,
+        make: Callable[[str], tuple[logic.Term, ...]],
+        compute: texts.Compute,
+    ) -> texts.Facet | None:
         """Return values that are computed from a text outside the solver.
 
         :param key: a name for them: one key of a text has one facet.
@@ -293,8 +307,15 @@ class SymbolicMachine:
                 of_texts += 1 + len(facet.near)
         of_numbers = sum(number.asked for number in self.numbers.values())
         of_secrets = sum(len(cell.secrets) for cell in self.cells.values())
-        return (len(self.domain), len(self.restrictions), len(self.cells),
-                len(self._ranks), of_texts, of_numbers, of_secrets)
+        return (
+            len(self.domain),
+            len(self.restrictions),
+            len(self.cells),
+            len(self._ranks),
+            of_texts,
+            of_numbers,
+            of_secrets,
+        )
 
     def settle(self) -> tuple[list[logic.Formula], list[cells.Restriction]]:
         """Return all that holds of machines, and all restrictions.
@@ -311,21 +332,28 @@ class SymbolicMachine:
                 continue
             equations, is_tried = self._try_texts(text)
             domain += equations
-            restrictions.append(cells.Restriction(
-                is_tried, f'other text in {text.name} than was tried'))
+            restrictions.append(
+                cells.Restriction(
+                    is_tried, f'other text in {text.name} than was tried'
+                )
+            )
         for number in self.numbers.values():
             if number.is_asked:
                 equations, is_tried = number.tried()
                 domain += equations
-                restrictions.append(cells.Restriction(
-                    is_tried, 'other numbers as text than were tried'))
+                restrictions.append(
+                    cells.Restriction(
+                        is_tried, 'other numbers as text than were tried'
+                    )
+                )
         # Last: computing the equations has asked for the last ranks.
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)
         return domain, restrictions
 
-    def _try_texts(self, text: texts.TextVariable
-                   ) -> tuple[list[logic.Formula], logic.Formula]:
+    def _try_texts(
+        self, text: texts.TextVariable
+    ) -> tuple[list[logic.Formula], logic.Formula]:
         """Return what the engine computes for the texts that are tried.
 
         :returns: formulas that say what holds if the text is one of them, and

@@ -60,8 +60,9 @@ def _compare(operands: Operands) -> logic.Formula:
     return relations.chain(operands.machine, operands.op, several)
 
 
-def _as_texts(machine: Machine, several: Sequence[values.Alternative]
-              ) -> list[values.Alternative]:
+def _as_texts(
+    machine: Machine, several: Sequence[values.Alternative]
+) -> list[values.Alternative]:
     """Return the texts of values, as the engine writes them.
 
     :raises: :class:`.logic.Untranslatable` for a list or a mapping.
@@ -79,9 +80,11 @@ def _as_texts(machine: Machine, several: Sequence[values.Alternative]
 
 
 def _compare_versions(operands: Operands) -> logic.Formula:
-    return relations.versions(operands.machine,
-                              operands.op.removeprefix('version-'),
-                              operands.unnamed)
+    return relations.versions(
+        operands.machine,
+        operands.op.removeprefix('version-'),
+        operands.unnamed,
+    )
 
 
 def _matches(operands: Operands) -> logic.Formula:
@@ -96,8 +99,10 @@ def _matches(operands: Operands) -> logic.Formula:
     regex = typing.cast(values.Const, operands.named['regex']).value
     # The engine puts the item of a loop into a regular expression. All other
     # braces in it are no fields: they count repetitions.
-    if any(field.root == interpolation.ITEM
-           for field in interpolation.fields(regex)):
+    if any(
+        field.root == interpolation.ITEM
+        for field in interpolation.fields(regex)
+    ):
         raise logic.Untranslatable('an item in a regular expression')
     searches = operands.op == 'contains'
     if isinstance(value, values.SolverTerm) and value.is_boolean:
@@ -118,8 +123,9 @@ def _matches(operands: Operands) -> logic.Formula:
     return logic.known(all_match)
 
 
-def _text_matches(machine: Machine, text: logic.Term, regex: str,
-                  searches: bool) -> logic.Formula:
+def _text_matches(
+    machine: Machine, text: logic.Term, regex: str, searches: bool
+) -> logic.Formula:
     """Return when a regular expression matches a text of the solver.
 
     The formula is noted at a whole field: where its filters are asked about
@@ -134,8 +140,9 @@ def _text_matches(machine: Machine, text: logic.Term, regex: str,
     return holds
 
 
-def _boolean_matches(machine: Machine, value: values.SolverTerm, regex: str,
-                     searches: bool) -> logic.Formula:
+def _boolean_matches(
+    machine: Machine, value: values.SolverTerm, regex: str, searches: bool
+) -> logic.Formula:
     """Return when the text of a truth value, True or False, matches."""
     of_true = machine.alphabet.all_match(regex, searches, 'True')
     of_false = machine.alphabet.all_match(regex, searches, 'False')
@@ -143,11 +150,13 @@ def _boolean_matches(machine: Machine, value: values.SolverTerm, regex: str,
         return _text_matches(machine, machine.text_of(value), regex, searches)
     return logic.disj(
         logic.conj(value.term, logic.known(of_true)),
-        logic.conj(z3.Not(value.term), logic.known(of_false)))
+        logic.conj(z3.Not(value.term), logic.known(of_false)),
+    )
 
 
-def _number_matches(machine: Machine, value: values.SolverTerm, regex: str,
-                    searches: bool) -> logic.Formula:
+def _number_matches(
+    machine: Machine, value: values.SolverTerm, regex: str, searches: bool
+) -> logic.Formula:
     """Return when the text of a number matches.
 
     Numbers as text cost the solver much, and hardly a regular expression is
@@ -166,8 +175,9 @@ def _number_matches(machine: Machine, value: values.SolverTerm, regex: str,
 
     # A text that matches, so that a number that matches is tried.
     example = machine.alphabet.example(regex, searches, among)
-    return machine.asks_text(value.term, f'{find.__name__} {regex!r}',
-                             compute_match, example)
+    return machine.asks_text(
+        value.term, f'{find.__name__} {regex!r}', compute_match, example
+    )
 
 
 def _one_of(operands: Operands) -> logic.Formula:
@@ -179,18 +189,25 @@ def _one_of(operands: Operands) -> logic.Formula:
         return _is_item(operands.machine, value, among)
     if not isinstance(among, values.Const) or not among.is_list:
         raise logic.Untranslatable('membership in what is no list')
-    return logic.disj(*(
-        relations.between(operands.machine, 'eq', value, values.Const(item))
-        for item in among.value))
+    return logic.disj(
+        *(
+            relations.between(
+                operands.machine, 'eq', value, values.Const(item)
+            )
+            for item in among.value
+        )
+    )
 
 
-def _is_trait_there(value: values.Alternative,
-                    traits: values.TraitNames) -> logic.Formula:
+def _is_trait_there(
+    value: values.Alternative, traits: values.TraitNames
+) -> logic.Formula:
     """Return when a node has a trait."""
     if not isinstance(value, values.Const):
         raise logic.Untranslatable('a trait of a field')
     if not isinstance(value.value, str) or (
-            not trait_names.is_good(value.value)):
+        not trait_names.is_good(value.value)
+    ):
         return logic.FALSE
     parts = []
     for guard, entry in values.step(traits.mapping, value.value):
@@ -203,8 +220,9 @@ def _is_trait_there(value: values.Alternative,
     return logic.disj(*parts)
 
 
-def _is_item(machine: Machine, value: values.Alternative,
-             among: values.ItemList) -> logic.Formula:
+def _is_item(
+    machine: Machine, value: values.Alternative, among: values.ItemList
+) -> logic.Formula:
     """Return when a list has an item that is equal to a value."""
     parts = []
     for exists, item in among.items_of_loop():
@@ -212,13 +230,17 @@ def _is_item(machine: Machine, value: values.Alternative,
             # A list in which an item has no value has none itself: the op is
             # not asked about such a list.
             if alternative.is_missing or isinstance(
-                    alternative, values.UnknownValue | values.Failed):
+                alternative, values.UnknownValue | values.Failed
+            ):
                 continue
             is_equal = relations.between(machine, 'eq', value, alternative)
             parts.append(logic.conj(exists, guard, is_equal))
     beyond = machine.guess(
-        f'more than {cells.LONGEST} items of {among.name}', 'among', among,
-        value)
+        f'more than {cells.LONGEST} items of {among.name}',
+        'among',
+        among,
+        value,
+    )
     return logic.disj(*parts, logic.conj(among.is_longer, beyond))
 
 
@@ -240,13 +262,15 @@ def _is_false(operands: Operands) -> logic.Formula:
     return logic.FALSE
 
 
-def _is_word(machine: Machine, value: values.Alternative,
-             word: str) -> logic.Formula:
+def _is_word(
+    machine: Machine, value: values.Alternative, word: str
+) -> logic.Formula:
     """Return when a text is a word, in capitals or not."""
     text = value.as_term()
     machine.keep_marks_out(text)
-    return z3.InRe(alphabets.marked(text),
-                   machine.alphabet.matching(word, False))
+    return z3.InRe(
+        alphabets.marked(text), machine.alphabet.matching(word, False)
+    )
 
 
 def _is_empty(operands: Operands) -> logic.Formula:
@@ -284,8 +308,7 @@ def _in_net(operands: Operands) -> logic.Formula:
         # No number, and nothing in brackets, is the text of an address.
         return logic.FALSE
     try:
-        network = ipaddress.ip_network(str(subnet.value).strip(),
-                                       strict=False)
+        network = ipaddress.ip_network(str(subnet.value).strip(), strict=False)
     except ValueError:
         raise logic.Untranslatable('what is no subnet') from None
     # The solver cannot read an address out of a text. It gets the version
@@ -293,8 +316,9 @@ def _in_net(operands: Operands) -> logic.Formula:
     # text but for the addresses that are tried: those around the ends of each
     # subnet that rules name. Integers and not bits, because one order has to
     # do for addresses of 32 and of 128 bits.
-    facet = machine.facet(address.as_term(), 'address', _make_address,
-                          _compute_address)
+    facet = machine.facet(
+        address.as_term(), 'address', _make_address, _compute_address
+    )
     if facet is None:
         raise logic.Untranslatable('text made of others as an address')
     version, number = facet.terms
@@ -304,10 +328,14 @@ def _in_net(operands: Operands) -> logic.Formula:
     machine.domain += [
         z3.Or(version == 0, version == 4, version == 6),
         number >= 0,
-        number < 2 ** 128,
-        z3.Implies(version == 4, number < 2 ** 32)]
-    return z3.And(version == network.version, number >= int(network[0]),
-                  number <= int(network[-1]))
+        number < 2**128,
+        z3.Implies(version == 4, number < 2**32),
+    ]
+    return z3.And(
+        version == network.version,
+        number >= int(network[0]),
+        number <= int(network[-1]),
+    )
 
 
 def _make_address(name: str) -> tuple[logic.Term, ...]:
@@ -326,23 +354,39 @@ def _compute_address(text: str) -> tuple[int, int]:
     return address.version, int(address)
 
 
-def _addresses_around(network: ipaddress.IPv4Network | ipaddress.IPv6Network
-                      ) -> set[str]:
+def _addresses_around(
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network,
+) -> set[str]:
     """Return addresses at both ends of a subnet, inside and outside."""
     first = int(network[0])
     last = int(network[-1])
-    count = 2 ** network.max_prefixlen
-    near = (first, first + 1, last, max(first - 1, 0),
-            min(last + 1, count - 1))
+    count = 2**network.max_prefixlen
+    near = (
+        first,
+        first + 1,
+        last,
+        max(first - 1, 0),
+        min(last + 1, count - 1),
+    )
     make_address = type(network[0])
     return {str(make_address(number)) for number in near if number < count}
 
 
 _VERSIONS = tuple(f'version-{name}' for name in relations.COMPARE)
 
-NEVER_FAIL = frozenset((
-    *relations.COMPARE, *_VERSIONS, 'contains', 'matches', 'is-true',
-    'is-false', 'is-none', 'is-empty', 'exists'))
+NEVER_FAIL = frozenset(
+    (
+        *relations.COMPARE,
+        *_VERSIONS,
+        'contains',
+        'matches',
+        'is-true',
+        'is-false',
+        'is-none',
+        'is-empty',
+        'exists',
+    )
+)
 """Ops that are no error for any values that they get."""
 
 TRANSLATIONS: dict[str, Translation] = {

@@ -41,8 +41,12 @@ class Messages:
         # other object gets one of these.
         self._kept: list[list[values.Value]] = []
 
-    def number_of(self, args: typing.Mapping[str, typing.Any],
-                  rule: model.Rule, roots: Roots) -> int:
+    def number_of(
+        self,
+        args: typing.Mapping[str, typing.Any],
+        rule: model.Rule,
+        roots: Roots,
+    ) -> int:
         """Return the number of a message; equal messages have the same.
 
         Two messages are equal where their texts as written are, and the data
@@ -57,8 +61,9 @@ class Messages:
             # What the variables are, is part of the text.
             written.append(dict(rule.vars))
             places = list(effects.places(written))
-        changing = [(root, *steps) for root, steps in places
-                    if root in _CHANGING]
+        changing = [
+            (root, *steps) for root, steps in places if root in _CHANGING
+        ]
         read = []
         for root, *steps in (*changing, *_in_other_forms(changing)):
             data = roots.get(root, values.NOTHING)
@@ -78,8 +83,9 @@ def _key(value: values.Value) -> Hashable:
     return tuple(pairs)
 
 
-def _in_other_forms(places: Iterable[data_path.Path]
-                    ) -> Iterator[data_path.Path]:
+def _in_other_forms(
+    places: Iterable[data_path.Path],
+) -> Iterator[data_path.Path]:
     """Yield the places of traits and capabilities by name.
 
     :param places: where rules read. Only those forms are returned whose other
@@ -105,8 +111,9 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
     return True
 
 
-def clash(machine: Machine, one: states.SymbolicWrite,
-          other: states.SymbolicWrite) -> logic.Formula:
+def clash(
+    machine: Machine, one: states.SymbolicWrite, other: states.SymbolicWrite
+) -> logic.Formula:
     """Return when two writes leave different values at one place."""
     if one.extends and other.extends:
         # Two items in one list, or two traits, are no conflict.
@@ -121,7 +128,7 @@ def clash(machine: Machine, one: states.SymbolicWrite,
     above, below = one, other
     if len(other.place) < len(one.place):
         above, below = other, one
-    inside = values.step(above.value, *below.place[len(above.place):])
+    inside = values.step(above.value, *below.place[len(above.place) :])
     differing = values.differ(machine, inside, below.value)
     if len(above.place) < len(below.place):
         # To make a mapping in one rule and fill it in another is usual.

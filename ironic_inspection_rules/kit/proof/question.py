@@ -87,11 +87,15 @@ class Proof:
         None for any number.
     """
 
-    def __init__(self, rules: Sequence[model.Rule], seconds: float,
-                 other: Sequence[model.Rule] | None = None,
-                 tables: table.Tables | None = None,
-                 other_tables: table.Tables | None = None,
-                 steps: int | None = None) -> None:
+    def __init__(
+        self,
+        rules: Sequence[model.Rule],
+        seconds: float,
+        other: Sequence[model.Rule] | None = None,
+        tables: table.Tables | None = None,
+        other_tables: table.Tables | None = None,
+        steps: int | None = None,
+    ) -> None:
         self._deadline = search.Deadline(seconds, steps)
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
@@ -101,15 +105,17 @@ class Proof:
         self._machine = machines.SymbolicMachine(alphabet, tables)
         self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.SymbolicInspection(
-            self._machine, self._deadline, everything)
+            self._machine, self._deadline, everything
+        )
         # Of the rules in order, as far as they could be followed: questions
         # about rules before an error have answers.
         self._passes: list[states.RulePass] = []
         # Why the rules after these could not be followed; empty if all were.
         self._stopped = ''
         try:
-            self._followed = self._inspection.run(self._rules,
-                                                  notes=self._passes)
+            self._followed = self._inspection.run(
+                self._rules, notes=self._passes
+            )
         except Unclear as exc:
             self._stopped = str(exc)
         except _MISTAKES as exc:
@@ -192,9 +198,14 @@ class Proof:
             raise Unclear(self._stopped)
         return self._followed
 
-    def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
-                   wanted: logic.Formula,
-                   confirms: Callable[[Witness], bool], reason: str) -> Answer:
+    def _confirmed(
+        self,
+        question: str,
+        rules: tuple[model.Rule, ...],
+        wanted: logic.Formula,
+        confirms: Callable[[Witness], bool],
+        reason: str,
+    ) -> Answer:
         """Answer by a search for a machine, which the engine has to confirm.
 
         The answer is "no" only if there is no such machine. One that the
@@ -268,7 +279,7 @@ class Proof:
         if match is None:
             # It is dead, which is another question.
             return None
-        without = [*self._rules[:number], *self._rules[number + 1:]]
+        without = [*self._rules[:number], *self._rules[number + 1 :]]
         # Witnesses of other answers cost no search.
         for machine in (match, *self._witnesses):
             if self._engine.differs(self._rules, without, machine):
@@ -284,11 +295,20 @@ class Proof:
             return Answer(SHADOWED, rules, NO)
         # The rule matches the machine, and without the rule it ends alike:
         # the engine has confirmed that above.
-        return Answer(SHADOWED, rules, YES, 'whatever it does, other '
-                      'rules do, undo or prevent', match)
+        return Answer(
+            SHADOWED,
+            rules,
+            YES,
+            'whatever it does, other rules do, undo or prevent',
+            match,
+        )
 
-    def _effects(self, passed: states.RulePass, without: Sequence[model.Rule],
-                 number: int) -> list[logic.Formula]:
+    def _effects(
+        self,
+        passed: states.RulePass,
+        without: Sequence[model.Rule],
+        number: int,
+    ) -> list[logic.Formula]:
         """Return formulas of machines on which something of a rule is left.
 
         Each is searched by itself: that in most cases a machine is one of the
@@ -304,8 +324,10 @@ class Proof:
         ends_differ = self._ends_differ(end, end_without)
         lasts = logic.disj(passed.lasts, ends_differ)
         # An error of its vars or conditions is an effect too.
-        effects = [logic.conj(passed.matched, lasts),
-                   logic.conj(passed.ends, lasts)]
+        effects = [
+            logic.conj(passed.matched, lasts),
+            logic.conj(passed.ends, lasts),
+        ]
         if self._inspection.decides_first(passed.rule):
             # So is what it undoes where it does not match, or is an error of
             # its conditions where other rules would fail the inspection.
@@ -326,16 +348,20 @@ class Proof:
                     return True
         return False
 
-    def _ends_differ(self, one: states.State,
-                     other: states.State) -> logic.Formula:
+    def _ends_differ(
+        self, one: states.State, other: states.State
+    ) -> logic.Formula:
         """Return when two inspections of a machine end differently.
 
         The inventory is not compared: rules do not change it.
         """
         differing = [one.result != other.result]
         for name in ('node', 'plugin_data', 'ports'):
-            differing.append(values.differ(
-                self._machine, one.roots[name], other.roots[name]))
+            differing.append(
+                values.differ(
+                    self._machine, one.roots[name], other.roots[name]
+                )
+            )
         return logic.disj(*differing)
 
     def _conflict(self, first: int, second: int) -> Answer | None:
@@ -353,16 +379,22 @@ class Proof:
         unclear = ''
         for mine, theirs in itertools.product(one.writes, other.writes):
             differing = pair.clash(self._machine, mine, theirs)
-            wanted = logic.conj(one.matched, other.matched, mine.when,
-                                theirs.when, differing)
+            wanted = logic.conj(
+                one.matched, other.matched, mine.when, theirs.when, differing
+            )
             # One place may be above the other: they clash at the lower one.
             place = max(mine.place, theirs.place, key=len)
             confirms = functools.partial(
-                self._engine.clashes, self._rules, first, second, place, mine)
+                self._engine.clashes, self._rules, first, second, place, mine
+            )
             try:
                 answer = self._confirmed(
-                    CONFLICT, rules, wanted, confirms,
-                    f'both write {pair.as_text(place)}')
+                    CONFLICT,
+                    rules,
+                    wanted,
+                    confirms,
+                    f'both write {pair.as_text(place)}',
+                )
             except search.Exhausted:
                 # It is an Unclear, but nothing is left for other pairs.
                 raise
@@ -392,8 +424,10 @@ class Proof:
         # A value that nobody knows may be missing or null. Whether it is, the
         # engine says of the machine that is found.
         lacks_it = logic.disj(
-            self._machine.may_lack(end), self._machine.may_be_null(end),
-            values.when(end, _is_nothing))
+            self._machine.may_lack(end),
+            self._machine.may_be_null(end),
+            values.when(end, _is_nothing),
+        )
         wanted = logic.conj(self._end.going, lacks_it)
 
         def confirms(machine: Witness) -> bool:
@@ -403,8 +437,13 @@ class Proof:
             value = data_path.get(witnesses.state(done.facts), path)
             return value in (None, data_path.ABSENT)
 
-        return self._confirmed(question, (), wanted, confirms,
-                               f'no rule gives it {pair.as_text(path)}')
+        return self._confirmed(
+            question,
+            (),
+            wanted,
+            confirms,
+            f'no rule gives it {pair.as_text(path)}',
+        )
 
     def _different(self) -> Answer:
         """Answer whether the two sets of rules treat a machine differently."""
@@ -415,17 +454,23 @@ class Proof:
             return Answer(DIFFERENT, (), NO)
         self._deadline.left()
         end = self._inspection.run(self._other)
-        differs = functools.partial(self._engine.differs, self._rules,
-                                    self._other)
+        differs = functools.partial(
+            self._engine.differs, self._rules, self._other
+        )
         return self._confirmed(
-            DIFFERENT, (), self._ends_differ(self._end, end), differs,
-            'a machine is treated differently')
+            DIFFERENT,
+            (),
+            self._ends_differ(self._end, end),
+            differs,
+            'a machine is treated differently',
+        )
 
 
 def _is_nothing(alternative: values.Alternative) -> bool:
     """Return whether a value is missing or null."""
     return isinstance(alternative, values.Const) and (
-        alternative.value in (None, data_path.ABSENT))
+        alternative.value in (None, data_path.ABSENT)
+    )
 
 
 def _reason_of(mistake: Exception) -> str:
@@ -439,8 +484,10 @@ def _reason_of(mistake: Exception) -> str:
         if limit is not None:
             return f'{search.GIVES_UP}: {limit}'
     frame = traceback.extract_tb(mistake.__traceback__)[-1]
-    return (f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '
-            f'line {frame.lineno}')
+    return (
+        f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '
+        f'line {frame.lineno}'
+    )
 
 
 def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
@@ -465,8 +512,13 @@ def _behaviour(rule: model.Rule) -> model.Rule:
     The priority decides about the order alone, which callers compare.
     """
     return dataclasses.replace(
-        rule, uuid='', description=None, priority=0, built_in=False,
-        revision=None)
+        rule,
+        uuid='',
+        description=None,
+        priority=0,
+        built_in=False,
+        revision=None,
+    )
 
 
 def _texts(tables: table.Tables) -> set[str]:
@@ -521,8 +573,12 @@ def parse(questions: str) -> list[str]:
                 raise ValueError(f'{asked}: {exc}') from exc
         elif asked not in OF_RULES:
             raise ValueError(
-                _('%s is no question; there are dead, shadowed, conflict '
-                  'and gap:<path>') % asked)
+                _(
+                    '%s is no question; there are dead, shadowed, conflict '
+                    'and gap:<path>'
+                )
+                % asked
+            )
     return asked_for
 
 

@@ -43,8 +43,9 @@ _OPPOSITE = {'gt': 'le', 'ge': 'lt'}
 """What holds exactly where a relation of two texts does not."""
 
 
-def chain(machine: Machine, relation: str,
-          several: Alternatives) -> logic.Formula:
+def chain(
+    machine: Machine, relation: str, several: Alternatives
+) -> logic.Formula:
     """Return when each of some values has a relation to the next one."""
     if is_alone(several):
         return logic.TRUE
@@ -54,8 +55,9 @@ def chain(machine: Machine, relation: str,
     return logic.conj(*parts)
 
 
-def versions(machine: Machine, relation: str,
-             several: Alternatives) -> logic.Formula:
+def versions(
+    machine: Machine, relation: str, several: Alternatives
+) -> logic.Formula:
     """Return when each of some versions has a relation to the next one.
 
     A version is a number to the solver, its rank among all versions that
@@ -77,28 +79,35 @@ def versions(machine: Machine, relation: str,
     return logic.conj(*parts)
 
 
-def _rank_of_text(machine: Machine, alternative: values.Alternative,
-                  others: Alternatives) -> logic.Term:
+def _rank_of_text(
+    machine: Machine, alternative: values.Alternative, others: Alternatives
+) -> logic.Term:
     """Return the rank of a version that a machine sends.
 
     :param others: the versions that it is compared with.
     """
+
     def make_rank(name: str) -> tuple[logic.Term, ...]:
         return (z3.Real(name),)
 
     def compute_rank(text: str) -> tuple[logic.Term, ...]:
         return (machine.rank(text, comparison.version_key),)
 
-    facet = machine.facet(alternative.as_term(), 'version', make_rank,
-                          compute_rank)
+    facet = machine.facet(
+        alternative.as_term(), 'version', make_rank, compute_rank
+    )
     if facet is None:
         raise logic.Untranslatable('text made of others as a version')
     for other in others:
         if isinstance(other, values.Const):
             # The version itself, one after it, one before it ("~" comes
             # before the end), and one before nearly all.
-            facet.near |= {other.value, f'{other.value}.1',
-                           f'{other.value}~', '0'}
+            facet.near |= {
+                other.value,
+                f'{other.value}.1',
+                f'{other.value}~',
+                '0',
+            }
     return facet.terms[0]
 
 
@@ -115,8 +124,12 @@ def is_alone(several: Alternatives) -> bool:
     return True
 
 
-def between(machine: Machine, relation: str, one: values.Alternative,
-            other: values.Alternative) -> logic.Formula:
+def between(
+    machine: Machine,
+    relation: str,
+    one: values.Alternative,
+    other: values.Alternative,
+) -> logic.Formula:
     """Return when a value has a relation to another one.
 
     :raises: :class:`.logic.Untranslatable` for lists and mappings.
@@ -140,9 +153,12 @@ def between(machine: Machine, relation: str, one: values.Alternative,
     return logic.known(relation == 'ne')
 
 
-def _between_mappings(machine: Machine, relation: str,
-                      one: values.Alternative, other: values.Alternative
-                      ) -> logic.Formula:
+def _between_mappings(
+    machine: Machine,
+    relation: str,
+    one: values.Alternative,
+    other: values.Alternative,
+) -> logic.Formula:
     """Return when two mappings are equal, or not, if one is empty.
 
     :raises: :class:`.logic.Untranslatable` for any others.
@@ -167,8 +183,12 @@ def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
     return bool(op.plugin.holds(one, other))
 
 
-def _between_texts(machine: Machine, relation: str, one: values.Alternative,
-                   other: values.Alternative) -> logic.Formula:
+def _between_texts(
+    machine: Machine,
+    relation: str,
+    one: values.Alternative,
+    other: values.Alternative,
+) -> logic.Formula:
     """Return when a text has a relation to another one, by their characters.
 
     A text that is known is noted beside a field, whose filters and other
@@ -184,12 +204,17 @@ def _between_texts(machine: Machine, relation: str, one: values.Alternative,
         return holds
     # No text of a machine has them, so that the solver could not find one
     # that is equal.
-    return machine.guess('characters that the solver does not have',
-                         relation, one, other)
+    return machine.guess(
+        'characters that the solver does not have', relation, one, other
+    )
 
 
-def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
-                   other: values.Alternative) -> logic.Formula:
+def _compare_texts(
+    machine: Machine,
+    relation: str,
+    one: values.Alternative,
+    other: values.Alternative,
+) -> logic.Formula:
     """Return the formula of a relation between two texts.
 
     The order beside a text that is known is a language, with which the solver
@@ -200,8 +225,9 @@ def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
     if isinstance(other, values.Const):
         return _order_beside(machine, relation, one.as_term(), other.value)
     if isinstance(one, values.Const):
-        return _order_beside(machine, _REVERSED[relation], other.as_term(),
-                             one.value)
+        return _order_beside(
+            machine, _REVERSED[relation], other.as_term(), one.value
+        )
     if relation in ('gt', 'ge'):
         # The solver has "<" and "<=" of texts only.
         relation = _REVERSED[relation]
@@ -209,8 +235,9 @@ def _compare_texts(machine: Machine, relation: str, one: values.Alternative,
     return COMPARE[relation](one.as_term(), other.as_term())
 
 
-def _order_beside(machine: Machine, relation: str, term: logic.Term,
-                  text: str) -> logic.Formula:
+def _order_beside(
+    machine: Machine, relation: str, term: logic.Term, text: str
+) -> logic.Formula:
     """Return when a text has a relation to one that is known.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
@@ -224,8 +251,7 @@ def _order_beside(machine: Machine, relation: str, term: logic.Term,
     return logic.disj(is_before, term == logic.constant(text))
 
 
-def _is_before(machine: Machine, term: logic.Term,
-               text: str) -> logic.Formula:
+def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
     """Return when a text comes before one that is known."""
     number = machine.numbers_of.get(term.get_id())
     if number is None:
@@ -239,14 +265,18 @@ def _is_before(machine: Machine, term: logic.Term,
     # is nothing to find.
     all_before = machine.alphabet.all_below(text, texts.pattern_of(number))
     if all_before is None:
-        return machine.asks_text(number, f'before {text!r}', compute_order,
-                                 text)
+        return machine.asks_text(
+            number, f'before {text!r}', compute_order, text
+        )
     return logic.known(all_before)
 
 
 def _between_number_and_text(
-        machine: Machine, relation: str, one: values.Alternative,
-        other: values.Alternative) -> logic.Formula:
+    machine: Machine,
+    relation: str,
+    one: values.Alternative,
+    other: values.Alternative,
+) -> logic.Formula:
     """Return when a number has a relation to a text, or a text to a number.
 
     A text that reads as no number is not equal to one, and has no order.
@@ -261,11 +291,13 @@ def _between_number_and_text(
     holds_of_other_text = logic.known(relation == 'ne')
     return logic.disj(
         logic.conj(is_number, holds_of_numbers),
-        logic.conj(logic.negated(is_number), holds_of_other_text))
+        logic.conj(logic.negated(is_number), holds_of_other_text),
+    )
 
 
-def _number_in(machine: Machine, text: values.Alternative,
-               mate: values.Alternative) -> tuple[logic.Formula, logic.Term]:
+def _number_in(
+    machine: Machine, text: values.Alternative, mate: values.Alternative
+) -> tuple[logic.Formula, logic.Term]:
     """Return when a text reads as a number, and a term of that number.
 
     :param mate: the number that the text is compared with.
@@ -284,8 +316,7 @@ def _number_in(machine: Machine, text: values.Alternative,
         number = comparison.as_number(known)
         return number is not None, number
 
-    facet = machine.facet(text.as_term(), 'number', make_terms,
-                          compute_number)
+    facet = machine.facet(text.as_term(), 'number', make_terms, compute_number)
     if facet is None:
         raise logic.Untranslatable('text made of others as a number')
     if isinstance(mate, values.Const):
@@ -294,8 +325,9 @@ def _number_in(machine: Machine, text: values.Alternative,
     return exists, term
 
 
-def _note_number(machine: Machine, one: values.Alternative,
-                 other: values.Alternative) -> None:
+def _note_number(
+    machine: Machine, one: values.Alternative, other: values.Alternative
+) -> None:
     """Have a known number tried for the term that it is compared with.
 
     Only where the first value is a number of the machine and the other one is

@@ -98,8 +98,9 @@ class MachineSearch:
     then, and the restriction is its reason.
     """
 
-    def __init__(self, machine: machines.SymbolicMachine,
-                 deadline: Deadline) -> None:
+    def __init__(
+        self, machine: machines.SymbolicMachine, deadline: Deadline
+    ) -> None:
         self._machine = machine
         self._deadline = deadline
         # What SymbolicMachine.asked was when its facts were last collected.
@@ -203,8 +204,9 @@ class MachineSearch:
                 self._solver.add(formula)
         return labels
 
-    def _find(self, wanted: logic.Formula,
-              labels: list[str]) -> witnesses.Witness | None:
+    def _find(
+        self, wanted: logic.Formula, labels: list[str]
+    ) -> witnesses.Witness | None:
         """Return a machine for which most assumptions hold, None for none.
 
         A round gives up assumptions that the solver names as contradicting.
@@ -227,22 +229,25 @@ class MachineSearch:
                 # Also where restrictions were lifted: the engine may confirm
                 # such a machine. Where it does not, they are the reason.
                 self._lifted = reasons
-                return witnesses.Witness.of(self._machine,
-                                            self._solver.model())
+                return witnesses.Witness.of(
+                    self._machine, self._solver.model()
+                )
             unusual = {label for label in core if label.startswith('usual')}
             if unusual:
                 # All of the lowest rank in it, at once: a round for each would
                 # be too many.
                 rank = min(map(_rank_of, unusual))
-                given_up = {label for label in unusual
-                            if _rank_of(label) == rank}
+                given_up = {
+                    label for label in unusual if _rank_of(label) == rank
+                }
                 usual = [label for label in usual if label not in given_up]
                 continue
             in_the_way = []
             for label in restrictions:
                 restriction = self._restrictions[label]
-                if label in core and not self._is_complete(restriction,
-                                                           wanted):
+                if label in core and not self._is_complete(
+                    restriction, wanted
+                ):
                     in_the_way.append(label)
             if not in_the_way:
                 # What is wanted contradicts itself, or restrictions that leave
@@ -251,8 +256,9 @@ class MachineSearch:
             for label in in_the_way:
                 reason = self._restrictions[label].reason
                 reasons.append(f'depends on {reason}')
-            restrictions = [label for label in restrictions
-                            if label not in in_the_way]
+            restrictions = [
+                label for label in restrictions if label not in in_the_way
+            ]
             # Without a restriction any machine is good enough, and rounds
             # that would look for a usual one are saved.
             usual = []
@@ -301,8 +307,9 @@ class MachineSearch:
             seconds=min(effort.CHECK.seconds, seconds),
         )
 
-    def _is_complete(self, restriction: cells.Restriction,
-                     wanted: logic.Formula) -> bool:
+    def _is_complete(
+        self, restriction: cells.Restriction, wanted: logic.Formula
+    ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
         It is one of the length of a list, and conditions only loop over the
@@ -361,8 +368,9 @@ def names(formula: logic.Formula) -> set[str]:
         if z3.Z3_get_ast_kind(context, part) != z3.Z3_APP_AST:
             continue
         count = z3.Z3_get_app_num_args(context, part)
-        ahead += [z3.Z3_get_app_arg(context, part, index)
-                  for index in range(count)]
+        ahead += [
+            z3.Z3_get_app_arg(context, part, index) for index in range(count)
+        ]
         if count:
             # A function such as "+": its arguments are ahead.
             continue

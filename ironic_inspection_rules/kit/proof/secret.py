@@ -34,8 +34,9 @@ What is in them was masked when the rule read it from the machine.
 """
 
 
-def step(machine: Machine, value: Value, *names: str,
-         by_rule: bool = False) -> Value:
+def step(
+    machine: Machine, value: Value, *names: str, by_rule: bool = False
+) -> Value:
     """Follow names and indexes below a value, and mask secrets.
 
     :param by_rule: whether a rule has made the value. The names that it wrote
@@ -50,8 +51,9 @@ def step(machine: Machine, value: Value, *names: str,
     return value
 
 
-def _entry(machine: Machine, name: str, by_rule: bool,
-           alternative: values.Alternative) -> Value:
+def _entry(
+    machine: Machine, name: str, by_rule: bool, alternative: values.Alternative
+) -> Value:
     """Return an entry whose name is that of a secret, masked if it is one.
 
     :param by_rule: as of :func:`step`.
@@ -91,16 +93,19 @@ def _masked(machine: Machine, alternative: values.Alternative) -> Value:
     else:
         return values.only(alternative)
     is_empty = _is_empty(machine, alternative)
-    return values.choose(is_empty, values.const(empty),
-                         values.const(masking.MASK))
+    return values.choose(
+        is_empty, values.const(empty), values.const(masking.MASK)
+    )
 
 
-def _is_empty(machine: Machine, alternative: values.Alternative
-             ) -> logic.Formula:
+def _is_empty(
+    machine: Machine, alternative: values.Alternative
+) -> logic.Formula:
     """Return when a value is empty, so that nothing of it is hidden."""
     if isinstance(alternative, values.Const):
         is_empty = alternative.is_missing or (
-            alternative.value in (None, '', [], {}))
+            alternative.value in (None, '', [], {})
+        )
         return logic.known(is_empty)
     if isinstance(alternative, values.SolverTerm) and alternative.is_text:
         return alternative.term == ''
@@ -122,8 +127,9 @@ def _hides(machine: Machine, value: Value) -> logic.Formula:
     return logic.disj(*parts)
 
 
-def without_secrets(machine: Machine, alternative: values.Alternative
-                    ) -> Value:
+def without_secrets(
+    machine: Machine, alternative: values.Alternative
+) -> Value:
     """Return a value that a rule reads, with the secrets inside of it masked.
 
     What the machine has in a mapping is not in its entries, and is masked by
@@ -137,17 +143,21 @@ def without_secrets(machine: Machine, alternative: values.Alternative
         return values.const(masked)
     if isinstance(alternative, values.Mapping):
         return values.only(_without_secrets(machine, alternative))
-    if (isinstance(alternative, values.ItemList)
-            and alternative.has_written_items):
-        items = [_item_without_secrets(machine, item)
-                 for item in alternative.items]
+    if (
+        isinstance(alternative, values.ItemList)
+        and alternative.has_written_items
+    ):
+        items = [
+            _item_without_secrets(machine, item) for item in alternative.items
+        ]
         masked_list = dataclasses.replace(alternative, items=tuple(items))
         return values.only(masked_list)
     return values.only(alternative)
 
 
-def _without_secrets(machine: Machine, mapping: values.Mapping
-                     ) -> values.Mapping:
+def _without_secrets(
+    machine: Machine, mapping: values.Mapping
+) -> values.Mapping:
     """Return a mapping in which the secrets that rules wrote are masked.
 
     Where there are none it is the same object: comparisons of mappings then
@@ -185,9 +195,12 @@ def _whole_value(machine: Machine, value: Value) -> Value:
     return values.transform(value, functools.partial(without_secrets, machine))
 
 
-def read_in(machine: Machine, written: typing.Any,
-            roots: typing.Mapping[str, Value], made: origin.Origins
-            ) -> logic.Formula:
+def read_in(
+    machine: Machine,
+    written: typing.Any,
+    roots: typing.Mapping[str, Value],
+    made: origin.Origins,
+) -> logic.Formula:
     """Return when a field in the arguments of an action shows a secret.
 
     That is an error: an action writes no secret, nor what has one in it or is
@@ -205,9 +218,12 @@ def read_in(machine: Machine, written: typing.Any,
     return logic.disj(*parts)
 
 
-def _is_made_of_secret(machine: Machine, field: interpolation.Field,
-                       roots: typing.Mapping[str, Value],
-                       made: origin.Origins) -> logic.Formula:
+def _is_made_of_secret(
+    machine: Machine,
+    field: interpolation.Field,
+    roots: typing.Mapping[str, Value],
+    made: origin.Origins,
+) -> logic.Formula:
     """Return when a value that the rule has made shows a secret."""
     root = field.root or ''
     sources = made.of(root, field.steps)
@@ -245,22 +261,29 @@ def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
     return logic.disj(*parts)
 
 
-def _is_at(machine: Machine, field: interpolation.Field,
-           steps: data_path.Path, roots: typing.Mapping[str, Value]
-           ) -> logic.Formula:
+def _is_at(
+    machine: Machine,
+    field: interpolation.Field,
+    steps: data_path.Path,
+    roots: typing.Mapping[str, Value],
+) -> logic.Formula:
     """Return when there is a secret at a place of the machine, or in it.
 
     :param field: which gives the root of the place, and the text of a guess.
     :param steps: of the place, from the root on.
     """
     root = field.root or ''
-    names_port = root in rendering.PORT_ROOTS and steps and (
-        data_path.index(steps[0]) is None)
+    names_port = (
+        root in rendering.PORT_ROOTS
+        and steps
+        and (data_path.index(steps[0]) is None)
+    )
     if names_port:
         # By its address or UUID: which port of a machine that is, nobody
         # knows.
-        return machine.guess(f'the port of {{{field.text}}}', 'secret',
-                             field.text, roots[root])
+        return machine.guess(
+            f'the port of {{{field.text}}}', 'secret', field.text, roots[root]
+        )
     place = roots[root]
     hidden = []
     for name in steps:
@@ -276,8 +299,9 @@ def _is_at(machine: Machine, field: interpolation.Field,
     return logic.conj(is_hidden, is_there)
 
 
-def _has_secret(machine: Machine, value: Value,
-                is_masked: bool) -> logic.Formula:
+def _has_secret(
+    machine: Machine, value: Value, is_masked: bool
+) -> logic.Formula:
     """Return when a value has a secret in it.
 
     :param is_masked: whether secrets in it are masked already. Then the mask
@@ -290,8 +314,9 @@ def _has_secret(machine: Machine, value: Value,
     return logic.disj(*parts)
 
 
-def _alternative_has(machine: Machine, alternative: values.Alternative,
-                     is_masked: bool) -> logic.Formula:
+def _alternative_has(
+    machine: Machine, alternative: values.Alternative, is_masked: bool
+) -> logic.Formula:
     """Return when an alternative has a secret in it.
 
     :param is_masked: as of :func:`_has_secret`.
@@ -325,8 +350,9 @@ def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
     return masking.mask(alternative.value) is not alternative.value
 
 
-def _list_has(machine: Machine, items: values.ItemList,
-              is_masked: bool) -> logic.Formula:
+def _list_has(
+    machine: Machine, items: values.ItemList, is_masked: bool
+) -> logic.Formula:
     """Return when an item of a list has a secret in it."""
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)
@@ -334,8 +360,11 @@ def _list_has(machine: Machine, items: values.ItemList,
         if isinstance(item, values.WrittenItem):
             has_secret = _has_secret(machine, value, is_masked)
             parts.append(logic.conj(exists, has_secret))
-    looked_at = [item for item in items.items
-                 if not isinstance(item, values.WrittenItem)]
+    looked_at = [
+        item
+        for item in items.items
+        if not isinstance(item, values.WrittenItem)
+    ]
     if looked_at:
         # Whether an item of the machine has a secret that no rule names, is a
         # guess. Where it is true, a witness gets one in the first item.
@@ -346,8 +375,9 @@ def _list_has(machine: Machine, items: values.ItemList,
     return logic.disj(*parts)
 
 
-def _mapping_has(machine: Machine, mapping: values.Mapping,
-                 is_masked: bool) -> logic.Formula:
+def _mapping_has(
+    machine: Machine, mapping: values.Mapping, is_masked: bool
+) -> logic.Formula:
     """Return when a mapping has a secret in it.
 
     A mapping of a machine has entries that no rule names, and one of them may
@@ -367,12 +397,14 @@ def _mapping_has(machine: Machine, mapping: values.Mapping,
     return logic.disj(*parts)
 
 
-def _beside_entries(machine: Machine, mapping: values.Mapping
-                    ) -> logic.Formula:
+def _beside_entries(
+    machine: Machine, mapping: values.Mapping
+) -> logic.Formula:
     """Return when there is a secret in a mapping that no rule has written."""
     if isinstance(mapping.cell, values.UnknownValue):
-        return machine.guess('a secret in what nobody knows', 'secret',
-                             mapping)
+        return machine.guess(
+            'a secret in what nobody knows', 'secret', mapping
+        )
     reason = f'a secret in {mapping.cell.name}'
     if len(mapping.cell.kinds) > 1:
         # On most machines the field is no mapping, and the reason of an

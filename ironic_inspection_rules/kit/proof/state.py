@@ -24,7 +24,10 @@ from ironic_inspection_rules.plugins.actions import schema
 Value = values.Value
 
 EVERYWHERE: tuple[data_path.Path, ...] = (
-    ('node',), ('plugin_data',), ('ports',))
+    ('node',),
+    ('plugin_data',),
+    ('ports',),
+)
 """All places that rules may change."""
 
 ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
@@ -55,8 +58,10 @@ class State:
         if ends is logic.FALSE:
             return self
         return dataclasses.replace(
-            self, going=logic.conj(self.going, logic.negated(ends)),
-            result=z3.If(ends, z3.IntVal(result), self.result))
+            self,
+            going=logic.conj(self.going, logic.negated(ends)),
+            result=z3.If(ends, z3.IntVal(result), self.result),
+        )
 
     def having(self, **roots: values.Value) -> 'State':
         """Return the state with other data under some roots."""
@@ -106,8 +111,9 @@ class RulePass:
     ends: logic.Formula = logic.FALSE
 
 
-def places(op: registry.Op, bound: dict[str, typing.Any]
-           ) -> Iterator[data_path.Path]:
+def places(
+    op: registry.Op, bound: dict[str, typing.Any]
+) -> Iterator[data_path.Path]:
     """Yield the places that an action may change, by what its op declares.
 
     An op of another package may declare none: it may change all.
@@ -187,8 +193,9 @@ def known_address(port_id: values.Alternative) -> str:
     return text.lower()
 
 
-def is_at(machine: machines.SymbolicMachine, port: Value,
-          address: typing.Any) -> logic.Formula:
+def is_at(
+    machine: machines.SymbolicMachine, port: Value, address: typing.Any
+) -> logic.Formula:
     """Return when a port has a MAC address."""
     parts = []
     for guard, alternative in values.step(port, 'address'):
@@ -210,17 +217,19 @@ def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     :param reason: why the change cannot be followed.
     :param about: all that the value depends on.
     """
-    (_guard, unknown), = values.unknown(reason, *about)
+    ((_guard, unknown),) = values.unknown(reason, *about)
     entries: dict[str, Value] = {}
     if place == ('node',):
         for name, attribute in schema.NODE.items():
             if attribute.kind == 'a mapping':
                 entries[name] = lost(('node', name), reason, unknown, name)
-        entries[cells.TRAITS[-1]] = lost(cells.TRAITS, reason, unknown,
-                                         'traits')
+        entries[cells.TRAITS[-1]] = lost(
+            cells.TRAITS, reason, unknown, 'traits'
+        )
     elif place == cells.CAPABILITIES[:-1]:
         entries[cells.CAPABILITIES[-1]] = lost(
-            cells.CAPABILITIES, reason, unknown, 'capabilities')
+            cells.CAPABILITIES, reason, unknown, 'capabilities'
+        )
     elif not _is_mapping(place):
         return values.only(unknown)
     return values.only(values.Mapping(unknown, entries))
@@ -248,8 +257,13 @@ class Put:
     broken: logic.Formula = logic.FALSE
 
 
-def put(machine: machines.SymbolicMachine, value: Value,
-        path: data_path.Path, new: Value, creates: bool = True) -> Put:
+def put(
+    machine: machines.SymbolicMachine,
+    value: Value,
+    path: data_path.Path,
+    new: Value,
+    creates: bool = True,
+) -> Put:
     """Write a value at a path inside of a value.
 
     :param creates: whether missing parents are made. Deleting makes none.
@@ -265,8 +279,13 @@ def put(machine: machines.SymbolicMachine, value: Value,
     return Put(values.join(parts), logic.disj(*broken))
 
 
-def _put_in(machine: machines.SymbolicMachine, into: values.Alternative,
-            path: data_path.Path, new: Value, creates: bool) -> Put:
+def _put_in(
+    machine: machines.SymbolicMachine,
+    into: values.Alternative,
+    path: data_path.Path,
+    new: Value,
+    creates: bool,
+) -> Put:
     """Write a value below one alternative; see :func:`put`."""
     if isinstance(into, values.Const):
         if into.value in (None, data_path.ABSENT):
@@ -278,10 +297,12 @@ def _put_in(machine: machines.SymbolicMachine, into: values.Alternative,
     if isinstance(into, values.Mapping):
         inner = put(machine, into.entry(path[0]), path[1:], new, creates)
         entries = {**into.entries, path[0]: inner.value}
-        return Put(values.only(values.Mapping(into.cell, entries)),
-                   inner.broken)
+        return Put(
+            values.only(values.Mapping(into.cell, entries)), inner.broken
+        )
     may_be_item = into.is_list and (
-        data_path.appends(path[0]) or data_path.index(path[0]) is not None)
+        data_path.appends(path[0]) or data_path.index(path[0]) is not None
+    )
     if may_be_item or isinstance(into, values.UnknownValue):
         # Which item of a list is written, is not followed.
         reason = f'a change inside a list, at {path[0]}'

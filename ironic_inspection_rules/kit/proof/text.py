@@ -24,7 +24,7 @@ from ironic_inspection_rules.kit.proof import logic
 _MOST_CANDIDATES = 80
 """Most texts that a search tries of a field: each costs a formula a facet."""
 
-_MOST_HALVES = 2 ** 50
+_MOST_HALVES = 2**50
 """Floats below it surely have a digit for one half."""
 
 INTEGER = '-?[0-9]+'
@@ -89,10 +89,12 @@ class TextVariable:
     near: set[str] = dataclasses.field(default_factory=set)
     facets: dict[typing.Any, Facet] = dataclasses.field(default_factory=dict)
     languages: dict[int, logic.Formula] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
-    def equations(self, variables: TextVariables,
-                  text: str) -> Iterator[logic.Formula]:
+    def equations(
+        self, variables: TextVariables, text: str
+    ) -> Iterator[logic.Formula]:
         """Yield what holds where this variable is a known text.
 
         :param variables: all, among which are those that filters make of it.
@@ -184,7 +186,8 @@ class NumberVariable:
     name: str
     near: set[int] = dataclasses.field(default_factory=set)
     _questions: dict[typing.Any, _Question] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
     @property
     def asked(self) -> int:
@@ -233,5 +236,8 @@ class NumberVariable:
         # The term is a real number. Of a whole one the text depends on
         # whether the machine has it as integer or as float, "2" or "2.0". One
         # and a half is surely a float.
-        return [number + .5 for number in sorted(numbers)
-                if abs(number) < _MOST_HALVES]
+        return [
+            number + 0.5
+            for number in sorted(numbers)
+            if abs(number) < _MOST_HALVES
+        ]

@@ -112,8 +112,7 @@ class Alternative:
         """
         raise AssertionError(f'{type(self).__name__} has no items')
 
-    def differs_from(self, machine: Guesses,
-                     other: 'Alternative') -> Formula:
+    def differs_from(self, machine: Guesses, other: 'Alternative') -> Formula:
         """Return when it is not the same as another alternative.
 
         :param other: no :class:`UnknownValue`. Of both, constant lists and
@@ -332,8 +331,9 @@ def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
         elif alternative.is_missing:
             parts.append(guard)
         elif isinstance(alternative, UnknownValue):
-            is_absent = machine.guess(alternative.reason, 'absent',
-                                      alternative)
+            is_absent = machine.guess(
+                alternative.reason, 'absent', alternative
+            )
             parts.append(logic.conj(guard, is_absent))
     return logic.disj(*parts)
 
@@ -402,8 +402,11 @@ class ItemList(Alternative):
     @property
     def size(self) -> int:
         # Items of the machine do not grow by what rules do.
-        return sum(size(item.value) for item in self.items
-                   if isinstance(item, WrittenItem))
+        return sum(
+            size(item.value)
+            for item in self.items
+            if isinstance(item, WrittenItem)
+        )
 
     def step(self, name: str) -> 'Value':
         position = data_path.index(name)
@@ -509,7 +512,8 @@ class Failed(Alternative):
 # safe: the unknown value keeps the objects that it is about, and its entry
 # goes with the last user of the value.
 _unknown: weakref.WeakValueDictionary[Hashable, UnknownValue] = (
-    weakref.WeakValueDictionary())
+    weakref.WeakValueDictionary()
+)
 
 
 def unknown(reason: str, *about: typing.Any) -> Value:
@@ -583,8 +587,9 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
             known[key] = guard, alternative
     if len(known) > MOST:
         # Bounds the time of a proof, at the price of its answer.
-        return unknown('a value with too many alternatives',
-                       tuple(known.values()))
+        return unknown(
+            'a value with too many alternatives', tuple(known.values())
+        )
     return tuple(known.values())
 
 
@@ -618,13 +623,13 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
             continue
         left.remove(twin)
         guard_of_theirs, theirs = twin
-        exists = logic.disj(logic.conj(guard, inner),
-                            logic.conj(opposite, guard_of_theirs))
+        exists = logic.disj(
+            logic.conj(guard, inner), logic.conj(opposite, guard_of_theirs)
+        )
         assert isinstance(mine, Mapping)
         entries = {}
         for name in (*mine.entries, *theirs.entries):
-            entries[name] = choose(guard, mine.entry(name),
-                                   theirs.entry(name))
+            entries[name] = choose(guard, mine.entry(name), theirs.entry(name))
         parts.append((exists, only(Mapping(mine.cell, entries))))
     for inner, alternative in left:
         parts.append((logic.conj(opposite, inner), only(alternative)))
@@ -632,8 +637,8 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
 
 
 def _find_mapping_of_cell(
-        alternative: Alternative,
-        others: list[tuple[Formula, Alternative]],
+    alternative: Alternative,
+    others: list[tuple[Formula, Alternative]],
 ) -> tuple[Formula, Mapping] | None:
     """Return the first mapping whose cell is that of an alternative.
 
@@ -650,15 +655,14 @@ def _find_mapping_of_cell(
     return None
 
 
-def transform(value: Value,
-              function: Callable[[Alternative], Value]) -> Value:
+def transform(value: Value, function: Callable[[Alternative], Value]) -> Value:
     """Return what a function makes of each alternative of a value."""
-    return join((guard, function(alternative))
-                for guard, alternative in value)
+    return join((guard, function(alternative)) for guard, alternative in value)
 
 
-def product(values: Sequence[Value]
-            ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
+def product(
+    values: Sequence[Value],
+) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield the combinations of alternatives, each with its guard."""
     for pairs in itertools.product(*values):
         guard = logic.conj(*(part for part, _alternative in pairs))
@@ -669,8 +673,9 @@ def product(values: Sequence[Value]
 def step(value: Value, *names: str) -> Value:
     """Follow names and indexes below a value."""
     for name in names:
-        value = join((guard, alternative.step(name))
-                     for guard, alternative in value)
+        value = join(
+            (guard, alternative.step(name)) for guard, alternative in value
+        )
     return value
 
 
@@ -730,13 +735,15 @@ def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
         if alternative.identity in theirs:
             same.append(logic.conj(guard, theirs[alternative.identity]))
     are_other = logic.negated(logic.disj(*same))
-    perhaps = machine.guess('whether two values are the same', 'differ', one,
-                            other)
+    perhaps = machine.guess(
+        'whether two values are the same', 'differ', one, other
+    )
     return logic.conj(are_other, perhaps)
 
 
-def _alternatives_differ(machine: Guesses, one: Alternative,
-                         other: Alternative) -> Formula:
+def _alternatives_differ(
+    machine: Guesses, one: Alternative, other: Alternative
+) -> Formula:
     """Return when two alternatives are not the same."""
     if one.identity == other.identity:
         return logic.FALSE
@@ -749,8 +756,7 @@ def _alternatives_differ(machine: Guesses, one: Alternative,
     return one.differs_from(machine, other)
 
 
-def _terms_differ(one: logic.Term | None, other: logic.Term | None
-                  ) -> Formula:
+def _terms_differ(one: logic.Term | None, other: logic.Term | None) -> Formula:
     """Return when two terms are not the same; None is no term.
 
     Terms of two sorts never are: 1 is another value than 1.0 or true, though
@@ -761,12 +767,14 @@ def _terms_differ(one: logic.Term | None, other: logic.Term | None
     return one != other
 
 
-def perhaps_differ(machine: Guesses, one: Alternative,
-                   other: Alternative) -> Formula:
+def perhaps_differ(
+    machine: Guesses, one: Alternative, other: Alternative
+) -> Formula:
     """Return when two alternatives differ that nobody can compare.
 
     The guess is the same whichever of the two is asked.
     """
     identities = frozenset((one.identity, other.identity))
-    return machine.guess('whether two values are the same', 'differ',
-                         identities, one, other)
+    return machine.guess(
+        'whether two values are the same', 'differ', identities, one, other
+    )

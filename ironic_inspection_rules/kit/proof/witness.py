@@ -87,8 +87,7 @@ def usual(cell: cells.Cell) -> typing.Any:
     return data_path.get(sample(), cell.steps)
 
 
-def usual_parts(cell: cells.Cell
-                ) -> list[tuple[int, logic.Formula]]:
+def usual_parts(cell: cells.Cell) -> list[tuple[int, logic.Formula]]:
     """Return formulas that hold where a field is as usual.
 
     Each is an assumption that the search may give up by itself.
@@ -151,8 +150,9 @@ class Witness:
     ports: tuple[dict[str, typing.Any], ...] | None = None
 
     @classmethod
-    def of(cls, machine: machines.SymbolicMachine,
-           solution: z3.ModelRef) -> 'Witness':
+    def of(
+        cls, machine: machines.SymbolicMachine, solution: z3.ModelRef
+    ) -> 'Witness':
         """Return the machine that a model of the solver is."""
         roots: dict[str, typing.Any] = {}
         for name, usual_root in sample().items():
@@ -175,8 +175,9 @@ class Witness:
         ports = self.ports
         if ports is None:
             ports = machine_test.ports(self.inventory)
-        return working_copy.Facts(self.inventory, self.plugin_data, self.node,
-                                  ports)
+        return working_copy.Facts(
+            self.inventory, self.plugin_data, self.node, ports
+        )
 
     def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
         """Write the files that ``test`` reads.
@@ -228,8 +229,11 @@ def _unnamed_trait(prefix: str, known: Container[str]) -> str:
 
     :param known: the names of traits that rules name.
     """
-    candidates = (f'{prefix}OTHER', 'CUSTOM_OTHER',
-                  *sorted(trait_names.STANDARD))
+    candidates = (
+        f'{prefix}OTHER',
+        'CUSTOM_OTHER',
+        *sorted(trait_names.STANDARD),
+    )
     for name in candidates:
         is_other = name.startswith(prefix) and name not in known
         if is_other and trait_names.is_good(name):
@@ -298,8 +302,9 @@ def _is_surrogate(character: str) -> bool:
     return '\ud800' <= character <= '\udfff'
 
 
-def _build_mapping(cell: cells.Cell, solution: z3.ModelRef
-                   ) -> dict[str, typing.Any]:
+def _build_mapping(
+    cell: cells.Cell, solution: z3.ModelRef
+) -> dict[str, typing.Any]:
     """Return a mapping: what no rule asks for in it is as in the sample."""
     if z3.is_true(solution.eval(cell.empty)):
         return {}
@@ -317,8 +322,9 @@ def _build_mapping(cell: cells.Cell, solution: z3.ModelRef
     for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
             expected = names | cell.below.keys()
-            made = {name: value for name, value in made.items()
-                    if name in expected}
+            made = {
+                name: value for name, value in made.items() if name in expected
+            }
     for names, has_only in cell.only_entries():
         # Where it has chosen that there are others, one is put there.
         if z3.is_false(solution.eval(has_only)) and names.issuperset(made):
@@ -337,8 +343,9 @@ def _has_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
     for _names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
             return False
-    return any(z3.is_true(solution.eval(secret))
-               for secret in cell.secrets.values())
+    return any(
+        z3.is_true(solution.eval(secret)) for secret in cell.secrets.values()
+    )
 
 
 def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
@@ -355,10 +362,14 @@ def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
         return value
     # Entries that a rule asks for are as the solver chose them, which may be
     # gone, and all others as in the sample.
-    others = {name: entry for name, entry in base.items()
-              if name not in item.below}
-    asked = {name: entry for name, entry in value.items()
-             if name in item.below or name == _SECRET}
+    others = {
+        name: entry for name, entry in base.items() if name not in item.below
+    }
+    asked = {
+        name: entry
+        for name, entry in value.items()
+        if name in item.below or name == _SECRET
+    }
     return {**others, **asked}
 
 
@@ -380,7 +391,7 @@ def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
         }
         for name, ending in endings.items():
             if isinstance(item.get(name), str):
-                item[name] = item[name][:-len(ending)] + ending
+                item[name] = item[name][: -len(ending)] + ending
     return item
 
 
@@ -404,8 +415,9 @@ class Engine:
             self._kept.append(rule)
         return self._plans[key]
 
-    def evaluate(self, rules: Sequence[model.Rule],
-                 witness: Witness) -> evaluation.Evaluation:
+    def evaluate(
+        self, rules: Sequence[model.Rule], witness: Witness
+    ) -> evaluation.Evaluation:
         """Run rules on a machine, in their order within their phase."""
         by_phase: dict[str, list[compiler.CompiledRule]] = {}
         for rule in rules:
@@ -413,8 +425,9 @@ class Engine:
                 by_phase.setdefault(rule.phase, []).append(self._plan(rule))
         return evaluation.evaluate(by_phase, witness.facts, explain=False)
 
-    def outcome(self, rules: Sequence[model.Rule],
-                witness: Witness) -> typing.Any:
+    def outcome(
+        self, rules: Sequence[model.Rule], witness: Witness
+    ) -> typing.Any:
         """Return what rules make of a machine, in a form to be compared.
 
         :returns: the error that ended the inspection, or None, and the state
@@ -426,16 +439,26 @@ class Engine:
             error = type(done.error).__name__, _reason(done.error, rules)
         return error, state(done.facts)
 
-    def differs(self, one: Sequence[model.Rule],
-                other: Sequence[model.Rule], witness: Witness) -> bool:
+    def differs(
+        self,
+        one: Sequence[model.Rule],
+        other: Sequence[model.Rule],
+        witness: Witness,
+    ) -> bool:
         """Return whether two sets of rules treat a machine differently."""
         mine = list(self.outcome(one, witness))
         theirs = list(self.outcome(other, witness))
         return not data_path.same(mine, theirs)
 
-    def clashes(self, rules: Sequence[model.Rule], first: int, second: int,
-                place: data_path.Path, written: states.SymbolicWrite,
-                witness: Witness) -> bool:
+    def clashes(
+        self,
+        rules: Sequence[model.Rule],
+        first: int,
+        second: int,
+        place: data_path.Path,
+        written: states.SymbolicWrite,
+        witness: Witness,
+    ) -> bool:
         """Return whether two rules write two values to one place.
 
         :param first: the index of the rule that runs first, ``second`` that of
@@ -448,7 +471,7 @@ class Engine:
         # second one.
         states_at = []
         for number in (first - 1, first, second):
-            done = self.evaluate(rules[:number + 1], witness)
+            done = self.evaluate(rules[: number + 1], witness)
             if number >= first:
                 if _is_broken(done) or not matched(done, rules[number]):
                     return False
@@ -483,8 +506,7 @@ def _is_unknown(alternative: values.Alternative) -> bool:
     return isinstance(alternative, values.UnknownValue)
 
 
-def _reason(error: exceptions.RuleError,
-            rules: Sequence[model.Rule]) -> str:
+def _reason(error: exceptions.RuleError, rules: Sequence[model.Rule]) -> str:
     """Return the message of an error of a rule as users read it."""
     reason = ''
     if isinstance(error, exceptions.RuleFailed):
@@ -497,8 +519,10 @@ def _reason(error: exceptions.RuleError,
 
 def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
     """Return whether a rule matched."""
-    return any(record.matched and record.rule.uuid == rule.uuid
-               for record in (*done.traces, *done.audited))
+    return any(
+        record.matched and record.rule.uuid == rule.uuid
+        for record in (*done.traces, *done.audited)
+    )
 
 
 def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
@@ -524,8 +548,9 @@ def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     return {'node': node, 'ports': ports, 'plugin_data': plugin_data}
 
 
-def at(machine_state: dict[str, typing.Any], place: data_path.Path
-       ) -> typing.Any:
+def at(
+    machine_state: dict[str, typing.Any], place: data_path.Path
+) -> typing.Any:
     """Return the value at a place of :func:`state`, ABSENT without one.
 
     :returns: for :data:`.state.ANY_PORT`, the values of all ports there, by
@@ -546,8 +571,9 @@ def at(machine_state: dict[str, typing.Any], place: data_path.Path
     return data_path.get(machine_state, place)
 
 
-def _capabilities_at(machine_state: dict[str, typing.Any],
-                     names: data_path.Path) -> list[typing.Any]:
+def _capabilities_at(
+    machine_state: dict[str, typing.Any], names: data_path.Path
+) -> list[typing.Any]:
     """Return the capabilities of a name, as ``name:value``.
 
     :param names: the name, or nothing for all capabilities.
@@ -556,5 +582,8 @@ def _capabilities_at(machine_state: dict[str, typing.Any],
     if not isinstance(capabilities, list):
         return []
     beginning = ':'.join([*names, ''])
-    return [capability for capability in capabilities
-            if str(capability).startswith(beginning)]
+    return [
+        capability
+        for capability in capabilities
+        if str(capability).startswith(beginning)
+    ]

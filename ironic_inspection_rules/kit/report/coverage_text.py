@@ -40,10 +40,13 @@ def _unmatched(name: str, keys: list[str], rows: int) -> str:
     first = ', '.join(keys[:_MOST_KEYS])
     if len(keys) > _MOST_KEYS:
         first += ', …'
-    text = _P('Table %(name)s: %(count)d row of %(rows)d matched no '
-              'machine: %(keys)s',
-              'Table %(name)s: %(count)d rows of %(rows)d matched no '
-              'machine: %(keys)s', len(keys))
+    text = _P(
+        'Table %(name)s: %(count)d row of %(rows)d matched no '
+        'machine: %(keys)s',
+        'Table %(name)s: %(count)d rows of %(rows)d matched no '
+        'machine: %(keys)s',
+        len(keys),
+    )
     return text % {
         'name': name,
         'count': len(keys),

@@ -27,18 +27,23 @@ _LONGEST = 60_000
 _BETWEEN = '\n\n'
 """Between two blocks of Markdown."""
 
-_SIGNS_AND_WORDS = {rule_diff.ADDED: ('+', _('added')),
-                    rule_diff.REMOVED: ('-', _('removed')),
-                    rule_diff.CHANGED: ('~', _('changed')),
-                    rule_diff.MOVED: ('>', _('moved')),
-                    rule_diff.RENAMED: ('=', _('only renamed')),
-                    rule_diff.REWRITTEN: (
-                        '=', _('written otherwise, same meaning'))}
+_SIGNS_AND_WORDS = {
+    rule_diff.ADDED: ('+', _('added')),
+    rule_diff.REMOVED: ('-', _('removed')),
+    rule_diff.CHANGED: ('~', _('changed')),
+    rule_diff.MOVED: ('>', _('moved')),
+    rule_diff.RENAMED: ('=', _('only renamed')),
+    rule_diff.REWRITTEN: ('=', _('written otherwise, same meaning')),
+}
 """The character that a change of a rule begins with, and its word."""
 
 
-def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
-          count: int, tables: Tables = ()) -> Iterator[str]:
+def lines(
+    changes: Sequence[rule_diff.RuleChange],
+    groups: Groups,
+    count: int,
+    tables: Tables = (),
+) -> Iterator[str]:
     """Yield all that changes, as lines for a terminal."""
     for title, rows in _of_tables(tables):
         yield title
@@ -59,8 +64,12 @@ def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
     yield from _sums(changes, groups, count)
 
 
-def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
-             count: int, tables: Tables = ()) -> str:
+def markdown(
+    changes: Sequence[rule_diff.RuleChange],
+    groups: Groups,
+    count: int,
+    tables: Tables = (),
+) -> str:
     """Return all that changes, as a comment on a change of the rules.
 
     What machines and authors have written is code, so that nothing of it is
@@ -81,8 +90,9 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
         length += len(block) + len(_BETWEEN)
         if length > _LONGEST:
             rest = len(blocks) - number
-            parts.append(_P('%d more is left out', '%d more are left out',
-                            rest) % rest)
+            parts.append(
+                _P('%d more is left out', '%d more are left out', rest) % rest
+            )
             break
         parts.append(block)
     return _BETWEEN.join(parts) + '\n'
@@ -90,18 +100,24 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
 
 def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
     """Return changes of tables as the page shows those of rules."""
-    words = {table_change.CREATED: rule_diff.ADDED,
-             table_change.DELETED: rule_diff.REMOVED,
-             table_change.UPDATED: rule_diff.CHANGED}
+    words = {
+        table_change.CREATED: rule_diff.ADDED,
+        table_change.DELETED: rule_diff.REMOVED,
+        table_change.UPDATED: rule_diff.CHANGED,
+    }
     changes = []
     for step, (title, differing) in zip(
-            tables, _of_tables(tables), strict=True):
-        changes.append({
-            # Without its sign and a space: the page has a word for the sign.
-            'title': title[2:],
-            'change': words[step['outcome']],
-            'lines': differing,
-        })
+        tables, _of_tables(tables), strict=True
+    ):
+        changes.append(
+            {
+                # Without its sign and a space: the page has a word for
+                # the sign.
+                'title': title[2:],
+                'change': words[step['outcome']],
+                'lines': differing,
+            }
+        )
     return changes
 
 
@@ -114,25 +130,36 @@ def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
     return titled
 
 
-def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
-          count: int) -> Iterator[str]:
+def _sums(
+    changes: Sequence[rule_diff.RuleChange], groups: Groups, count: int
+) -> Iterator[str]:
     """Yield how many rules changed, and how many machines of those tried."""
     numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
         numbers[change.change] += 1
-    text = _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
-             'changed, %(moved)d moved') % numbers
+    text = (
+        _(
+            'Rules: %(added)d added, %(removed)d removed, %(changed)d '
+            'changed, %(moved)d moved'
+        )
+        % numbers
+    )
     if not all(change.differs for change in changes):
-        text += _('; no difference: %(renamed)d renamed, %(rewritten)d '
-                  'written otherwise') % numbers
+        text += (
+            _(
+                '; no difference: %(renamed)d renamed, %(rewritten)d '
+                'written otherwise'
+            )
+            % numbers
+        )
     yield text
     if count:
         different = sum(map(len, groups.values()))
-        yield _P('Inventories: %(different)d of %(all)d is treated '
-                 'differently',
-                 'Inventories: %(different)d of %(all)d are treated '
-                 'differently', different) % {
-                     'different': different, 'all': count}
+        yield _P(
+            'Inventories: %(different)d of %(all)d is treated differently',
+            'Inventories: %(different)d of %(all)d are treated differently',
+            different,
+        ) % {'different': different, 'all': count}
 
 
 def _shortened(paths: list[str]) -> list[str]:

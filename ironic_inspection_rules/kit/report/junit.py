@@ -31,15 +31,21 @@ def render(cases: Sequence[JunitCase]) -> str:
     its readers have in common; ``classname`` is what they group cases by.
     """
     results = collections.Counter(case.result for case in cases)
-    suite = ElementTree.Element('testsuite', {
-        'name': 'ironic-inspection-rules',
-        'tests': str(len(cases)),
-        'failures': str(results['failed']),
-        'errors': str(results['error']),
-    })
+    suite = ElementTree.Element(
+        'testsuite',
+        {
+            'name': 'ironic-inspection-rules',
+            'tests': str(len(cases)),
+            'failures': str(results['failed']),
+            'errors': str(results['error']),
+        },
+    )
     for case in cases:
-        element = ElementTree.SubElement(suite, 'testcase', {
-            'classname': 'inventory', 'name': _as_xml(case.name)})
+        element = ElementTree.SubElement(
+            suite,
+            'testcase',
+            {'classname': 'inventory', 'name': _as_xml(case.name)},
+        )
         if case.result == 'ok':
             continue
         tag = 'error'
@@ -48,11 +54,14 @@ def render(cases: Sequence[JunitCase]) -> str:
         # The message is shown in lists of cases, the text with one case.
         first_line = case.why.partition('\n')[0]
         problem = ElementTree.SubElement(
-            element, tag, {'message': _as_xml(first_line)})
+            element, tag, {'message': _as_xml(first_line)}
+        )
         problem.text = _as_xml(case.why)
     ElementTree.indent(suite)
-    return ('<?xml version="1.0" encoding="utf-8"?>\n'
-            f'{ElementTree.tostring(suite, "unicode")}\n')
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'{ElementTree.tostring(suite, "unicode")}\n'
+    )
 
 
 def _as_xml(text: str) -> str:

@@ -18,17 +18,26 @@ def render(result: peers.Result) -> str:
     lines = []
     for group in result.groups:
         if len(group.kinds) > 1:
-            lines.append(_('%(group)s: there are %(number)d kinds') % {
-                'group': group.label, 'number': len(group.kinds)})
+            lines.append(
+                _('%(group)s: there are %(number)d kinds')
+                % {'group': group.label, 'number': len(group.kinds)}
+            )
             lines += [f'  {_kind(of_group)}' for of_group in group.kinds]
     for skipped in result.skipped:
-        lines.append(_('%(group)s: not compared, %(reason)s') % {
-            'group': peers.label(skipped.key), 'reason': skipped.reason})
+        lines.append(
+            _('%(group)s: not compared, %(reason)s')
+            % {'group': peers.label(skipped.key), 'reason': skipped.reason}
+        )
     machines = sum(group.size for group in result.groups)
     odd = len({outlier.machine for outlier in result.findings})
-    lines.append(_P('%(machines)d machine compared, %(odd)d odd',
-                    '%(machines)d machines compared, %(odd)d odd',
-                    machines) % {'machines': machines, 'odd': odd})
+    lines.append(
+        _P(
+            '%(machines)d machine compared, %(odd)d odd',
+            '%(machines)d machines compared, %(odd)d odd',
+            machines,
+        )
+        % {'machines': machines, 'odd': odd}
+    )
     # A table escapes what is in its cells itself.
     lines = [escapes.escaped(line) for line in lines]
     if result.findings:
@@ -41,8 +50,13 @@ def _table(findings: Sequence[finding.Outlier]) -> str:
 
     It says since when, if earlier inspections were searched.
     """
-    columns = [_('Machine'), _('Kind'), _('Slot'), _('What is odd'),
-               _('How odd')]
+    columns = [
+        _('Machine'),
+        _('Kind'),
+        _('Slot'),
+        _('What is odd'),
+        _('How odd'),
+    ]
     # They were searched for all findings or for none.
     is_dated = findings[0].dated
     if is_dated:
@@ -68,6 +82,8 @@ def _kind(machine_kind: kind.MachineKind) -> str:
     machines = _P('%d machine', '%d machines', count) % count
     if not machine_kind.differs:
         return machines
-    fields = ', '.join(f'{difference.field}: {difference.value}'
-                       for difference in machine_kind.differs)
+    fields = ', '.join(
+        f'{difference.field}: {difference.value}'
+        for difference in machine_kind.differs
+    )
     return f'{machines}: {fields}'

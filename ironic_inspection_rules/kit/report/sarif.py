@@ -9,8 +9,10 @@ from urllib import parse as urlparse
 
 from ironic_inspection_rules.kit.authoring import lint
 
-_SCHEMA = ('https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/'
-           'schemas/sarif-schema-2.1.0.json')
+_SCHEMA = (
+    'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/'
+    'schemas/sarif-schema-2.1.0.json'
+)
 _DISTRIBUTION = 'ironic-inspection-rules'
 
 
@@ -26,25 +28,35 @@ def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
         message = finding.message
         if finding.rule:
             message = f'{finding.rule}: {message}'
-        results.append({
-            'ruleId': finding.check,
-            'ruleIndex': checks.index(finding.check),
-            'level': finding.level,
-            'message': {'text': message},
-            'locations': [_location(finding)],
-        })
+        results.append(
+            {
+                'ruleId': finding.check,
+                'ruleIndex': checks.index(finding.check),
+                'level': finding.level,
+                'message': {'text': message},
+                'locations': [_location(finding)],
+            }
+        )
     return {
         '$schema': _SCHEMA,
         'version': '2.1.0',
-        'runs': [{
-            'tool': {'driver': {
-                'name': _DISTRIBUTION,
-                'version': importlib.metadata.version(_DISTRIBUTION),
-                'rules': [{'id': check, 'shortDescription': {'text': text}}
-                          for check, text in lint.DESCRIPTIONS.items()],
-            }},
-            'columnKind': 'unicodeCodePoints',
-            'results': results}]}
+        'runs': [
+            {
+                'tool': {
+                    'driver': {
+                        'name': _DISTRIBUTION,
+                        'version': importlib.metadata.version(_DISTRIBUTION),
+                        'rules': [
+                            {'id': check, 'shortDescription': {'text': text}}
+                            for check, text in lint.DESCRIPTIONS.items()
+                        ],
+                    }
+                },
+                'columnKind': 'unicodeCodePoints',
+                'results': results,
+            }
+        ],
+    }
 
 
 def _location(finding: lint.Finding) -> dict[str, typing.Any]:
@@ -54,7 +66,12 @@ def _location(finding: lint.Finding) -> dict[str, typing.Any]:
         uri = path.as_uri()
     else:
         uri = urlparse.quote(path.as_posix())
-    return {'physicalLocation': {
-        'artifactLocation': {'uri': uri},
-        'region': {'startLine': finding.line, 'startColumn': finding.column},
-    }}
+    return {
+        'physicalLocation': {
+            'artifactLocation': {'uri': uri},
+            'region': {
+                'startLine': finding.line,
+                'startColumn': finding.column,
+            },
+        }
+    }

@@ -26,19 +26,34 @@ def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
         differences = []
         for difference in finding.differences:
             differences.append(
-                _('%(column)s: expected %(expected)s, found %(found)s') % {
+                _('%(column)s: expected %(expected)s, found %(found)s')
+                % {
                     'column': difference.column,
                     'expected': _text(difference.expected),
-                    'found': _text(difference.found)})
-        rows.append([finding.key or '', finding.machine or '', finding.state,
-                     '\n'.join(differences)])
+                    'found': _text(difference.found),
+                }
+            )
+        rows.append(
+            [
+                finding.key or '',
+                finding.machine or '',
+                finding.state,
+                '\n'.join(differences),
+            ]
+        )
     lines = []
     if rows:
-        lines.append(terminal_table.render(
-            [_('Key'), _('Node'), _('State'), _('Differences')], rows))
+        lines.append(
+            terminal_table.render(
+                [_('Key'), _('Node'), _('State'), _('Differences')], rows
+            )
+        )
     numbers = counts(findings)
-    lines.append(', '.join(f'{numbers[state]} {state}'
-                           for state in table_comparison.STATES))
+    lines.append(
+        ', '.join(
+            f'{numbers[state]} {state}' for state in table_comparison.STATES
+        )
+    )
     return '\n'.join(lines) + '\n'
 
 
@@ -48,8 +63,9 @@ def as_json(findings: Iterable[table_comparison.TableFinding]) -> str:
     return json.dumps({'machines': machines}, indent=2) + '\n'
 
 
-def as_csv(findings: Iterable[table_comparison.TableFinding],
-           expected: table.Table) -> str:
+def as_csv(
+    findings: Iterable[table_comparison.TableFinding], expected: table.Table
+) -> str:
     """Return a line for each difference, or for a machine without any.
 
     Behind it are the columns of the row that are not secret: who orders what
@@ -57,8 +73,11 @@ def as_csv(findings: Iterable[table_comparison.TableFinding],
     """
     secret = expected.definition.secret
     # A header names each column once.
-    columns = [column for column in expected.columns
-               if column not in secret and column not in _COLUMNS]
+    columns = [
+        column
+        for column in expected.columns
+        if column not in secret and column not in _COLUMNS
+    ]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(map(_cell, (*_COLUMNS, *columns)))
@@ -72,16 +91,16 @@ def as_csv(findings: Iterable[table_comparison.TableFinding],
         cells = [row.get(column) for column in columns]
         head = (finding.key, finding.machine, finding.state)
         for difference in finding.differences:
-            values = (difference.column, difference.expected,
-                      difference.found)
+            values = (difference.column, difference.expected, difference.found)
             writer.writerow(map(_cell, (*head, *values, *cells)))
         if not finding.differences:
             writer.writerow(map(_cell, (*head, None, None, None, *cells)))
     return stream.getvalue()
 
 
-def counts(findings: Iterable[table_comparison.TableFinding]
-           ) -> dict[str, int]:
+def counts(
+    findings: Iterable[table_comparison.TableFinding],
+) -> dict[str, int]:
     """Return the number of findings by state."""
     numbers = dict.fromkeys(table_comparison.STATES, 0)
     for finding in findings:

@@ -60,8 +60,12 @@ class MachineDetails(typing.NamedTuple):
 
 def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
     """Return a trial as plain JSON data."""
-    return {'inventory': test.path, **test.outcome.as_dict(),
-            'result': test.result, 'error': test.error}
+    return {
+        'inventory': test.path,
+        **test.outcome.as_dict(),
+        'result': test.result,
+        'error': test.error,
+    }
 
 
 def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
@@ -71,8 +75,9 @@ def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
 
 def diff(changes: typing.Iterable[engine_change.Change]) -> list[str]:
     """Return the changes as lines of a diff, under each object's name."""
-    return list(machine_diff.change_lines(
-        change.with_before() for change in changes))
+    return list(
+        machine_diff.change_lines(change.with_before() for change in changes)
+    )
 
 
 class Listing:
@@ -135,9 +140,14 @@ class TableListing(Listing):
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineRow:
-        return MachineRow(test.path, test.result, len(test.matched),
-                          len(test.outcome.changes),
-                          len(test.outcome.audited), test.error or '')
+        return MachineRow(
+            test.path,
+            test.result,
+            len(test.matched),
+            len(test.outcome.changes),
+            len(test.outcome.audited),
+            test.error or '',
+        )
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
@@ -159,18 +169,31 @@ class TableListing(Listing):
             if not any(alike.changes for alike in self._counts):
                 self._output.write(_('nothing would change') + '\n')
         total = results.total()
-        text = _P('%(all)d inventory: %(ok)d ok, %(failed)d failed, '
-                  '%(error)d with an error',
-                  '%(all)d inventories: %(ok)d ok, %(failed)d failed, '
-                  '%(error)d with an error', total)
-        text %= {'all': total, 'ok': results['ok'],
-                 'failed': results['failed'], 'error': results['error']}
+        text = _P(
+            '%(all)d inventory: %(ok)d ok, %(failed)d failed, '
+            '%(error)d with an error',
+            '%(all)d inventories: %(ok)d ok, %(failed)d failed, '
+            '%(error)d with an error',
+            total,
+        )
+        text %= {
+            'all': total,
+            'ok': results['ok'],
+            'failed': results['failed'],
+            'error': results['error'],
+        }
         self._output.write(f'{text}\n')
 
     def _table(self) -> str:
         """Return a table; it has a column of audit where some rule has it."""
-        columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes'),
-                   _('Audit'), _('Error')]
+        columns = [
+            _('Inventory'),
+            _('Result'),
+            _('Matched'),
+            _('Changes'),
+            _('Audit'),
+            _('Error'),
+        ]
         if self._counts.total() <= _ONE_BY_ONE:
             rows = self._rows_of_machines()
         else:
@@ -235,7 +258,8 @@ class DetailsListing(Listing):
         if test.problem is not None:
             reason = _reason(test.path, test.problem)
             return MachineDetails(
-                test.path, _('it cannot be read: %s') % reason, '')
+                test.path, _('it cannot be read: %s') % reason, ''
+            )
         verdicts = {
             'ok': _('inspection would succeed'),
             'failed': _('inspection would fail'),
@@ -246,7 +270,8 @@ class DetailsListing(Listing):
             verdict = f'{verdict}: {test.error}'
         rules = table.render(
             [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
-            _rule_rows(test.outcome.traces))
+            _rule_rows(test.outcome.traces),
+        )
         changes = diff(test.outcome.changes) or [_('nothing would change')]
         lines = [rules, *changes]
         for traced in test.outcome.audited:
@@ -292,11 +317,18 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
         why_not = _why_not(traced)
         if len(why_not) > _MOST_REASONS:
             more = len(why_not) - _MOST_REASONS + 1
-            why_not[_MOST_REASONS - 1:] = [_('%d more') % more]
-        reasons = disclosure.say(traced.rule, '\n'.join(why_not),
-                                 _('withheld'))
-        rows.append([machine_test.title(traced.rule), traced.rule.phase,
-                     matched, reasons])
+            why_not[_MOST_REASONS - 1 :] = [_('%d more') % more]
+        reasons = disclosure.say(
+            traced.rule, '\n'.join(why_not), _('withheld')
+        )
+        rows.append(
+            [
+                machine_test.title(traced.rule),
+                traced.rule.phase,
+                matched,
+                reasons,
+            ]
+        )
     return rows
 
 
@@ -305,8 +337,9 @@ def _audit_lines(traced: trace.RuleTrace) -> list[str]:
     lines = [_('audit: %s') % machine_test.title(traced.rule)]
     if traced.error:
         lines.append('  ' + _('would fail: %s') % traced.error)
-    changes = diff(change for action in traced.actions
-                   for change in action.changes)
+    changes = diff(
+        change for action in traced.actions for change in action.changes
+    )
     lines += [f'  {line}' for line in changes]
     if not changes and not traced.error:
         lines.append('  ' + _('would change nothing'))

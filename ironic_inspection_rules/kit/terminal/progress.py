@@ -22,9 +22,12 @@ def bar(*more: progress.ProgressColumn) -> progress.Progress:
     # is made of.
     stream = getattr(sys.stderr, 'unguarded', sys.stderr)
     return progress.Progress(
-        *progress.Progress.get_default_columns(), *more,
-        console=console.Console(file=stream), transient=True,
-        disable=not sys.stderr.isatty())
+        *progress.Progress.get_default_columns(),
+        *more,
+        console=console.Console(file=stream),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
 
 
 @contextlib.contextmanager

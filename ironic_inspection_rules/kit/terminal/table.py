@@ -48,9 +48,11 @@ _WIDTH = 'CLIFF_MAX_TERMINAL_WIDTH'
 """The environment variable that sets the width for commands of cliff."""
 
 
-def render(columns: typing.Sequence[str],
-           rows: typing.Iterable[typing.Sequence[typing.Any]],
-           output: typing.TextIO | None = None) -> str:
+def render(
+    columns: typing.Sequence[str],
+    rows: typing.Iterable[typing.Sequence[typing.Any]],
+    output: typing.TextIO | None = None,
+) -> str:
     """Return a table as text.
 
     :param columns: the heads of the columns.
@@ -103,8 +105,9 @@ def _width(output: typing.TextIO) -> int:
     return _PIPED
 
 
-def _blocks(rows: list[list[str]], columns: typing.Sequence[str],
-            width: int) -> list[list[list[str]]]:
+def _blocks(
+    rows: list[list[str]], columns: typing.Sequence[str], width: int
+) -> list[list[list[str]]]:
     """Divide rows into blocks; those of one block are laid out together.
 
     rich takes about a millisecond for a row. Rows whose cells have one line
@@ -143,8 +146,9 @@ def _cell(lines: typing.Iterable[str]) -> text.Text:
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
     """Print lines that begin with a sign; in colour on a terminal."""
-    draw_diff(lines, console.Console(
-        file=output, highlight=False, soft_wrap=True))
+    draw_diff(
+        lines, console.Console(file=output, highlight=False, soft_wrap=True)
+    )
 
 
 def draw_diff(lines: typing.Iterable[str], paper: console.Console) -> None:

@@ -62,12 +62,17 @@ def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
         number = index + 1
         yield RulePart(place, str(number), action['op'], (RAN,))
         of_action = _(' of action %d') % number
-        yield from _conditions(action.get('when'), (*place, 'when'),
-                               of=of_action)
+        yield from _conditions(
+            action.get('when'), (*place, 'when'), of=of_action
+        )
 
 
-def _conditions(conditions: typing.Iterable[Operation] | None, above: Place,
-                group: str = '', of: str = '') -> typing.Iterator[RulePart]:
+def _conditions(
+    conditions: typing.Iterable[Operation] | None,
+    above: Place,
+    group: str = '',
+    of: str = '',
+) -> typing.Iterator[RulePart]:
     """Yield conditions, each group before the conditions in it.
 
     :param above: the place of the list that they are in.
@@ -78,8 +83,9 @@ def _conditions(conditions: typing.Iterable[Operation] | None, above: Place,
         place = (*above, index)
         number = f'{group}{index + 1}'
         yield RulePart(place, number, condition_or_group['op'], of=of)
-        yield from _conditions(condition_or_group.get('conditions'), place,
-                               f'{number}.', of)
+        yield from _conditions(
+            condition_or_group.get('conditions'), place, f'{number}.', of
+        )
 
 
 class Coverage:
@@ -96,8 +102,11 @@ class Coverage:
     :param tables: those that the rules read, by name.
     """
 
-    def __init__(self, rules: typing.Sequence[model.Rule],
-                 tables: table.Tables = machine_test.NO_TABLES) -> None:
+    def __init__(
+        self,
+        rules: typing.Sequence[model.Rule],
+        tables: table.Tables = machine_test.NO_TABLES,
+    ) -> None:
         self.tables = tables
         self.keys: set[tuple[str, str]] = set()
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
@@ -151,8 +160,11 @@ class Coverage:
 
     def unmatched(self, name: str) -> list[str]:
         """Return the keys of rows of a table that no rule looked up."""
-        return [key for key in self.tables[name].keys
-                if (name, key) not in self.keys]
+        return [
+            key
+            for key in self.tables[name].keys
+            if (name, key) not in self.keys
+        ]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
         """Return of every result of every part of a rule if it was reached.
@@ -163,7 +175,7 @@ class Coverage:
         """
         reached = []
         for part in parts(rule):
-            if part.place[:len(within)] != within:
+            if part.place[: len(within)] != within:
                 continue
             for result in part.results:
                 reached.append(self.counts[*part.place, result] > 0)
@@ -179,12 +191,14 @@ class Coverage:
                 if self.counts[*part.place, result]:
                     continue
                 if result != RAN:
-                    yield _('condition %(number)s (%(op)s)%(of)s was never '
-                            '%(result)s') % {**part._asdict(),
-                                             'result': result}
+                    yield _(
+                        'condition %(number)s (%(op)s)%(of)s was never '
+                        '%(result)s'
+                    ) % {**part._asdict(), 'result': result}
                     continue
                 text = _('action %(number)s (%(op)s) never ran') % (
-                    part._asdict())
+                    part._asdict()
+                )
                 why = self.why_idle(part.place)
                 if why:
                     text = f'{text}: {why}'
@@ -199,8 +213,11 @@ class Coverage:
         machines_by_cause = collections.Counter(self._idle(place))
         texts = []
         for cause, count in machines_by_cause.most_common():
-            text = _P('%(cause)s (%(count)d machine)',
-                      '%(cause)s (%(count)d machines)', count)
+            text = _P(
+                '%(cause)s (%(count)d machine)',
+                '%(cause)s (%(count)d machines)',
+                count,
+            )
             texts.append(text % {'cause': CAUSES[cause], 'count': count})
         return ', '.join(texts)
 
@@ -258,8 +275,9 @@ class Coverage:
 
     def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
         """Return the counts of the parts of a rule."""
-        conditions = self._conditions(rule.conditions,
-                                      (rule.uuid, 'conditions'))
+        conditions = self._conditions(
+            rule.conditions, (rule.uuid, 'conditions')
+        )
         actions = []
         for index, action in enumerate(rule.actions):
             place = (rule.uuid, 'actions', index)
@@ -271,20 +289,21 @@ class Coverage:
             'actions': actions,
         }
 
-    def _action(self, action: Operation, place: Place
-                ) -> dict[str, typing.Any]:
+    def _action(
+        self, action: Operation, place: Place
+    ) -> dict[str, typing.Any]:
         """Return the counts of an action, and of its conditions."""
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._idle(place)
         if idle:
             counts['not_run'] = idle
         if action.get('when'):
-            counts['when'] = self._conditions(action['when'],
-                                              (*place, 'when'))
+            counts['when'] = self._conditions(action['when'], (*place, 'when'))
         return counts
 
-    def _conditions(self, conditions: typing.Iterable[Operation], above: Place
-                    ) -> list[dict[str, typing.Any]]:
+    def _conditions(
+        self, conditions: typing.Iterable[Operation], above: Place
+    ) -> list[dict[str, typing.Any]]:
         """Return the counts of conditions, and of those in groups."""
         made = []
         for index, operation in enumerate(conditions):
@@ -295,7 +314,8 @@ class Coverage:
             }
             if operation.get('conditions'):
                 counts['conditions'] = self._conditions(
-                    operation['conditions'], place)
+                    operation['conditions'], place
+                )
             made.append(counts)
         return made
 
@@ -315,8 +335,12 @@ class WatchedCondition(condition.CompiledCondition):
 
     __slots__ = ('_condition', '_noted', '_place')
 
-    def __init__(self, watched: condition.CompiledCondition, place: Place,
-                 noted: set[Place]) -> None:
+    def __init__(
+        self,
+        watched: condition.CompiledCondition,
+        place: Place,
+        noted: set[Place],
+    ) -> None:
         super().__init__(watched.op, watched.operation)
         self._condition = watched
         self._place = place
@@ -353,8 +377,9 @@ class Watch:
                 for number, watched in enumerate(action.when):
                     self._watch(watched, (*place, number))
 
-    def _watch(self, watched: condition.CompiledCondition,
-               place: Place) -> None:
+    def _watch(
+        self, watched: condition.CompiledCondition, place: Place
+    ) -> None:
         """Replace the conditions of a group by those that are watched.
 
         Of a condition that is no group nothing is replaced.
@@ -379,10 +404,15 @@ class WatchedTable(table.Table):
 
     __slots__ = ('_noted',)
 
-    def __init__(self, watched: table.Table, noted: set[tuple[str, str]],
-                 masked: bool = False) -> None:
-        super().__init__(watched.definition, dict(watched.pairs),
-                         watched.columns, masked)
+    def __init__(
+        self,
+        watched: table.Table,
+        noted: set[tuple[str, str]],
+        masked: bool = False,
+    ) -> None:
+        super().__init__(
+            watched.definition, dict(watched.pairs), watched.columns, masked
+        )
         self._noted = noted
 
     @property
@@ -397,9 +427,13 @@ class WatchedTable(table.Table):
         return row
 
 
-def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
-            paths: typing.Sequence[str], advance: file_work.Advance,
-            tables: table.Tables = machine_test.NO_TABLES) -> Coverage:
+def measure(
+    rules: typing.Sequence[model.Rule],
+    nodes: machine_test.Nodes,
+    paths: typing.Sequence[str],
+    advance: file_work.Advance,
+    tables: table.Tables = machine_test.NO_TABLES,
+) -> Coverage:
     """Try rules on machines from files, on all processors.
 
     :param tables: what the rules read as ``{tables.NAME}``.
@@ -411,15 +445,19 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
     return total
 
 
-def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
-             nodes: machine_test.Nodes) -> file_work.Work[Coverage]:
+def _prepare(
+    rules: typing.Sequence[model.Rule],
+    tables: table.Tables,
+    nodes: machine_test.Nodes,
+) -> file_work.Work[Coverage]:
     """Compile the rules in a process, and return what counts there.
 
     It counts the machines of some files.
     """
     noted: set[tuple[str, str]] = set()
-    watched = {name: WatchedTable(rows, noted)
-               for name, rows in tables.items()}
+    watched = {
+        name: WatchedTable(rows, noted) for name, rows in tables.items()
+    }
     # A sensitive rule leaves no trace of its parts, so it is opened to be
     # counted. Reports leave its parts out.
     plans: machine_test.Plans = {phase: [] for phase in model.PHASES}

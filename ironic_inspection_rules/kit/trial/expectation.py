@@ -74,29 +74,42 @@ def load(path: str) -> dict[str, Expectation]:
     expected = document.load_mapping(path)
     for name, expectation in expected.items():
         if not isinstance(expectation, dict) or not (
-                expectation.keys() <= set(KEYS)):
+            expectation.keys() <= set(KEYS)
+        ):
             raise exceptions.InvalidDocument(
-                path, _('what is expected of %(name)s must be a mapping with '
-                        '%(keys)s') % {'name': name, 'keys': ', '.join(KEYS)})
+                path,
+                _(
+                    'what is expected of %(name)s must be a mapping with '
+                    '%(keys)s'
+                )
+                % {'name': name, 'keys': ', '.join(KEYS)},
+            )
         for key, value in expectation.items():
             if isinstance(value, dict):
                 _check_part(path, f'{name}, {key}', value)
     return expected
 
 
-def _check_part(path: str, place: str,
-                part: typing.Mapping[str, typing.Any]) -> None:
+def _check_part(
+    path: str, place: str, part: typing.Mapping[str, typing.Any]
+) -> None:
     """Check what is written in the place of a value.
 
     :param place: in the file, for messages.
     :raises: :class:`.exceptions.InvalidDocument` where it is no part of one.
     """
-    are_good = all(isinstance(value, _PARTS.get(kind, ()))
-                   for kind, value in part.items())
+    are_good = all(
+        isinstance(value, _PARTS.get(kind, ())) for kind, value in part.items()
+    )
     if not part or not are_good:
         raise exceptions.InvalidDocument(
-            path, _('%s: a part is {has: [...]}, {matches: REGEX} or '
-                    '{contains: REGEX}') % place)
+            path,
+            _(
+                '%s: a part is {has: [...]}, {matches: REGEX} or '
+                '{contains: REGEX}'
+            )
+            % place,
+        )
     try:
         for kind in ('matches', 'contains'):
             re.compile(part.get(kind, ''))
@@ -111,8 +124,9 @@ def _holds(part: typing.Any, value: typing.Any) -> bool:
     """
     if not isinstance(part, dict):
         return False
-    return all(_part_holds(kind, wanted, value)
-               for kind, wanted in part.items())
+    return all(
+        _part_holds(kind, wanted, value) for kind, wanted in part.items()
+    )
 
 
 def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
@@ -139,8 +153,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     :param path: the file of expectations.
     """
     made = f'{path}.new'
-    with exceptions.naming(made), open(
-            made, 'w', encoding='utf-8') as stream:
+    with exceptions.naming(made), open(made, 'w', encoding='utf-8') as stream:
         for inventory, outcome in machines:
             expected = dict(outcome)
             if not expected.get('traits'):
@@ -150,9 +163,11 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     os.replace(made, path)
 
 
-def compare(path: str, expected: dict[str, Expectation],
-            machines: typing.Iterable[Actual]
-            ) -> typing.Iterator[Comparison]:
+def compare(
+    path: str,
+    expected: dict[str, Expectation],
+    machines: typing.Iterable[Actual],
+) -> typing.Iterator[Comparison]:
     """Compare what happened with what is expected.
 
     :param path: the file with what is expected.
@@ -193,9 +208,15 @@ def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
             # The diff has only the traits that are missing, and no "[]".
             continue
         compared[key] = value
-    return '\n'.join(difflib.unified_diff(
-        _lines(wanted), _lines(compared), _('%s as expected') % name,
-        _('%s as it is') % name, lineterm=''))
+    return '\n'.join(
+        difflib.unified_diff(
+            _lines(wanted),
+            _lines(compared),
+            _('%s as expected') % name,
+            _('%s as it is') % name,
+            lineterm='',
+        )
+    )
 
 
 def actual(test: machine_test.MachineTest) -> Actual:
@@ -218,8 +239,9 @@ def actual(test: machine_test.MachineTest) -> Actual:
     is_closed = test.outcome.facts.is_closed(engine_change.TRAITS)
     if node.get('traits') is not None and not is_closed:
         made['traits'] = sorted(node['traits'])
-    made['changes'] = [_ChangeOnOneLine(change.as_dict())
-                       for change in test.outcome.changes]
+    made['changes'] = [
+        _ChangeOnOneLine(change.as_dict()) for change in test.outcome.changes
+    ]
     return Actual(test.path, made)
 
 
@@ -244,8 +266,9 @@ def _ordered(change: typing.Any) -> typing.Any:
     """
     if not isinstance(change, dict):
         return change
-    return _ChangeOnOneLine({name: change.get(name)
-                    for name in ('object', 'op', 'path', 'value')})
+    return _ChangeOnOneLine(
+        {name: change.get(name) for name in ('object', 'op', 'path', 'value')}
+    )
 
 
 def _as_yaml(value: typing.Any) -> str:
@@ -261,8 +284,9 @@ class _Dumper(yaml_text.Dumper):
 
 
 def _on_one_line(dumper: _Dumper, change: _ChangeOnOneLine) -> yaml.Node:
-    return dumper.represent_mapping('tag:yaml.org,2002:map', change.items(),
-                                    flow_style=True)
+    return dumper.represent_mapping(
+        'tag:yaml.org,2002:map', change.items(), flow_style=True
+    )
 
 
 _Dumper.add_representer(_ChangeOnOneLine, _on_one_line)

@@ -28,10 +28,14 @@ class _Chunk(typing.NamedTuple):
     problems: list[str]
 
 
-def compare(expected: table.Table, nodes: machine_test.Nodes,
-            paths: Sequence[str], advance: file_work.Advance,
-            complain: Callable[[str], typing.Any], by: str | None = None
-            ) -> list[table_comparison.TableFinding]:
+def compare(
+    expected: table.Table,
+    nodes: machine_test.Nodes,
+    paths: Sequence[str],
+    advance: file_work.Advance,
+    complain: Callable[[str], typing.Any],
+    by: str | None = None,
+) -> list[table_comparison.TableFinding]:
     """Compare machines with the rows of a table.
 
     :param nodes: the node that each machine is taken for.
@@ -67,13 +71,15 @@ def rack_column(expected: table.Table) -> str | None:
     return None
 
 
-def _prepare(expected: table.Table, nodes: machine_test.Nodes,
-             by: str | None) -> file_work.Work[_Chunk]:
+def _prepare(
+    expected: table.Table, nodes: machine_test.Nodes, by: str | None
+) -> file_work.Work[_Chunk]:
     """Return a function that compares the machines of some files.
 
     It is made anew in each process: a function inside of another one cannot
     be sent there.
     """
+
     def work(paths: Sequence[str]) -> _Chunk:
         chunk = _Chunk([], [])
         for path in paths:
@@ -84,6 +90,8 @@ def _prepare(expected: table.Table, nodes: machine_test.Nodes,
                 continue
             view = budget.View(facts.roots())
             chunk.machines.append(
-                table_comparison.compare(expected, path, view, by))
+                table_comparison.compare(expected, path, view, by)
+            )
         return chunk
+
     return work

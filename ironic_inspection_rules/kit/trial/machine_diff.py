@@ -61,17 +61,24 @@ class SameTreatment(typing.NamedTuple):
     lines: tuple[str, ...]
 
 
-def compare(old: machine_test.RuleSet, new: machine_test.RuleSet,
-            nodes: machine_test.Nodes, paths: Sequence[str],
-            advance: file_work.Advance) -> Iterator[Treatment]:
+def compare(
+    old: machine_test.RuleSet,
+    new: machine_test.RuleSet,
+    nodes: machine_test.Nodes,
+    paths: Sequence[str],
+    advance: file_work.Advance,
+) -> Iterator[Treatment]:
     """Try two sets of rules on machines from files, on all processors."""
     prepare = functools.partial(_prepare, old, new, nodes)
     for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments
 
 
-def _prepare(old: machine_test.RuleSet, new: machine_test.RuleSet,
-             nodes: machine_test.Nodes) -> file_work.Work[list[Treatment]]:
+def _prepare(
+    old: machine_test.RuleSet,
+    new: machine_test.RuleSet,
+    nodes: machine_test.Nodes,
+) -> file_work.Work[list[Treatment]]:
     """Compile the rules in a process, and return what tries them there."""
     old_plans = machine_test.compile_rules(old.rules, tables=old.tables)
     new_plans = machine_test.compile_rules(new.rules, tables=new.tables)
@@ -82,9 +89,12 @@ def _prepare(old: machine_test.RuleSet, new: machine_test.RuleSet,
     return work
 
 
-def treat(path: str, old_plans: machine_test.Plans,
-          new_plans: machine_test.Plans, nodes: machine_test.Nodes
-          ) -> Treatment:
+def treat(
+    path: str,
+    old_plans: machine_test.Plans,
+    new_plans: machine_test.Plans,
+    nodes: machine_test.Nodes,
+) -> Treatment:
     """Try two sets of rules on one machine."""
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
@@ -101,8 +111,12 @@ def treat(path: str, old_plans: machine_test.Plans,
     lines += change_lines(change.with_before() for change in between.changes)
     if between.closed:
         lines.append(_('what sensitive rules set is withheld'))
-    return Treatment(path, machine_test.result_of(old),
-                     machine_test.result_of(new), tuple(lines))
+    return Treatment(
+        path,
+        machine_test.result_of(old),
+        machine_test.result_of(new),
+        tuple(lines),
+    )
 
 
 def _ending(outcome: evaluation.Evaluation) -> str:

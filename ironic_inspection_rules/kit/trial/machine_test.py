@@ -30,8 +30,9 @@ Plans = dict[str, list[compiler.CompiledRule]]
 NO_TABLES: table.Tables = {}
 
 
-def _defaults(attributes: typing.Mapping[str, schema.Attribute]
-              ) -> dict[str, typing.Any]:
+def _defaults(
+    attributes: typing.Mapping[str, schema.Attribute],
+) -> dict[str, typing.Any]:
     """Return the attributes that Ironic gives a new object, by name."""
     defaults = {}
     for name, attribute in attributes.items():
@@ -113,8 +114,11 @@ class MachineTest:
     @property
     def matched(self) -> list[str]:
         """The titles of the rules that matched."""
-        return [title(traced.rule) for traced in self.outcome.traces
-                if traced.matched and traced.rule.mode == model.ENFORCE]
+        return [
+            title(traced.rule)
+            for traced in self.outcome.traces
+            if traced.matched and traced.rule.mode == model.ENFORCE
+        ]
 
 
 def result_of(outcome: evaluation.Evaluation) -> str:
@@ -135,9 +139,10 @@ def _ignore(_line: str) -> None:
     """Take a warning that nobody asked for."""
 
 
-def load_rules(paths: typing.Iterable[str],
-               warn: typing.Callable[[str], typing.Any] = _ignore
-               ) -> list[model.Rule]:
+def load_rules(
+    paths: typing.Iterable[str],
+    warn: typing.Callable[[str], typing.Any] = _ignore,
+) -> list[model.Rule]:
     """Read all rules of some files; see :func:`load_rule_set`."""
     return load_rule_set(paths, warn).rules
 
@@ -150,9 +155,10 @@ class RuleSet(typing.NamedTuple):
     paths: typing.Sequence[str] = ()
 
 
-def load_rule_set(paths: typing.Iterable[str],
-                  warn: typing.Callable[[str], typing.Any] = _ignore
-                  ) -> RuleSet:
+def load_rule_set(
+    paths: typing.Iterable[str],
+    warn: typing.Callable[[str], typing.Any] = _ignore,
+) -> RuleSet:
     """Read all rules and tables of some files, and of those in folders.
 
     :param warn: see :func:`.file_rule.parse_all`; also called with a line
@@ -165,8 +171,7 @@ def load_rule_set(paths: typing.Iterable[str],
         rules_of_file = file_rule.rules(rules_file)
         written += rules_of_file
         if not rules_of_file and not rules_file.tables:
-            warn(_('%s: warning: the file holds no rules\n')
-                 % rules_file.path)
+            warn(_('%s: warning: the file holds no rules\n') % rules_file.path)
     tables = table_file.build(table_file.load(documents))
     rules = file_rule.parse_all(written, registry.installed(), warn)
     table_file.check_rules(written, rules, tables)
@@ -174,9 +179,11 @@ def load_rule_set(paths: typing.Iterable[str],
     return RuleSet(rules, tables, files)
 
 
-def compile_rules(rules: typing.Iterable[model.Rule],
-                  explained: bool = True,
-                  tables: table.Tables = NO_TABLES) -> Plans:
+def compile_rules(
+    rules: typing.Iterable[model.Rule],
+    explained: bool = True,
+    tables: table.Tables = NO_TABLES,
+) -> Plans:
     """Compile the rules that run, in that order, by phase.
 
     :param explained: whether to give reasons where an explanation is asked
@@ -187,14 +194,16 @@ def compile_rules(rules: typing.Iterable[model.Rule],
     ops = registry.installed()
     for rule in repository.order(rules):
         if rule.mode != model.OFF:
-            plan = compiler.compile_rule(rule, ops, explained=explained,
-                                         tables=tables)
+            plan = compiler.compile_rule(
+                rule, ops, explained=explained, tables=tables
+            )
             plans[rule.phase].append(plan)
     return plans
 
 
-def compile_opened(rule: model.Rule, tables: table.Tables = NO_TABLES
-                   ) -> compiler.CompiledRule:
+def compile_opened(
+    rule: model.Rule, tables: table.Tables = NO_TABLES
+) -> compiler.CompiledRule:
     """Compile a rule as one that is not sensitive, but with its own tables.
 
     A sensitive rule leaves no trace of its conditions and actions; an opened
@@ -202,8 +211,11 @@ def compile_opened(rule: model.Rule, tables: table.Tables = NO_TABLES
     too: a sensitive rule reads secret columns, which are masked for others.
     """
     opened = compiler.compile_rule(
-        disclosure.opened(rule), registry.installed(), explained=False,
-        tables=tables)
+        disclosure.opened(rule),
+        registry.installed(),
+        explained=False,
+        tables=tables,
+    )
     if opened.tables is None:
         return opened
     itself = compiler.compile_rule(rule, registry.installed(), tables=tables)
@@ -218,7 +230,8 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
     # Of "./machines" and "machines" the files are the same, and tried once.
     normal_paths = [str(pathlib.Path(path)) for path in paths]
     files = document.files(
-        normal_paths, _('there are no inventories in this directory'))
+        normal_paths, _('there are no inventories in this directory')
+    )
     return list(dict.fromkeys(files))
 
 
@@ -247,16 +260,18 @@ def load_node(path: str | None) -> Node:
     return Node({**_NODE, 'traits': [], **fields}, node_ports, port_groups)
 
 
-def run(path: str, plans: Plans, node: Node,
-        explain: bool = True) -> MachineTest:
+def run(
+    path: str, plans: Plans, node: Node, explain: bool = True
+) -> MachineTest:
     """Try rules on one machine.
 
     :param path: file with its inventory, see :mod:`.machine.machine_file`.
     :raises: :class:`.exceptions.InvalidDocument` where it has none.
     """
     facts = load_facts(path, node)
-    return MachineTest(path, evaluation.evaluate(plans, facts,
-                                                 explain=explain))
+    return MachineTest(
+        path, evaluation.evaluate(plans, facts, explain=explain)
+    )
 
 
 def load_facts(path: str, node: Node) -> working_copy.Facts:
@@ -268,8 +283,12 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
     machine_ports = node.ports
     if machine_ports is None:
         machine_ports = ports(facts.inventory)
-    return dataclasses.replace(facts, node=node.fields, ports=machine_ports,
-                               port_groups=node.port_groups)
+    return dataclasses.replace(
+        facts,
+        node=node.fields,
+        ports=machine_ports,
+        port_groups=node.port_groups,
+    )
 
 
 Extract = typing.Callable[[MachineTest], typing.Any]
@@ -277,26 +296,35 @@ Extract = typing.Callable[[MachineTest], typing.Any]
 can be pickled."""
 
 
-def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
-            paths: typing.Sequence[str], extract: Extract,
-            advance: file_work.Advance, explain: bool = True,
-            tables: table.Tables = NO_TABLES
-            ) -> typing.Iterator[typing.Any]:
+def run_all(
+    rules: typing.Sequence[model.Rule],
+    nodes: Nodes,
+    paths: typing.Sequence[str],
+    extract: Extract,
+    advance: file_work.Advance,
+    explain: bool = True,
+    tables: table.Tables = NO_TABLES,
+) -> typing.Iterator[typing.Any]:
     """Try rules on machines from files, on all processors.
 
     :param extract: returns the part of a test that is kept; whole tests are
         too large to send to this process.
     :returns: the parts, in the order of the paths.
     """
-    prepare = functools.partial(_prepare, rules, tables, nodes, extract,
-                                explain)
+    prepare = functools.partial(
+        _prepare, rules, tables, nodes, extract, explain
+    )
     for chunk in file_work.in_chunks(paths, prepare, advance):
         yield from chunk
 
 
-def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
-             nodes: Nodes, extract: Extract, explain: bool
-             ) -> file_work.Work[list[typing.Any]]:
+def _prepare(
+    rules: typing.Sequence[model.Rule],
+    tables: table.Tables,
+    nodes: Nodes,
+    extract: Extract,
+    explain: bool,
+) -> file_work.Work[list[typing.Any]]:
     """Compile the rules once in a process, and return what tries them there.
 
     That is a function of the paths of some files.
@@ -304,14 +332,16 @@ def _prepare(rules: typing.Sequence[model.Rule], tables: table.Tables,
     plans = compile_rules(rules, tables=tables)
 
     def work(paths: typing.Sequence[str]) -> list[typing.Any]:
-        return [extract(attempt(path, plans, nodes, explain))
-                for path in paths]
+        return [
+            extract(attempt(path, plans, nodes, explain)) for path in paths
+        ]
 
     return work
 
 
-def attempt(path: str, plans: Plans, nodes: Nodes,
-            explain: bool = True) -> MachineTest:
+def attempt(
+    path: str, plans: Plans, nodes: Nodes, explain: bool = True
+) -> MachineTest:
     """Try rules on one machine; a file that cannot be read is its problem."""
     try:
         return run(path, plans, nodes.of(path), explain)
@@ -320,8 +350,9 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
         return MachineTest(path, evaluation.Evaluation((), (), nothing), exc)
 
 
-def ports(inventory: dict[str, typing.Any]
-          ) -> tuple[dict[str, typing.Any], ...]:
+def ports(
+    inventory: dict[str, typing.Any],
+) -> tuple[dict[str, typing.Any], ...]:
     """Return ports for the interfaces of an inventory that have an address.
 
     So does the hook ``ports`` of Ironic, which runs before the rules.

@@ -26,8 +26,12 @@ MOVED = 'moved'
 RENAMED = 'renamed'
 REWRITTEN = 'rewritten'
 ALIKE = (RENAMED, REWRITTEN)  # Changes that make no difference.
-_CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
-            replacement.UPDATED: CHANGED, replacement.MOVED: MOVED}
+_CHANGES = {
+    replacement.CREATED: ADDED,
+    replacement.DELETED: REMOVED,
+    replacement.UPDATED: CHANGED,
+    replacement.MOVED: MOVED,
+}
 
 
 def _ignore(_line: str) -> None:
@@ -50,9 +54,11 @@ class ComparedRules:
     tables: table.Tables = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def load(cls, paths: typing.Iterable[str],
-             warn: typing.Callable[[str], typing.Any] = _ignore
-             ) -> 'ComparedRules':
+    def load(
+        cls,
+        paths: typing.Iterable[str],
+        warn: typing.Callable[[str], typing.Any] = _ignore,
+    ) -> 'ComparedRules':
         """Read the rules of files, folders and what is piped in.
 
         :param warn: see :func:`.file_rule.parse_all`.
@@ -92,12 +98,16 @@ class RuleChange:
         return self.change not in ALIKE
 
     def as_dict(self) -> dict[str, typing.Any]:
-        return {'title': self.title, 'change': self.change,
-                'lines': list(self.lines)}
+        return {
+            'title': self.title,
+            'change': self.change,
+            'lines': list(self.lines),
+        }
 
 
-def compare_tables(old: ComparedRules, new: ComparedRules
-                   ) -> list[dict[str, typing.Any]]:
+def compare_tables(
+    old: ComparedRules, new: ComparedRules
+) -> list[dict[str, typing.Any]]:
     """Return the tables that change, in the form of a plan.
 
     A plan has the first of the added, removed and changed rows, and nothing of
@@ -111,8 +121,9 @@ def compare_tables(old: ComparedRules, new: ComparedRules
         if before is not None and after is not None:
             moved = list(before.keys) != list(after.keys)
         rows = table_change.compare(_pairs(before), _pairs(after))
-        step = table_change.Step(name, _definition(before),
-                                 _definition(after), rows, moved)
+        step = table_change.Step(
+            name, _definition(before), _definition(after), rows, moved
+        )
         if step.outcome != table_change.UNCHANGED:
             steps.append(step.as_dict())
     return steps
@@ -171,14 +182,16 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
         if step.outcome not in _CHANGES:
             continue
         fields = step.after or step.before or {}
-        is_same = _same(old.meanings.get(fields['uuid']),
-                        new_meanings.get(fields['uuid']))
+        is_same = _same(
+            old.meanings.get(fields['uuid']), new_meanings.get(fields['uuid'])
+        )
         changes.append(_rule_change(step, is_same, named))
     return RuleSetDifference(changes, rules)
 
 
-def _rule_change(step: replacement.RuleStep, is_same: bool,
-                 named: frozenset[str]) -> RuleChange:
+def _rule_change(
+    step: replacement.RuleStep, is_same: bool, named: frozenset[str]
+) -> RuleChange:
     """Return what changes of one rule.
 
     A rule with the same meaning is rewritten, renamed if its description is
@@ -198,16 +211,19 @@ def _rule_change(step: replacement.RuleStep, is_same: bool,
             change = MOVED
     lines: typing.Iterable[str] = ()
     if step.outcome != replacement.MOVED:
-        lines = replacement.lines({
-            'before': _with_uuid_of(named, step.before),
-            'after': _with_uuid_of(named, step.after),
-            'fields': step.fields,
-        })
+        lines = replacement.lines(
+            {
+                'before': _with_uuid_of(named, step.before),
+                'after': _with_uuid_of(named, step.after),
+                'fields': step.fields,
+            }
+        )
     return RuleChange(title, change, tuple(lines))
 
 
-def _with_uuid_of(named: frozenset[str], fields: replacement.Fields | None
-                  ) -> replacement.Fields | None:
+def _with_uuid_of(
+    named: frozenset[str], fields: replacement.Fields | None
+) -> replacement.Fields | None:
     """Return a rule without its UUID, unless an author gave it one.
 
     A UUID that is made of a rule says nothing.
@@ -217,9 +233,11 @@ def _with_uuid_of(named: frozenset[str], fields: replacement.Fields | None
     return {**fields, 'uuid': None}
 
 
-def _match(old: ComparedRules, new: ComparedRules,
-           present: typing.Sequence[replacement.Fields]
-           ) -> list[replacement.Match | None]:
+def _match(
+    old: ComparedRules,
+    new: ComparedRules,
+    present: typing.Sequence[replacement.Fields],
+) -> list[replacement.Match | None]:
     """Return the old rule that every new one is, and by what it is known.
 
     First by UUID and description, as a plan on the server does, then by what
@@ -229,14 +247,14 @@ def _match(old: ComparedRules, new: ComparedRules,
     :returns: in the order of the new rules; None for a rule that is new.
     """
     known = {rule.uuid for rule in old.rules}
-    unnamed = {rule.description for rule in old.rules
-               if rule.uuid not in old.named}
+    unnamed = {
+        rule.description for rule in old.rules if rule.uuid not in old.named
+    }
     wanted = []
     for rule in new.rules:
         # A rule that is given a UUID for the first time is known by its
         # description.
-        is_named_first = (rule.uuid not in known
-                          and rule.description in unnamed)
+        is_named_first = rule.uuid not in known and rule.description in unnamed
         is_named = rule.uuid in new.named and not is_named_first
         uuid: str | None = rule.uuid
         if rule.description and not is_named:
@@ -256,10 +274,12 @@ def _match(old: ComparedRules, new: ComparedRules,
     return matches
 
 
-def _with_same_meaning(old: ComparedRules, new: ComparedRules,
-                       rule: model.Rule,
-                       left: typing.Iterable[replacement.Fields]
-                       ) -> replacement.Fields | None:
+def _with_same_meaning(
+    old: ComparedRules,
+    new: ComparedRules,
+    rule: model.Rule,
+    left: typing.Iterable[replacement.Fields],
+) -> replacement.Fields | None:
     """Return the first old rule that means the same as a new one.
 
     :param left: the old rules that match no new one yet.
@@ -274,8 +294,10 @@ def _with_same_meaning(old: ComparedRules, new: ComparedRules,
     return None
 
 
-def _same(one: typing.Mapping[str, typing.Any] | None,
-          other: typing.Mapping[str, typing.Any] | None) -> bool:
+def _same(
+    one: typing.Mapping[str, typing.Any] | None,
+    other: typing.Mapping[str, typing.Any] | None,
+) -> bool:
     """Return whether two meanings are the same; no rule means nothing."""
     return one is not None and other is not None and data_path.same(one, other)
 

@@ -72,8 +72,9 @@ class _PathOfEach(list[typing.Any]):
     """The paths of all items of a loop; no list that a rule has."""
 
 
-def _operation(operation: file_rule.Operation,
-               outer: engine_loop.Loop | None = None) -> dict[str, typing.Any]:
+def _operation(
+    operation: file_rule.Operation, outer: engine_loop.Loop | None = None
+) -> dict[str, typing.Any]:
     """Return the meaning of a condition or an action.
 
     :param outer: the loop around it.
@@ -99,8 +100,12 @@ def _operation(operation: file_rule.Operation,
     }
 
 
-def _argument(operation: file_rule.Operation, name: str, value: typing.Any,
-              loop: engine_loop.Loop | None) -> typing.Any:
+def _argument(
+    operation: file_rule.Operation,
+    name: str,
+    value: typing.Any,
+    loop: engine_loop.Loop | None,
+) -> typing.Any:
     """Return the meaning of an argument, converted as the op gets it.
 
     Of the text ``"5"`` it is the number 5 where the op takes a number.
@@ -129,8 +134,9 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
     :param loop: the innermost loop around the path.
     """
     if loop is not None and loop.items is not None:
-        filled = [interpolation.fill_item(str(text), item)
-                  for item in loop.items]
+        filled = [
+            interpolation.fill_item(str(text), item) for item in loop.items
+        ]
         if any(path != text for path in filled):
             # The paths have no item in them any more, so no loop.
             return _PathOfEach(_path(path, None) for path in filled)
@@ -178,8 +184,13 @@ def _field(field: interpolation.Field) -> list[typing.Any]:
         # It is not understood as a path, so its text stands for itself.
         return [field.text]
     filters = [_filter(call) for call in field.filters]
-    return [field.root, list(field.steps), field.conversion, field.spec,
-            filters]
+    return [
+        field.root,
+        list(field.steps),
+        field.conversion,
+        field.spec,
+        filters,
+    ]
 
 
 def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
@@ -202,8 +213,9 @@ def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     return [call.name, applied, meanings]
 
 
-def _filter_argument(argument: arguments.Argument,
-                     value: typing.Any) -> typing.Any:
+def _filter_argument(
+    argument: arguments.Argument, value: typing.Any
+) -> typing.Any:
     if isinstance(value, interpolation.Field):
         return _Text([_field(value)])
     if isinstance(value, list):

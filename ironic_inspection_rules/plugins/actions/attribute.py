@@ -38,8 +38,9 @@ class AttributeAction(plugin.Action):
             except exceptions.OperationError as exc:
                 yield name, str(exc)
 
-    def check(self, name: str, value: typing.Any,
-              path: data_path.Path) -> None:
+    def check(
+        self, name: str, value: typing.Any, path: data_path.Path
+    ) -> None:
         """Check a literal argument together with the path.
 
         Derived classes check those that depend on it.
@@ -48,8 +49,9 @@ class AttributeAction(plugin.Action):
         :raises: :class:`.exceptions.OperationError` if it is invalid there.
         """
 
-    def place(self, target: Target, path: data_path.Path,
-              port_id: str | None = None) -> tuple[str, data_path.Path]:
+    def place(
+        self, target: Target, path: data_path.Path, port_id: str | None = None
+    ) -> tuple[str, data_path.Path]:
         """Return the root and the path in it.
 
         :raises: :class:`.exceptions.OperationError` if it may not be changed,
@@ -62,8 +64,9 @@ class AttributeAction(plugin.Action):
         schema.check_path(path, self.TABLE)
         return plugin.PORTS, port + path
 
-    def _remove(self, target: Target, path: data_path.Path,
-                port_id: str | None = None) -> None:
+    def _remove(
+        self, target: Target, path: data_path.Path, port_id: str | None = None
+    ) -> None:
         """Remove the value at a path of the node or of a port."""
         root, where = self.place(target, path, port_id)
         if len(path) == 1:
@@ -73,35 +76,49 @@ class AttributeAction(plugin.Action):
         else:
             target.unset(root, where)
 
-    def _write(self, arguments: plugin.Arguments,
-               value: typing.Any = data_path.ABSENT,
-               extends: bool = False) -> plugin.Write:
+    def _write(
+        self,
+        arguments: plugin.Arguments,
+        value: typing.Any = data_path.ABSENT,
+        extends: bool = False,
+    ) -> plugin.Write:
         """Return what is written at the path; see :class:`.plugin.Write`."""
         kind = 'node'
         if self.TABLE is schema.PORT:
             kind = 'port'
-        return plugin.Write(kind, arguments['path'], value, extends,
-                            owner=arguments.get('port_id'))
+        return plugin.Write(
+            kind,
+            arguments['path'],
+            value,
+            extends,
+            owner=arguments.get('port_id'),
+        )
 
 
 class _Set(AttributeAction):
-
-    def cases(self) -> typing.Iterator[
-            tuple[str, plugin.Schema, plugin.Schema]]:
+    def cases(
+        self,
+    ) -> typing.Iterator[tuple[str, plugin.Schema, plugin.Schema]]:
         yield from schema.cases(self.TABLE)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._write(arguments, value=arguments['value'])
 
-    def check(self, name: str, value: typing.Any,
-              path: data_path.Path) -> None:
+    def check(
+        self, name: str, value: typing.Any, path: data_path.Path
+    ) -> None:
         # A cleanup value of null stands for none.
         is_cleanup = name == 'cleanup' and value is not None
         if name == 'value' or is_cleanup:
             schema.read_value(path, value, self.TABLE)
 
-    def _set(self, target: Target, path: data_path.Path,
-             value: typing.Any, port_id: str | None = None) -> None:
+    def _set(
+        self,
+        target: Target,
+        path: data_path.Path,
+        value: typing.Any,
+        port_id: str | None = None,
+    ) -> None:
         """Set the value at a path of the node or of a port."""
         root, where = self.place(target, path, port_id)
         converted = schema.read_value(path, value, self.TABLE)
@@ -109,8 +126,13 @@ class _Set(AttributeAction):
             schema.check_capabilities(path, converted)
         target.set(root, where, converted)
 
-    def _undo(self, target: Target, path: data_path.Path,
-              cleanup: typing.Any, port_id: str | None = None) -> None:
+    def _undo(
+        self,
+        target: Target,
+        path: data_path.Path,
+        cleanup: typing.Any,
+        port_id: str | None = None,
+    ) -> None:
         """Set the cleanup value, or remove the value if there is none."""
         if cleanup is not None:
             self._set(target, path, cleanup, port_id)
@@ -128,12 +150,18 @@ class SetAttribute(_Set):
 
     SCHEMAS = schema.path_schemas(schema.NODE, schema.NODE)
 
-    def __call__(self, target: Target, path: data_path.Path,
-                 value: typing.Any, cleanup: typing.Any = None) -> None:
+    def __call__(
+        self,
+        target: Target,
+        path: data_path.Path,
+        value: typing.Any,
+        cleanup: typing.Any = None,
+    ) -> None:
         self._set(target, path, value)
 
-    def revert(self, target: Target, path: data_path.Path,
-               cleanup: typing.Any = None) -> None:
+    def revert(
+        self, target: Target, path: data_path.Path, cleanup: typing.Any = None
+    ) -> None:
         """Set the cleanup value, or remove the value."""
         self._undo(target, path, cleanup)
 
@@ -144,24 +172,35 @@ class SetPortAttribute(_Set):
     TABLE = schema.PORT
     SCHEMAS = schema.path_schemas(schema.PORT, schema.PORT)
 
-    def __call__(self, target: Target, port_id: str, path: data_path.Path,
-                 value: typing.Any, cleanup: typing.Any = None) -> None:
+    def __call__(
+        self,
+        target: Target,
+        port_id: str,
+        path: data_path.Path,
+        value: typing.Any,
+        cleanup: typing.Any = None,
+    ) -> None:
         self._set(target, path, value, port_id)
 
-    def revert(self, target: Target, port_id: str, path: data_path.Path,
-               cleanup: typing.Any = None) -> None:
+    def revert(
+        self,
+        target: Target,
+        port_id: str,
+        path: data_path.Path,
+        cleanup: typing.Any = None,
+    ) -> None:
         """Set the cleanup value, or remove the value."""
         if target.has_port(port_id):
             self._undo(target, path, cleanup, port_id)
 
 
 class _Extend(AttributeAction):
-
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._write(arguments, value=arguments['value'], extends=True)
 
-    def check(self, name: str, value: typing.Any,
-              path: data_path.Path) -> None:
+    def check(
+        self, name: str, value: typing.Any, path: data_path.Path
+    ) -> None:
         if name == 'path':
             self._check_may_be_list(path)
 
@@ -170,11 +209,17 @@ class _Extend(AttributeAction):
         """Check that a path leads into an attribute: none is a list itself."""
         if len(path) == 1:
             raise exceptions.OperationError(
-                _('attribute "%s" is not a list') % path[0])
+                _('attribute "%s" is not a list') % path[0]
+            )
 
-    def _extend(self, target: Target, path: data_path.Path,
-                value: typing.Any, unique: bool,
-                port_id: str | None = None) -> None:
+    def _extend(
+        self,
+        target: Target,
+        path: data_path.Path,
+        value: typing.Any,
+        unique: bool,
+        port_id: str | None = None,
+    ) -> None:
         """Append a value to a list of the node or of a port."""
         root, where = self.place(target, path, port_id)
         self._check_may_be_list(path)
@@ -188,12 +233,18 @@ class ExtendAttribute(_Extend):
 
     SCHEMAS = schema.path_schemas(schema.NODE, ())
 
-    def __call__(self, target: Target, path: data_path.Path,
-                 value: typing.Any, unique: bool = False) -> None:
+    def __call__(
+        self,
+        target: Target,
+        path: data_path.Path,
+        value: typing.Any,
+        unique: bool = False,
+    ) -> None:
         self._extend(target, path, value, unique)
 
-    def revert(self, target: Target, path: data_path.Path,
-               value: typing.Any) -> None:
+    def revert(
+        self, target: Target, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Remove the value from the list."""
         root, where = self.place(target, path)
         target.discard(root, where, value)
@@ -205,12 +256,23 @@ class ExtendPortAttribute(_Extend):
     TABLE = schema.PORT
     SCHEMAS = schema.path_schemas(schema.PORT, ())
 
-    def __call__(self, target: Target, port_id: str, path: data_path.Path,
-                 value: typing.Any, unique: bool = False) -> None:
+    def __call__(
+        self,
+        target: Target,
+        port_id: str,
+        path: data_path.Path,
+        value: typing.Any,
+        unique: bool = False,
+    ) -> None:
         self._extend(target, path, value, unique, port_id)
 
-    def revert(self, target: Target, port_id: str, path: data_path.Path,
-               value: typing.Any) -> None:
+    def revert(
+        self,
+        target: Target,
+        port_id: str,
+        path: data_path.Path,
+        value: typing.Any,
+    ) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
             root, where = self.place(target, path, port_id)
@@ -218,12 +280,12 @@ class ExtendPortAttribute(_Extend):
 
 
 class _Delete(AttributeAction):
-
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._write(arguments)
 
-    def check(self, name: str, value: typing.Any,
-              path: data_path.Path) -> None:
+    def check(
+        self, name: str, value: typing.Any, path: data_path.Path
+    ) -> None:
         if name == 'path':
             # Null stands for a removal: an attribute may refuse it.
             schema.read_value(path, None, self.TABLE)
@@ -244,6 +306,7 @@ class DeletePortAttribute(_Delete):
     TABLE = schema.PORT
     SCHEMAS = schema.path_schemas(schema.PORT, schema.removable(schema.PORT))
 
-    def __call__(self, target: Target, port_id: str,
-                 path: data_path.Path) -> None:
+    def __call__(
+        self, target: Target, port_id: str, path: data_path.Path
+    ) -> None:
         self._remove(target, path, port_id)

@@ -23,7 +23,8 @@ def read(target: Target) -> dict[str, str]:
         return {}
     if not isinstance(text, str):
         raise exceptions.OperationError(
-            _('properties/capabilities is not text'))
+            _('properties/capabilities is not text')
+        )
     # A capability takes many times the memory of its text.
     target.roots.budget.make_text(len(text) << 4)
     capabilities = {}
@@ -40,8 +41,7 @@ def _as_text(capabilities: dict[str, str]) -> str:
     return ','.join(items)
 
 
-def _write(target: Target, capabilities: dict[str, str],
-           name: str) -> None:
+def _write(target: Target, capabilities: dict[str, str], name: str) -> None:
     """Write the text of all capabilities, or remove it if there are none.
 
     :param name: the capability that was changed: a run names the rule that
@@ -56,14 +56,24 @@ def _write(target: Target, capabilities: dict[str, str],
 class SetCapability(plugin.Action):
     """``set-capability``: set a capability of the node."""
 
-    SCHEMAS = {'name': [{'type': 'string', 'pattern': '^[^,:]+$'},
-                        {'type': ['number', 'boolean']}],
-               'value': [{'type': 'string', 'pattern': '^[^,]+$'},
-                         {'type': ['number', 'boolean']}]}
+    SCHEMAS = {
+        'name': [
+            {'type': 'string', 'pattern': '^[^,:]+$'},
+            {'type': ['number', 'boolean']},
+        ],
+        'value': [
+            {'type': 'string', 'pattern': '^[^,]+$'},
+            {'type': ['number', 'boolean']},
+        ],
+    }
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield plugin.Write('capability', arguments['name'],
-                           arguments['value'], argument='name')
+        yield plugin.Write(
+            'capability',
+            arguments['name'],
+            arguments['value'],
+            argument='name',
+        )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for argument, text in arguments.items():

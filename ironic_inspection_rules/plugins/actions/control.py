@@ -15,8 +15,10 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import schema
 from ironic_inspection_rules.i18n import _
 
-_STRINGS = [{'type': 'object', 'additionalProperties': {'type': 'string'}},
-            schema.NULL]
+_STRINGS = [
+    {'type': 'object', 'additionalProperties': {'type': 'string'}},
+    schema.NULL,
+]
 
 LEVELS = ('debug', 'info', 'warning', 'error', 'critical')
 
@@ -32,8 +34,9 @@ class Fail(plugin.Action):
         if arguments.get('maintenance'):
             yield 'maintenance'
 
-    def __call__(self, target: plugin.Target, msg: typing.Any,
-                 maintenance: bool = False) -> None:
+    def __call__(
+        self, target: plugin.Target, msg: typing.Any, maintenance: bool = False
+    ) -> None:
         raise exceptions.FailRequested(str(msg), maintenance)
 
 
@@ -48,11 +51,13 @@ class Log(plugin.Action):
         if arguments.get('level', 'info').lower() not in LEVELS:
             yield 'level', _('must be one of %s') % ', '.join(LEVELS)
 
-    def __call__(self, target: plugin.Target, msg: typing.Any,
-                 level: str = 'info') -> None:
+    def __call__(
+        self, target: plugin.Target, msg: typing.Any, level: str = 'info'
+    ) -> None:
         if level.lower() not in LEVELS:
             raise exceptions.OperationError(
-                _('level must be one of %s') % ', '.join(LEVELS))
+                _('level must be one of %s') % ', '.join(LEVELS)
+            )
         target.log(level.lower(), str(msg))
 
 
@@ -66,15 +71,26 @@ class ApiCall(plugin.Action):
 
     SUPPORTS_EARLY = True
     SCHEMAS = {
-        'url': [{'type': 'string', 'pattern':
-                 r'^[\u0000-\u0020]*[hH][tT]{2}[pP][sS]?:'}],
-        'headers': _STRINGS, 'proxies': _STRINGS,
-        'timeout': [{'type': 'number', 'exclusiveMinimum': 0},
-                    schema.whole(schema.NUMBER)],
-        'retries': [{'type': 'number', 'exclusiveMinimum': -1},
-                    schema.whole(schema.WHOLE_NUMBER)],
-        'backoff_factor': [{'type': 'number', 'minimum': 0},
-                           schema.whole(schema.NUMBER)],
+        'url': [
+            {
+                'type': 'string',
+                'pattern': r'^[\u0000-\u0020]*[hH][tT]{2}[pP][sS]?:',
+            }
+        ],
+        'headers': _STRINGS,
+        'proxies': _STRINGS,
+        'timeout': [
+            {'type': 'number', 'exclusiveMinimum': 0},
+            schema.whole(schema.NUMBER),
+        ],
+        'retries': [
+            {'type': 'number', 'exclusiveMinimum': -1},
+            schema.whole(schema.WHOLE_NUMBER),
+        ],
+        'backoff_factor': [
+            {'type': 'number', 'minimum': 0},
+            schema.whole(schema.NUMBER),
+        ],
     }
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
@@ -86,12 +102,19 @@ class ApiCall(plugin.Action):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from ()
 
-    def __call__(self, target: plugin.Target, url: str,
-                 headers: typing.Any = None, proxies: typing.Any = None,
-                 timeout: float = 5.0, retries: int = 3,
-                 backoff_factor: float = 0.3) -> None:
+    def __call__(
+        self,
+        target: plugin.Target,
+        url: str,
+        headers: typing.Any = None,
+        proxies: typing.Any = None,
+        timeout: float = 5.0,
+        retries: int = 3,
+        backoff_factor: float = 0.3,
+    ) -> None:
         request = plugin.GetRequest(
-            url, headers, proxies, timeout, retries, backoff_factor)
+            url, headers, proxies, timeout, retries, backoff_factor
+        )
         # Arguments with fields were not checked when the rule was made.
         problems = self.problems(dataclasses.asdict(request))
         first = next(problems, None)
@@ -140,10 +163,12 @@ class _Check(typing.NamedTuple):
 
 _CHECKS = {
     'url': _Check(_is_url, _('must be an http or https URL')),
-    'headers': _Check(_is_text_by_text,
-                      _('must be a mapping of strings to strings')),
-    'proxies': _Check(_is_text_by_text,
-                      _('must be a mapping of strings to strings')),
+    'headers': _Check(
+        _is_text_by_text, _('must be a mapping of strings to strings')
+    ),
+    'proxies': _Check(
+        _is_text_by_text, _('must be a mapping of strings to strings')
+    ),
     'timeout': _Check(_is_timeout, _('must be greater than zero')),
     'retries': _Check(_is_count, _('must not be negative')),
     'backoff_factor': _Check(_is_factor, _('must not be negative')),

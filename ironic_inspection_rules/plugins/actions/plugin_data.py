@@ -18,15 +18,16 @@ class SetPluginData(PluginDataAction):
     """``set-plugin-data``: set the value at the path."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield plugin.Write('plugin_data', arguments['path'],
-                           arguments['value'])
+        yield plugin.Write(
+            'plugin_data', arguments['path'], arguments['value']
+        )
 
-    def __call__(self, target: plugin.Target, path: data_path.Path,
-                 value: typing.Any) -> None:
+    def __call__(
+        self, target: plugin.Target, path: data_path.Path, value: typing.Any
+    ) -> None:
         target.set(plugin.PLUGIN_DATA, path, value)
 
-    def revert(self, target: plugin.Target,
-               path: data_path.Path) -> None:
+    def revert(self, target: plugin.Target, path: data_path.Path) -> None:
         """Remove the value."""
         target.unset(plugin.PLUGIN_DATA, path)
 
@@ -35,15 +36,22 @@ class ExtendPluginData(PluginDataAction):
     """``extend-plugin-data``: append the value to the list at the path."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield plugin.Write('plugin_data', arguments['path'],
-                           arguments['value'], extends=True)
+        yield plugin.Write(
+            'plugin_data', arguments['path'], arguments['value'], extends=True
+        )
 
-    def __call__(self, target: plugin.Target, path: data_path.Path,
-                 value: typing.Any, unique: bool = False) -> None:
+    def __call__(
+        self,
+        target: plugin.Target,
+        path: data_path.Path,
+        value: typing.Any,
+        unique: bool = False,
+    ) -> None:
         target.extend(plugin.PLUGIN_DATA, path, value, unique)
 
-    def revert(self, target: plugin.Target, path: data_path.Path,
-               value: typing.Any) -> None:
+    def revert(
+        self, target: plugin.Target, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Remove the value from the list."""
         target.discard(plugin.PLUGIN_DATA, path, value)
 
@@ -54,6 +62,5 @@ class UnsetPluginData(PluginDataAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('plugin_data', arguments['path'])
 
-    def __call__(self, target: plugin.Target,
-                 path: data_path.Path) -> None:
+    def __call__(self, target: plugin.Target, path: data_path.Path) -> None:
         target.unset(plugin.PLUGIN_DATA, path)

@@ -63,10 +63,12 @@ class Attribute(typing.NamedTuple):
             value = KINDS[self.kind].read(value)
         except (TypeError, ValueError) as exc:
             raise exceptions.OperationError(
-                _('must be %s') % self.kind) from exc
+                _('must be %s') % self.kind
+            ) from exc
         if isinstance(value, str) and len(value) > self.longest:
             raise exceptions.OperationError(
-                _('must not be longer than %d characters') % self.longest)
+                _('must not be longer than %d characters') % self.longest
+            )
         if isinstance(value, str) and table_members.UNSTORABLE.search(value):
             # A column of text; members of a mapping are stored as JSON, which
             # escapes these characters.
@@ -131,17 +133,24 @@ KINDS = {
     # The characters that RFC 3986 section 2.3 leaves unreserved.
     NAME_KIND: AttributeKind(
         _read_node_name,
-        [{'type': 'number'},
-         {**engine_schema.whole(NODE_NAME),
-          'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'}}]),
+        [
+            {'type': 'number'},
+            {
+                **engine_schema.whole(NODE_NAME),
+                'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'},
+            },
+        ],
+    ),
     'true or false': AttributeKind(
-        _read_truth,
-        [{'type': 'boolean'}, engine_schema.whole(_TRUTHS)]),
+        _read_truth, [{'type': 'boolean'}, engine_schema.whole(_TRUTHS)]
+    ),
     'a mapping': AttributeKind(_read_mapping, [{'type': 'object'}]),
     'a UUID': AttributeKind(
-        _read_uuid, [{'type': 'string', 'pattern': engine_schema.UUID}]),
+        _read_uuid, [{'type': 'string', 'pattern': engine_schema.UUID}]
+    ),
     'a MAC address': AttributeKind(
-        _read_mac, [{'type': 'string', 'pattern': _MAC}]),
+        _read_mac, [{'type': 'string', 'pattern': _MAC}]
+    ),
 }
 """The kinds of values, by what messages call them."""
 
@@ -210,9 +219,9 @@ CAPABILITIES = ('properties', 'capabilities')
 """The path of the text that has all capabilities of a node."""
 
 
-def path_schemas(table: typing.Mapping[str, Attribute],
-                 targets: typing.Iterable[str]
-                 ) -> dict[str, list[dict[str, typing.Any]]]:
+def path_schemas(
+    table: typing.Mapping[str, Attribute], targets: typing.Iterable[str]
+) -> dict[str, list[dict[str, typing.Any]]]:
     """Return the JSON Schema of the argument ``path``, by its name.
 
     A path may always lead into a mapping.
@@ -220,26 +229,31 @@ def path_schemas(table: typing.Mapping[str, Attribute],
     :param targets: the attributes that may be the whole path.
     """
     mappings = engine_schema.names(
-        name for name, attribute in table.items()
-        if attribute.kind == 'a mapping')
+        name
+        for name, attribute in table.items()
+        if attribute.kind == 'a mapping'
+    )
     patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{engine_schema.END}']
     if targets:
         whole = engine_schema.names(targets)
         patterns.append(rf'/?{whole}{engine_schema.END}')
     # What an unpaired brace stands for is not known.
     patterns.append(r'/?[^/]*\{')
-    return {'path': [{'type': 'string',
-                      'pattern': f'^(?:{"|".join(patterns)})'}]}
+    return {
+        'path': [{'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}]
+    }
 
 
 def removable(table: typing.Mapping[str, Attribute]) -> list[str]:
     """Return the names of attributes that can be removed."""
-    return [name for name, attribute in table.items()
-            if attribute.is_removable]
+    return [
+        name for name, attribute in table.items() if attribute.is_removable
+    ]
 
 
-def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
-        tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
+def cases(
+    table: typing.Mapping[str, Attribute],
+) -> typing.Iterator[tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
     """Yield the schemas of the values of attributes, kind by kind.
 
     :returns: a pattern of the path, then JSON Schemas of the value and of
@@ -265,8 +279,9 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
         yield pattern, engine_schema.either(*schemas), cleanup
 
 
-def check_path(path: data_path.Path,
-               table: typing.Mapping[str, Attribute]) -> None:
+def check_path(
+    path: data_path.Path, table: typing.Mapping[str, Attribute]
+) -> None:
     """Check that a path leads to or into one of the attributes.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
@@ -275,18 +290,23 @@ def check_path(path: data_path.Path,
     attribute = table.get(path[0])
     if attribute is None:
         text = _('attribute "%s" does not exist or may not be changed') % (
-            suggestion.shown(path[0]))
+            suggestion.shown(path[0])
+        )
         near = suggestion.nearest(path[0], table)
         if near:
             text += _('; did you mean "%s"?') % near
         raise exceptions.OperationError(text)
     if len(path) > 1 and attribute.kind != 'a mapping':
         raise exceptions.OperationError(
-            _('attribute "%s" is not a mapping') % path[0])
+            _('attribute "%s" is not a mapping') % path[0]
+        )
 
 
-def read_value(path: data_path.Path, value: typing.Any,
-               table: typing.Mapping[str, Attribute]) -> typing.Any:
+def read_value(
+    path: data_path.Path,
+    value: typing.Any,
+    table: typing.Mapping[str, Attribute],
+) -> typing.Any:
     """Convert a value to the kind that the attribute at the path has.
 
     A value below an attribute may be of any kind.
@@ -301,7 +321,8 @@ def read_value(path: data_path.Path, value: typing.Any,
     except exceptions.OperationError as exc:
         raise exceptions.OperationError(
             _('attribute "%(name)s" %(problem)s')
-            % {'name': path[0], 'problem': exc}) from exc
+            % {'name': path[0], 'problem': exc}
+        ) from exc
 
 
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
@@ -321,5 +342,8 @@ def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     is_nothing = capabilities is None or capabilities is data_path.ABSENT
     if is_inside or not (is_text or is_nothing):
         raise exceptions.OperationError(
-            _('properties/capabilities is one text, "name:value,…", and would '
-              'be none; use set-capability'))
+            _(
+                'properties/capabilities is one text, "name:value,…", and '
+                'would be none; use set-capability'
+            )
+        )

@@ -86,8 +86,9 @@ class SetTraits(plugin.Action):
     SCHEMAS = {'names': [{'type': 'array', 'items': _NAME}]}
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield plugin.Write('traits', arguments['prefix'],
-                           arguments['names'], argument='names')
+        yield plugin.Write(
+            'traits', arguments['prefix'], arguments['names'], argument='names'
+        )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         names = arguments.get('names', [])
@@ -104,8 +105,9 @@ class SetTraits(plugin.Action):
             if problem is not None:
                 yield 'names', problem
 
-    def __call__(self, target: Target, names: typing.Any,
-                 prefix: str = '') -> None:
+    def __call__(
+        self, target: Target, names: typing.Any, prefix: str = ''
+    ) -> None:
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
         _check_names(names)
@@ -117,15 +119,18 @@ class SetTraits(plugin.Action):
         # as well for the traits that the node had before.
         target.confirm_traits(names)
         # Every name begins with the empty prefix: without one, none is left.
-        other_traits = [trait for trait in target.traits
-                        if not trait.startswith(prefix)]
+        other_traits = [
+            trait for trait in target.traits if not trait.startswith(prefix)
+        ]
         _replace_all(target, [*other_traits, *names])
 
-    def revert(self, target: Target, names: typing.Any,
-               prefix: str = '') -> None:
+    def revert(
+        self, target: Target, names: typing.Any, prefix: str = ''
+    ) -> None:
         """Remove these traits."""
-        target.set_traits(trait for trait in target.traits
-                          if trait not in names)
+        target.set_traits(
+            trait for trait in target.traits if trait not in names
+        )
 
 
 def _prefix_problem(name: typing.Any, prefix: str) -> str | None:
@@ -133,4 +138,6 @@ def _prefix_problem(name: typing.Any, prefix: str) -> str | None:
     if str(name).startswith(prefix):
         return None
     return _('"%(name)s" does not begin with the prefix "%(prefix)s"') % {
-        'name': name, 'prefix': prefix}
+        'name': name,
+        'prefix': prefix,
+    }

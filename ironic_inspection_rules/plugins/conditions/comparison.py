@@ -26,7 +26,8 @@ _LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'
-    r'(?:[eE][+-]?[0-9]{1,4})?\s*')
+    r'(?:[eE][+-]?[0-9]{1,4})?\s*'
+)
 
 _VERSION_PART = re.compile(r'([0-9]+)|[A-Za-z]+|([~^])')
 
@@ -71,8 +72,9 @@ def version_key(version: str) -> VersionKey:
     return (*parts, _END)
 
 
-def _comparable(one: typing.Any, other: typing.Any
-                ) -> tuple[typing.Any, typing.Any]:
+def _comparable(
+    one: typing.Any, other: typing.Any
+) -> tuple[typing.Any, typing.Any]:
     """Convert a string that is compared with a number to a number.
 
     :returns: both values, in their order.
@@ -114,8 +116,9 @@ class ValueComparison(plugin.Relation):
     compare: typing.ClassVar[typing.Any]
     """The function of ``operator`` that compares two values."""
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
             return
@@ -133,8 +136,11 @@ class ValueComparison(plugin.Relation):
 
     # Calls of a plugin that pays begin with the budget.
     def __call__(  # type: ignore[override]
-            self, allowance: budget.Budget, *values: typing.Any,
-            force_strings: bool = False) -> bool:
+        self,
+        allowance: budget.Budget,
+        *values: typing.Any,
+        force_strings: bool = False,
+    ) -> bool:
         for one, other in self.pairs(values):
             if force_strings:
                 one = str(one)
@@ -208,8 +214,9 @@ class VersionComparison(plugin.Relation):
                 text = _('a version is text, not %s; put it in quotes')
                 yield 'values', text % (value,)
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         # Inverted it also holds for everything but text.
         if inverted:
             return
@@ -264,8 +271,9 @@ class OneOf(plugin.Condition):
 
     SCHEMAS = {'values': [{'type': 'array'}]}
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         relation = 'one-of'
         if inverted:
             relation = plugin.OPPOSITES[relation]
@@ -278,6 +286,6 @@ class OneOf(plugin.Condition):
     def __call__(self, value: typing.Any, values: typing.Any) -> bool:
         if not isinstance(values, list):
             raise exceptions.OperationError(
-                _('values must be a list, not %s')
-                % suggestion.kind_of(values))
+                _('values must be a list, not %s') % suggestion.kind_of(values)
+            )
         return any(equal(value, candidate) for candidate in values)

@@ -30,8 +30,10 @@ _LITERAL = re.compile(r'(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+')
 
 _V4 = r'[0-9]{1,3}(?:\.[0-9]{1,3}){3}'
 _V6 = r'[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[^/\s]+)?'
-_SUBNET = (rf'\s*(?:{_V4}(?:/(?:0*(?:3[0-2]|[12]?[0-9])|{_V4}))?|'
-           rf'{_V6}(?:/0*(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)\s*')
+_SUBNET = (
+    rf'\s*(?:{_V4}(?:/(?:0*(?:3[0-2]|[12]?[0-9])|{_V4}))?|'
+    rf'{_V6}(?:/0*(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)\s*'
+)
 
 _TEXT_OF_OTHER_TYPES = frozenset(('True', 'False', 'None'))
 """What values that are no text read as to a regular expression.
@@ -59,10 +61,12 @@ class _FewValues(plugin.Condition):
     VALUES: typing.ClassVar[list[typing.Any]]
     """All values for which it holds, compared as ``eq`` compares them."""
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
-        yield plugin.Fact(arguments['value'], _membership(inverted),
-                          self.VALUES)
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
+        yield plugin.Fact(
+            arguments['value'], _membership(inverted), self.VALUES
+        )
 
 
 class IsTrue(plugin.Condition):
@@ -70,8 +74,9 @@ class IsTrue(plugin.Condition):
 
     ACCEPTS_MISSING = True
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         # Inverted it states nothing: it is false for any other text as well.
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
@@ -133,12 +138,14 @@ class InNet(plugin.Condition):
 
     SCHEMAS = {'subnet': [schema.whole(_SUBNET)]}
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         # Inverted it also holds for what is no address.
         if not inverted:
-            yield plugin.Fact(arguments['address'], plugin.IN_NET,
-                              arguments['subnet'])
+            yield plugin.Fact(
+                arguments['address'], plugin.IN_NET, arguments['subnet']
+            )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'subnet' in arguments:
@@ -147,8 +154,9 @@ class InNet(plugin.Condition):
             except exceptions.OperationError as exc:
                 yield 'subnet', str(exc)
 
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., bool]:
+    def bind(
+        self, arguments: dict[str, typing.Any]
+    ) -> typing.Callable[..., bool]:
         if 'subnet' not in arguments:
             # It has a field, so every machine may have another subnet.
             return super().bind(arguments)
@@ -198,7 +206,8 @@ def _read_network(subnet: typing.Any) -> _Network:
         return ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError as exc:
         raise exceptions.OperationError(
-            _('"%s" is not an IP subnet') % (subnet,)) from exc
+            _('"%s" is not an IP subnet') % (subnet,)
+        ) from exc
 
 
 class RegexCondition(plugin.Condition):
@@ -209,14 +218,16 @@ class RegexCondition(plugin.Condition):
     METHOD: typing.ClassVar[str]
     """The method of a compiled expression that is called."""
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         words = _words(arguments['regex'], self.METHOD == 'search')
         if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
             yield plugin.Fact(arguments['value'], _membership(inverted), words)
 
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., bool]:
+    def bind(
+        self, arguments: dict[str, typing.Any]
+    ) -> typing.Callable[..., bool]:
         if 'regex' not in arguments:
             # It holds {item…}, so every item has an expression of its own.
             return super().bind(arguments)
@@ -230,8 +241,12 @@ class RegexCondition(plugin.Condition):
 
         return matches_literal
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 regex: pattern.Pattern) -> bool:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        value: typing.Any,
+        regex: pattern.Pattern,
+    ) -> bool:
         return regex.matcher(self.METHOD)(allowance, value)
 
 

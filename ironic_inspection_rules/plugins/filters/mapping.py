@@ -24,7 +24,8 @@ def read(value: typing.Any) -> Mapping:
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
-            _('takes a mapping, not %s') % suggestion.kind_of(value))
+            _('takes a mapping, not %s') % suggestion.kind_of(value)
+        )
     return value
 
 
@@ -58,14 +59,20 @@ class Items(plugin.Filter):
     PAYS = True
     REARRANGES = True
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 key_name: str = 'key',
-                 value_name: str = 'value') -> list[Mapping]:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        value: typing.Any,
+        key_name: str = 'key',
+        value_name: str = 'value',
+    ) -> list[Mapping]:
         mapping = read(value)
         # Each entry becomes a mapping, which takes far more memory.
         allowance.spend(len(mapping))
-        return [{key_name: key, value_name: entry}
-                for key, entry in mapping.items()]
+        return [
+            {key_name: key, value_name: entry}
+            for key, entry in mapping.items()
+        ]
 
 
 class Get(plugin.Filter):
@@ -73,8 +80,12 @@ class Get(plugin.Filter):
 
     REARRANGES = True
 
-    def __call__(self, value: typing.Any, path: data_path.Path,
-                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+    def __call__(
+        self,
+        value: typing.Any,
+        path: data_path.Path,
+        default: typing.Any = data_path.ABSENT,
+    ) -> typing.Any:
         inner = data_path.get(value, path)
         if inner is data_path.ABSENT:
             return default
@@ -90,8 +101,12 @@ class Default(plugin.Filter):
     ACCEPTS_MISSING = True
     REARRANGES = True
 
-    def __call__(self, value: typing.Any, default: typing.Any = '',
-                 boolean: bool = False) -> typing.Any:
+    def __call__(
+        self,
+        value: typing.Any,
+        default: typing.Any = '',
+        boolean: bool = False,
+    ) -> typing.Any:
         if value is data_path.ABSENT:
             return default
         if boolean and not value:
@@ -109,13 +124,18 @@ class Lookup(plugin.Filter):
         if not isinstance(arguments.get('mapping', {}), dict):
             yield 'mapping', _('must be a mapping')
 
-    def __call__(self, value: typing.Any, mapping: typing.Any,
-                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+    def __call__(
+        self,
+        value: typing.Any,
+        mapping: typing.Any,
+        default: typing.Any = data_path.ABSENT,
+    ) -> typing.Any:
         if isinstance(mapping, table.Table):
             return table.find(mapping, value, default)
         if not isinstance(mapping, dict) or isinstance(value, dict | list):
             raise exceptions.OperationError(
-                _('takes a plain value and a mapping'))
+                _('takes a plain value and a mapping')
+            )
         key = str(value)
         entry = mapping.get(key, default)
         # Older rules have "None", "True" and "False" as Python does, others

@@ -30,7 +30,8 @@ def read(value: typing.Any) -> Number:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     raise exceptions.OperationError(
-        _('takes a number, not %s') % suggestion.kind_of(value))
+        _('takes a number, not %s') % suggestion.kind_of(value)
+    )
 
 
 def _too_large() -> exceptions.OperationError:
@@ -45,7 +46,8 @@ def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
     """
     if isinstance(value, str) and len(value) > _LONGEST:
         raise exceptions.OperationError(
-            _('the text is longer than %d characters') % _LONGEST)
+            _('the text is longer than %d characters') % _LONGEST
+        )
     if not isinstance(value, str | bool):
         value = read(value)
     for kind in kinds:
@@ -115,8 +117,7 @@ class Add(plugin.Filter):
 
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
         try:
-            return typing.cast(Number,
-                               self.operate(read(value), read(number)))
+            return typing.cast(Number, self.operate(read(value), read(number)))
         except ZeroDivisionError as exc:
             raise exceptions.OperationError(_('division by zero')) from exc
         except OverflowError as exc:
@@ -158,8 +159,12 @@ class Tier(plugin.Filter):
             except exceptions.OperationError as exc:
                 yield 'table', str(exc)
 
-    def __call__(self, value: typing.Any, table: typing.Any,
-                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+    def __call__(
+        self,
+        value: typing.Any,
+        table: typing.Any,
+        default: typing.Any = data_path.ABSENT,
+    ) -> typing.Any:
         number = read(value)
         highest = None
         for row in _read_table(table):
@@ -185,4 +190,5 @@ def _read_table(table: typing.Any) -> list[list[typing.Any]]:
 
 def _no_table() -> exceptions.OperationError:
     return exceptions.OperationError(
-        _('must be a list of pairs: a bound and a label'))
+        _('must be a list of pairs: a bound and a label')
+    )

@@ -19,11 +19,16 @@ class Row(plugin.Filter):
     NEEDS_VIEW = True
     REARRANGES = True
 
-    def __call__(self, view: budget.View, value: typing.Any,
-                 key: typing.Any = data_path.ABSENT) -> typing.Any:
+    def __call__(
+        self,
+        view: budget.View,
+        value: typing.Any,
+        key: typing.Any = data_path.ABSENT,
+    ) -> typing.Any:
         if not isinstance(value, table.Table):
             raise exceptions.OperationError(
-                _('takes a table: {tables.NAME | row}'))
+                _('takes a table: {tables.NAME | row}')
+            )
         if key is data_path.ABSENT:
             key = value.key_of_machine(view)
         return table.find(value, key, data_path.ABSENT)

@@ -56,17 +56,26 @@ class _Select(plugin.Filter):
             for _argument, problem in op.problems(literals):
                 yield 'value', problem
 
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., typing.Any]:
+    def bind(
+        self, arguments: dict[str, typing.Any]
+    ) -> typing.Callable[..., typing.Any]:
         # Only for its errors, so that the rule is refused when it is made: no
         # argument varies, so without a value here there is none at all.
-        _test(arguments['op'], arguments.get('value', data_path.ABSENT),
-              budget.UNLIMITED)
+        _test(
+            arguments['op'],
+            arguments.get('value', data_path.ABSENT),
+            budget.UNLIMITED,
+        )
         return super().bind(arguments)
 
-    def choose(self, allowance: budget.Budget, items: sequence.Items,
-               values: sequence.Items, op: str,
-               wanted: typing.Any) -> sequence.Items:
+    def choose(
+        self,
+        allowance: budget.Budget,
+        items: sequence.Items,
+        values: sequence.Items,
+        op: str,
+        wanted: typing.Any,
+    ) -> sequence.Items:
         """Return the items for whose value the condition is :attr:`KEEPS`.
 
         :param values: the value of each item.
@@ -89,9 +98,13 @@ class _Select(plugin.Filter):
 class Select(_Select):
     """``select``: the items for which a condition holds."""
 
-    def __call__(self, allowance: budget.Budget, items: sequence.Items,
-                 op: str, value: typing.Any = data_path.ABSENT
-                 ) -> sequence.Items:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        items: sequence.Items,
+        op: str,
+        value: typing.Any = data_path.ABSENT,
+    ) -> sequence.Items:
         return self.choose(allowance, items, items, op, value)
 
 
@@ -104,9 +117,14 @@ class Reject(Select):
 class SelectAttribute(_Select):
     """``selectattr``: the items whose attribute a condition holds for."""
 
-    def __call__(self, allowance: budget.Budget, items: sequence.Items,
-                 name: str, op: str, value: typing.Any = data_path.ABSENT
-                 ) -> sequence.Items:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        items: sequence.Items,
+        name: str,
+        op: str,
+        value: typing.Any = data_path.ABSENT,
+    ) -> sequence.Items:
         path = tuple(name.split('.'))
         is_one_step = len(path) == 1
         values = []
@@ -158,16 +176,18 @@ def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
     return None
 
 
-def _literals(parameter: engine_arguments.Argument,
-              wanted: typing.Any) -> dict[str, typing.Any]:
+def _literals(
+    parameter: engine_arguments.Argument, wanted: typing.Any
+) -> dict[str, typing.Any]:
     """Return the arguments after the value, by name."""
     if parameter.variadic:
         return {parameter.name: [wanted]}
     return {parameter.name: engine_arguments.convert(wanted, parameter)}
 
 
-def _test(name: str, wanted: typing.Any,
-          allowance: budget.Budget) -> tuple[Test, bool]:
+def _test(
+    name: str, wanted: typing.Any, allowance: budget.Budget
+) -> tuple[Test, bool]:
     """Build the test of a value by a condition.
 
     :param wanted: the second argument of the condition, or ABSENT.
@@ -204,7 +224,10 @@ def _test(name: str, wanted: typing.Any,
     return test, False
 
 
-def _compare(compare: typing.Callable[..., typing.Any], wanted: typing.Any,
-             value: typing.Any) -> bool:
+def _compare(
+    compare: typing.Callable[..., typing.Any],
+    wanted: typing.Any,
+    value: typing.Any,
+) -> bool:
     """Compare a value, which comes last, so that the others can be bound."""
     return bool(compare(value, wanted))

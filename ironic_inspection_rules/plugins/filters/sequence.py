@@ -14,13 +14,19 @@ from ironic_inspection_rules.i18n import _
 Items = list[typing.Any]
 
 KINDS = frozenset(('list', 'mapping', 'text'))
-_ATTRIBUTE = {'attribute': [{
-    'type': ['string', 'number', 'boolean', 'null'],
-    'errorMessage': _('must be the name of an attribute')}]}
+_ATTRIBUTE = {
+    'attribute': [
+        {
+            'type': ['string', 'number', 'boolean', 'null'],
+            'errorMessage': _('must be the name of an attribute'),
+        }
+    ]
+}
 
 
-def attributes(items: Items, attribute: typing.Any,
-               default: typing.Any = data_path.ABSENT) -> typing.Any:
+def attributes(
+    items: Items, attribute: typing.Any, default: typing.Any = data_path.ABSENT
+) -> typing.Any:
     """Return an attribute of each item.
 
     :param attribute: its name, or names with dots between them; None for
@@ -33,7 +39,8 @@ def attributes(items: Items, attribute: typing.Any,
         return items
     if isinstance(attribute, list | dict):
         raise exceptions.OperationError(
-            _('an attribute cannot be %s') % suggestion.kind_of(attribute))
+            _('an attribute cannot be %s') % suggestion.kind_of(attribute)
+        )
     path = tuple(str(attribute).split('.'))
     values = []
     for item in items:
@@ -55,9 +62,11 @@ def _without_order(columns: list[Items]) -> exceptions.OperationError:
         kinds = sorted({suggestion.kind_of(value) for value in column})
         if len(kinds) > 1:
             return exceptions.OperationError(
-                _('cannot compare %s') % _(' with ').join(kinds))
+                _('cannot compare %s') % _(' with ').join(kinds)
+            )
     return exceptions.OperationError(
-        _('puts numbers and texts in order; of mappings, give an attribute'))
+        _('puts numbers and texts in order; of mappings, give an attribute')
+    )
 
 
 def ignore_case(value: typing.Any) -> typing.Any:
@@ -76,8 +85,13 @@ class Join(plugin.Filter):
     PAYS = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, allowance: budget.Budget, items: Items,
-                 sep: str = '', attribute: typing.Any = None) -> typing.Any:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        items: Items,
+        sep: str = '',
+        attribute: typing.Any = None,
+    ) -> typing.Any:
         values = attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
@@ -100,7 +114,8 @@ class Length(plugin.Filter):
         if not isinstance(value, str | list | dict):
             raise exceptions.OperationError(
                 _('takes text, a list or a mapping, not %s')
-                % suggestion.kind_of(value))
+                % suggestion.kind_of(value)
+            )
         return len(value)
 
 
@@ -112,20 +127,23 @@ class Sum(plugin.Filter):
     GIVES = 'number'
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, items: Items, attribute: typing.Any = None
-                 ) -> typing.Any:
+    def __call__(
+        self, items: Items, attribute: typing.Any = None
+    ) -> typing.Any:
         values = attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
         for value in values:
             if not isinstance(value, int | float):
                 raise exceptions.OperationError(
-                    _('takes numbers, not %s') % suggestion.kind_of(value))
+                    _('takes numbers, not %s') % suggestion.kind_of(value)
+                )
         try:
             return sum(values)
         except OverflowError as exc:
             raise exceptions.OperationError(
-                _('the number is too large')) from exc
+                _('the number is too large')
+            ) from exc
 
 
 class _Extreme(plugin.Filter):
@@ -138,8 +156,9 @@ class _Extreme(plugin.Filter):
     choose: typing.ClassVar[typing.Any]
     """The function that returns one of several keys: ``min`` or ``max``."""
 
-    def __call__(self, items: Items, attribute: typing.Any = None
-                 ) -> typing.Any:
+    def __call__(
+        self, items: Items, attribute: typing.Any = None
+    ) -> typing.Any:
         values = attributes(items, attribute)
         if values is data_path.ABSENT or not values:
             return data_path.ABSENT
@@ -192,8 +211,9 @@ class Unique(plugin.Filter):
     REARRANGES = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, items: Items, attribute: typing.Any = None
-                 ) -> typing.Any:
+    def __call__(
+        self, items: Items, attribute: typing.Any = None
+    ) -> typing.Any:
         values = attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
@@ -229,9 +249,13 @@ class Sort(plugin.Filter):
     REARRANGES = True
     SCHEMAS = _ATTRIBUTE
 
-    def __call__(self, allowance: budget.Budget, items: Items,
-                 attribute: typing.Any = None,
-                 reverse: bool = False) -> typing.Any:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        items: Items,
+        attribute: typing.Any = None,
+        reverse: bool = False,
+    ) -> typing.Any:
         names = [attribute]
         if isinstance(attribute, str):
             names = attribute.split(',')
@@ -247,8 +271,9 @@ class Sort(plugin.Filter):
         # what is equal needs no order.
         keys = list(zip(*columns, strict=True))
         try:
-            order = sorted(range(len(items)), key=keys.__getitem__,
-                           reverse=reverse)
+            order = sorted(
+                range(len(items)), key=keys.__getitem__, reverse=reverse
+            )
         except TypeError as exc:
             raise _without_order(columns) from exc
         return [items[index] for index in order]
@@ -264,9 +289,13 @@ class Map(plugin.Filter):
     SCHEMAS = _ATTRIBUTE
     TAKES_FILTER = True
 
-    def __call__(self, items: Items, filter: typing.Any = None,
-                 attribute: typing.Any = None,
-                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+    def __call__(
+        self,
+        items: Items,
+        filter: typing.Any = None,
+        attribute: typing.Any = None,
+        default: typing.Any = data_path.ABSENT,
+    ) -> typing.Any:
         if filter is None:
             return attributes(items, attribute, default)
         results = [filter(item) for item in items]

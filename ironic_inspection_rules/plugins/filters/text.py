@@ -39,7 +39,8 @@ def read(value: typing.Any, or_number: bool = True) -> str:
     if or_number and is_number:
         return str(value)
     raise exceptions.OperationError(
-        _('takes text, not %s') % suggestion.kind_of(value))
+        _('takes text, not %s') % suggestion.kind_of(value)
+    )
 
 
 class Lower(plugin.Filter):
@@ -75,8 +76,11 @@ class Trim(plugin.Filter):
 
     TAKES = _PLAIN
     GIVES = 'text'
-    SCHEMAS = {'chars': [{'type': ['string', 'null'],
-                          'errorMessage': _('must be text')}]}
+    SCHEMAS = {
+        'chars': [
+            {'type': ['string', 'null'], 'errorMessage': _('must be text')}
+        ]
+    }
 
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
         # Most values are text: they need no call.
@@ -93,8 +97,14 @@ class Replace(plugin.Filter):
     GIVES = 'text'
     PAYS = True
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any, old: str,
-                 new: str, count: int = -1) -> str:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        value: typing.Any,
+        old: str,
+        new: str,
+        count: int = -1,
+    ) -> str:
         text = read(value)
         times = text.count(old)
         if 0 <= count < times:
@@ -103,8 +113,9 @@ class Replace(plugin.Filter):
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., typing.Any]:
+    def bind(
+        self, arguments: dict[str, typing.Any]
+    ) -> typing.Callable[..., typing.Any]:
         """Spare short text the count of what the result will cost."""
         replace_paid = super().bind(arguments)
         old = arguments['old']
@@ -129,11 +140,22 @@ class Split(plugin.Filter):
     GIVES = 'list'
     PAYS = True
     REARRANGES = True
-    SCHEMAS = {'sep': [{'type': ['string', 'null'], 'minLength': 1,
-                        'errorMessage': _('must be text that is not empty')}]}
+    SCHEMAS = {
+        'sep': [
+            {
+                'type': ['string', 'null'],
+                'minLength': 1,
+                'errorMessage': _('must be text that is not empty'),
+            }
+        ]
+    }
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 sep: str | None = None) -> list[str]:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        value: typing.Any,
+        sep: str | None = None,
+    ) -> list[str]:
         # Numbers are refused: reading 2.10 as one has lost a part already.
         text = read(value, or_number=False)
         most_parts = len(text) >> 1
@@ -171,11 +193,18 @@ class RegexSearch(plugin.Filter):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         group = _group(arguments.get('group', 0))
         if not arguments['regex'].has_group(group):
-            yield 'group', (
-                _('"%s" is no group of the regular expression') % (group,))
+            yield (
+                'group',
+                (_('"%s" is no group of the regular expression') % (group,)),
+            )
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 regex: pattern.Pattern, group: typing.Any = 0) -> typing.Any:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        value: typing.Any,
+        regex: pattern.Pattern,
+        group: typing.Any = 0,
+    ) -> typing.Any:
         match = regex.find('search', read(value), allowance)
         if match is None:
             return data_path.ABSENT
@@ -202,9 +231,13 @@ class RegexReplace(plugin.Filter):
             except exceptions.OperationError as exc:
                 yield 'replacement', str(exc)
 
-    def __call__(self, allowance: budget.Budget, value: typing.Any,
-                 regex: pattern.Pattern,
-                 replacement: pattern.Replacement) -> str:
+    def __call__(
+        self,
+        allowance: budget.Budget,
+        value: typing.Any,
+        regex: pattern.Pattern,
+        replacement: pattern.Replacement,
+    ) -> str:
         return regex.replace(replacement, read(value), allowance)
 
 
@@ -220,9 +253,15 @@ class Date(plugin.Filter):
 
     # Python compiles it to a regular expression.
     LITERAL = frozenset({'format'})
-    SCHEMAS = {'format': [{
-        'type': 'string', 'pattern': _DIRECTIVE,
-        'errorMessage': _('must have a part such as %Y')}]}
+    SCHEMAS = {
+        'format': [
+            {
+                'type': 'string',
+                'pattern': _DIRECTIVE,
+                'errorMessage': _('must have a part such as %Y'),
+            }
+        ]
+    }
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         written = arguments['format']
@@ -236,13 +275,15 @@ class Date(plugin.Filter):
     def __call__(self, value: typing.Any, format: str) -> str:
         if len(read(value, or_number=False)) > _LONGEST_DATE:
             raise exceptions.OperationError(
-                _('the text is longer than %d characters') % _LONGEST_DATE)
+                _('the text is longer than %d characters') % _LONGEST_DATE
+            )
         try:
             date = datetime.datetime.strptime(value, format)
         except ValueError as exc:
             raise exceptions.OperationError(
                 _('"%(value)s" is no date of the format "%(format)s"')
-                % {'value': value, 'format': format}) from exc
+                % {'value': value, 'format': format}
+            ) from exc
         if _TIME.search(format.replace('%%', '')):
             return date.isoformat()
         return date.date().isoformat()

@@ -50,8 +50,9 @@ class PathAction(FormattedAction):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         path = arguments['path']
         if isinstance(path, str):
-            yield plugin.Write('node', _as_pointer(path), arguments['value'],
-                               self.EXTENDS)
+            yield plugin.Write(
+                'node', _as_pointer(path), arguments['value'], self.EXTENDS
+            )
 
 
 class InspectorSetAttribute(PathAction):
@@ -61,9 +62,15 @@ class InspectorSetAttribute(PathAction):
     ``reset_interfaces`` is false.
     """
 
-    def __call__(self, target: Target, view: budget.View, path: str,
-                 value: typing.Any, reset_interfaces: bool = True,
-                 cleanup: typing.Any = None) -> None:
+    def __call__(
+        self,
+        target: Target,
+        view: budget.View,
+        path: str,
+        value: typing.Any,
+        reset_interfaces: bool = True,
+        cleanup: typing.Any = None,
+    ) -> None:
         where = _read_path(path)
         if where == _DRIVER and reset_interfaces:
             self._reset_interfaces(target)
@@ -78,8 +85,13 @@ class InspectorSetAttribute(PathAction):
             if isinstance(target.get(_NODE, (name,)), str):
                 target.set(_NODE, (name,), None)
 
-    def revert(self, target: Target, view: budget.View, path: str,
-               cleanup: typing.Any = None) -> None:
+    def revert(
+        self,
+        target: Target,
+        view: budget.View,
+        path: str,
+        cleanup: typing.Any = None,
+    ) -> None:
         """Set the cleanup value, or remove what is there.
 
         The driver stays, as a node cannot be without one.
@@ -90,8 +102,9 @@ class InspectorSetAttribute(PathAction):
         elif len(where) > 1:
             target.unset(_NODE, where)
         elif where != _DRIVER:
-            target.set(_NODE, where,
-                       schema.read_value(where, None, schema.NODE))
+            target.set(
+                _NODE, where, schema.read_value(where, None, schema.NODE)
+            )
 
 
 class InspectorExtendAttribute(PathAction):
@@ -99,8 +112,14 @@ class InspectorExtendAttribute(PathAction):
 
     EXTENDS = True
 
-    def __call__(self, target: Target, view: budget.View, path: str,
-                 value: typing.Any, unique: bool = False) -> None:
+    def __call__(
+        self,
+        target: Target,
+        view: budget.View,
+        path: str,
+        value: typing.Any,
+        unique: bool = False,
+    ) -> None:
         where = _read_path(path)
         items: typing.Any = data_path.ABSENT
         # ironic-inspector looked two steps deep only: a list further down
@@ -111,13 +130,15 @@ class InspectorExtendAttribute(PathAction):
             items = []
         if not isinstance(items, list):
             raise exceptions.OperationError(
-                _('%s is not a list') % data_path.pointer(where))
+                _('%s is not a list') % data_path.pointer(where)
+            )
         value = _fill(target, view, value)
         if not unique or value not in items:
             _add(target, where, [*items, value])
 
-    def revert(self, target: Target, view: budget.View, path: str,
-               value: typing.Any) -> None:
+    def revert(
+        self, target: Target, view: budget.View, path: str, value: typing.Any
+    ) -> None:
         """Remove the value from the list."""
         try:
             value = _fill(target, view, value)
@@ -133,17 +154,23 @@ class InspectorSetCapability(FormattedAction):
         value = arguments['value']
         if value is None:
             value = data_path.ABSENT
-        yield plugin.Write('capability', arguments['name'], value,
-                           argument='name')
+        yield plugin.Write(
+            'capability', arguments['name'], value, argument='name'
+        )
 
-    def __call__(self, target: Target, view: budget.View, name: str,
-                 value: typing.Any = None) -> None:
+    def __call__(
+        self,
+        target: Target,
+        view: budget.View,
+        name: str,
+        value: typing.Any = None,
+    ) -> None:
         formatted = _fill(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
             # It would add capabilities that the rule does not name.
             raise exceptions.OperationError(
-                _('the data has a comma, which cannot be part of a '
-                  'capability'))
+                _('the data has a comma, which cannot be part of a capability')
+            )
         capabilities = {**capability.read(target), name: formatted}
         items = []
         for name_in_text, value_in_text in capabilities.items():
@@ -152,8 +179,7 @@ class InspectorSetCapability(FormattedAction):
                 items.append(f'{name_in_text}:{value_in_text}')
         _add(target, capability.PATH, ','.join(items))
 
-    def revert(self, target: Target, view: budget.View,
-               name: str) -> None:
+    def revert(self, target: Target, view: budget.View, name: str) -> None:
         """Remove the capability."""
         capability.UnsetCapability()(target, name)
 
@@ -177,13 +203,13 @@ class InspectorFail(plugin.Action):
 
     LITERAL = frozenset({'message'})
 
-    def __call__(self, target: Target, message: typing.Any,
-                 maintenance: bool = False) -> None:
+    def __call__(
+        self, target: Target, message: typing.Any, maintenance: bool = False
+    ) -> None:
         raise exceptions.FailRequested(str(message), maintenance)
 
 
-def _fill(target: Target, view: budget.View,
-          value: typing.Any) -> typing.Any:
+def _fill(target: Target, view: budget.View, value: typing.Any) -> typing.Any:
     """Return a value with its fields filled in.
 
     :raises: :class:`.exceptions.MaskedField` if one is or has a secret that
@@ -197,9 +223,12 @@ def _fill(target: Target, view: budget.View,
     return text.render(value, seen)
 
 
-def _refuse_masked(target: Target, view: budget.View,
-                   seen: document.InspectorData,
-                   fields: list[tuple[str, text.Steps]]) -> None:
+def _refuse_masked(
+    target: Target,
+    view: budget.View,
+    seen: document.InspectorData,
+    fields: list[tuple[str, text.Steps]],
+) -> None:
     """Check that no field is or has a secret that the rule does not see."""
     if not fields:
         return
@@ -208,8 +237,9 @@ def _refuse_masked(target: Target, view: budget.View,
         key = None
         if steps:
             key = steps[-1]
-        masked_field.refuse(name, key, _at(seen, steps), _at(real, steps),
-                            view.budget)
+        masked_field.refuse(
+            name, key, _at(seen, steps), _at(real, steps), view.budget
+        )
 
 
 def _at(data: typing.Any, steps: text.Steps) -> typing.Any:
@@ -265,11 +295,13 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
             index = len(parent)
         if index is None or index > len(parent):
             raise exceptions.OperationError(
-                _('there is no place %s') % data_path.pointer(path))
+                _('there is no place %s') % data_path.pointer(path)
+            )
         target.set(_NODE, path[:-1], [*parent[:index], value, *parent[index:]])
     elif isinstance(parent, dict):
         target.set(_NODE, path, schema.read_value(path, value, schema.NODE))
     else:
         raise exceptions.OperationError(
             _('%s does not exist, so nothing can be set in it')
-            % data_path.pointer(path[:-1]))
+            % data_path.pointer(path[:-1])
+        )

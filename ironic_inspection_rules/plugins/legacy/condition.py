@@ -37,8 +37,9 @@ class FieldCondition(plugin.Condition):
     TESTS_MISSING: typing.ClassVar[bool] = False
     """True if a missing field is tested as if its only value were null."""
 
-    def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> plugin.Facts:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> plugin.Facts:
         field = json_field.as_replacement(arguments['field'])
         relation, value = self.relation(arguments)
         if not field or not relation:
@@ -69,8 +70,10 @@ class FieldCondition(plugin.Condition):
         """
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        for name, check in (('field', json_field.compile_field),
-                            ('value', self.tester)):
+        for name, check in (
+            ('field', json_field.compile_field),
+            ('value', self.tester),
+        ):
             try:
                 if name in arguments:
                     check(arguments[name])
@@ -83,8 +86,9 @@ class FieldCondition(plugin.Condition):
         if json_field.split(str(arguments.get('field')))[0] == 'node':
             yield 'field'
 
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., bool]:
+    def bind(
+        self, arguments: dict[str, typing.Any]
+    ) -> typing.Callable[..., bool]:
         find = json_field.compile_field(arguments['field'])
         test = self.tester(arguments.get('value'))
         multiple = arguments.get('multiple', 'any')
@@ -106,24 +110,39 @@ class FieldCondition(plugin.Condition):
 
         return check
 
-    def explain(self, view: budget.View,
-                arguments: typing.Mapping[str, typing.Any]) -> str:
+    def explain(
+        self, view: budget.View, arguments: typing.Mapping[str, typing.Any]
+    ) -> str:
         field: str = arguments['field']
         find = json_field.compile_field(field)
         values = find(view)
         if not values:
             return _('field %s does not exist') % field
         return _('%(field)s is %(values)s') % {
-            'field': field, 'values': ', '.join(map(repr, values))}
+            'field': field,
+            'values': ', '.join(map(repr, values)),
+        }
 
 
 class ValueCondition(FieldCondition):
     """A condition on a field with a value to test against."""
 
-    def __call__(self, view: budget.View, field: str, value: typing.Any,
-                 multiple: str = 'any', invert: bool = False) -> bool:
-        return self.bind({'field': field, 'value': value,
-                          'multiple': multiple, 'invert': invert})(view)
+    def __call__(
+        self,
+        view: budget.View,
+        field: str,
+        value: typing.Any,
+        multiple: str = 'any',
+        invert: bool = False,
+    ) -> bool:
+        return self.bind(
+            {
+                'field': field,
+                'value': value,
+                'multiple': multiple,
+                'invert': invert,
+            }
+        )(view)
 
 
 class TypedComparison(ValueCondition):
@@ -151,9 +170,12 @@ class TypedComparison(ValueCondition):
                 return bool(compare(converted, wanted))
             except (TypeError, ValueError, OverflowError) as exc:
                 raise exceptions.OperationError(
-                    _('%(value)r cannot be compared with %(wanted)r: '
-                      '%(reason)s') % {'value': value, 'wanted': wanted,
-                                       'reason': exc}) from exc
+                    _(
+                        '%(value)r cannot be compared with %(wanted)r: '
+                        '%(reason)s'
+                    )
+                    % {'value': value, 'wanted': wanted, 'reason': exc}
+                ) from exc
 
         return test
 
@@ -211,10 +233,16 @@ class InspectorIsEmpty(FieldCondition):
 
         return test
 
-    def __call__(self, view: budget.View, field: str,
-                 multiple: str = 'any', invert: bool = False) -> bool:
-        return self.bind({'field': field, 'multiple': multiple,
-                          'invert': invert})(view)
+    def __call__(
+        self,
+        view: budget.View,
+        field: str,
+        multiple: str = 'any',
+        invert: bool = False,
+    ) -> bool:
+        return self.bind(
+            {'field': field, 'multiple': multiple, 'invert': invert}
+        )(view)
 
 
 class InspectorInNet(ValueCondition):
@@ -228,7 +256,8 @@ class InspectorInNet(ValueCondition):
             network = ipaddress.ip_network(_text(wanted), strict=False)
         except ValueError as exc:
             raise exceptions.OperationError(
-                _('"%s" is not an IP network') % (wanted,)) from exc
+                _('"%s" is not an IP network') % (wanted,)
+            ) from exc
 
         def test(value: typing.Any, _allowance: budget.Budget) -> bool:
             return _read_address(value) in network
@@ -277,8 +306,9 @@ def _text(value: typing.Any) -> str:
     return value
 
 
-def _read_address(value: typing.Any) -> (ipaddress.IPv4Address
-                                         | ipaddress.IPv6Address):
+def _read_address(
+    value: typing.Any,
+) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Return the address that a text or an integer is.
 
     :raises: :class:`.exceptions.OperationError` if it is none.
@@ -292,4 +322,5 @@ def _read_address(value: typing.Any) -> (ipaddress.IPv4Address
         return ipaddress.ip_address(_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(
-            _('%r is not an IP address') % (value,)) from exc
+            _('%r is not an IP address') % (value,)
+        ) from exc

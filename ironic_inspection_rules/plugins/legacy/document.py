@@ -22,7 +22,7 @@ from ironic_inspection_rules.plugins.legacy import interface
 Container = dict[str, typing.Any]
 Steps = tuple[typing.Any, ...]
 
-_GIB = 2 ** 30  # Bytes.
+_GIB = 2**30  # Bytes.
 _OPERATOR = re.compile('[<>=!]')  # Of root device hints.
 
 IN_IRONIC = {
@@ -52,8 +52,9 @@ def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     first, *rest = path
     if first == 'inventory':
         return path
-    is_in_interface = (first in ('interfaces', 'all_interfaces')
-                       and len(rest) >= 2)
+    is_in_interface = (
+        first in ('interfaces', 'all_interfaces') and len(rest) >= 2
+    )
     if is_in_interface:
         name, field, *below = rest
         if field == 'lldp_processed':
@@ -188,8 +189,9 @@ def _root_disk(document: InspectorData) -> typing.Any:
     hints = data_path.get(document.node, ('properties', 'root_device'))
     if not hints or hints is data_path.ABSENT:
         return document.get('root_disk')
-    skipped = data_path.get(document.node, ('properties',
-                                            'skip_block_devices'))
+    skipped = data_path.get(
+        document.node, ('properties', 'skip_block_devices')
+    )
     skips_none = skipped in (None, [], data_path.ABSENT)
     if not isinstance(hints, dict) or not skips_none:
         raise KeyError('root_disk')
@@ -205,17 +207,21 @@ def _root_disk(document: InspectorData) -> typing.Any:
     for disk in disks:
         if not isinstance(disk, dict):
             continue
-        present = {name: str(disk.get(name)).strip().lower()
-                   for name in expected}
+        present = {
+            name: str(disk.get(name)).strip().lower() for name in expected
+        }
         if present == expected:
             return disk
     raise KeyError('root_disk')
 
 
 def _all_interfaces(document: InspectorData) -> interface.Interfaces:
-    return interface.listed(document.inventory.get('interfaces'),
-                            interface.boot_mac(document), document.lldp,
-                            document.budget)
+    return interface.listed(
+        document.inventory.get('interfaces'),
+        interface.boot_mac(document),
+        document.lldp,
+        document.budget,
+    )
 
 
 def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
@@ -234,7 +240,8 @@ def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
         raise KeyError('interfaces')
     document.budget.spend(len(interfaces))
     suitable = interface.suitable(
-        interfaces, interface.boot_mac(document), is_chosen)
+        interfaces, interface.boot_mac(document), is_chosen
+    )
     return document.interfaces(suitable)
 
 

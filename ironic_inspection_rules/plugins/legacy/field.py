@@ -38,8 +38,10 @@ MAX_STEPS = 64  # Maximum number of steps, alternatives and brackets.
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
 # [*] and * are the same in the syntax tree.
-_ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
-                       r'\[\s*\*\s*\]')
+_ANY_ITEM = re.compile(
+    r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
+    r'\[\s*\*\s*\]'
+)
 
 
 def _node(roots: budget.View) -> typing.Any:
@@ -73,7 +75,8 @@ def parse(path: str) -> Path:
     steps_at_most = sum(map(path.count, _STEPS))
     if steps_at_most > MAX_STEPS:
         raise exceptions.OperationError(
-            _('A JSON path may have %d steps at most') % MAX_STEPS)
+            _('A JSON path may have %d steps at most') % MAX_STEPS
+        )
     marked = _ANY_ITEM.sub(_mark_any_item, path)
     try:
         with warnings.catch_warnings():
@@ -83,7 +86,8 @@ def parse(path: str) -> Path:
     except (jsonpath_exceptions.JSONPathError, ValueError) as exc:
         raise exceptions.OperationError(
             _('"%(path)s" is not a JSON path: %(reason)s')
-            % {'path': path, 'reason': exc}) from exc
+            % {'path': path, 'reason': exc}
+        ) from exc
 
 
 def _mark_any_item(match: re.Match[str]) -> str:
@@ -139,7 +143,8 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     if scheme not in SOURCES:
         raise exceptions.OperationError(
             _('"%(scheme)s" is not a scheme of fields; known: %(known)s')
-            % {'scheme': scheme, 'known': ', '.join(SOURCES)})
+            % {'scheme': scheme, 'known': ', '.join(SOURCES)}
+        )
     source = SOURCES[scheme]
     tree = parse(path)
     find = _compile_node(_without_root(tree))
@@ -188,7 +193,8 @@ def _compile_node(path: Path) -> Find | None:
         return functools.partial(_find_items, _indices(path))
     if name == 'Slice':
         return functools.partial(
-            _find_slice, slice(path.start, path.end, path.step))
+            _find_slice, slice(path.start, path.end, path.step)
+        )
     combine = _PAIRS.get(name)
     if combine is None:
         return None
@@ -231,8 +237,9 @@ def _indices(path: Path) -> tuple[int, ...]:
     return getattr(path, 'indices', None) or (path.index,)
 
 
-def _walk(names: tuple[Step, ...], value: typing.Any,
-          _allowance: budget.Budget) -> Values:
+def _walk(
+    names: tuple[Step, ...], value: typing.Any, _allowance: budget.Budget
+) -> Values:
     """Return the one value at a path of names, or nothing."""
     for name in names:
         if not isinstance(value, dict):
@@ -255,8 +262,9 @@ def _find_members(value: typing.Any, _allowance: budget.Budget) -> Values:
     return list(value.values())
 
 
-def _find_named(names: typing.Iterable[str], value: typing.Any,
-                allowance: budget.Budget) -> Values:
+def _find_named(
+    names: typing.Iterable[str], value: typing.Any, allowance: budget.Budget
+) -> Values:
     """Return the values of the names that a mapping has, in their order."""
     values: Values = []
     for name in names:
@@ -264,8 +272,9 @@ def _find_named(names: typing.Iterable[str], value: typing.Any,
     return values
 
 
-def _find_items(indices: tuple[int, ...], value: typing.Any,
-                _allowance: budget.Budget) -> Values:
+def _find_items(
+    indices: tuple[int, ...], value: typing.Any, _allowance: budget.Budget
+) -> Values:
     """Return the items of the indices that a list is long enough for.
 
     :raises: :class:`.exceptions.OperationError` for what has no items by
@@ -275,25 +284,28 @@ def _find_items(indices: tuple[int, ...], value: typing.Any,
         return [value[index] for index in indices if len(value) > index]
     except (TypeError, KeyError, IndexError) as exc:
         raise exceptions.OperationError(
-            _('there is no item %(index)s in %(kind)s') % {
-                'index': indices[0],
-                'kind': suggestion.kind_of(value)}) from exc
+            _('there is no item %(index)s in %(kind)s')
+            % {'index': indices[0], 'kind': suggestion.kind_of(value)}
+        ) from exc
 
 
-def _find_slice(part: slice, value: typing.Any,
-                _allowance: budget.Budget) -> Values:
+def _find_slice(
+    part: slice, value: typing.Any, _allowance: budget.Budget
+) -> Values:
     # jsonpath-rw takes these for the only item of a list, and no others: a
     # number with a fraction and null are errors.
     if isinstance(value, dict | int | str):
         value = [value]
     if not isinstance(value, list):
         raise exceptions.OperationError(
-            _('there are no items in %s') % suggestion.kind_of(value))
+            _('there are no items in %s') % suggestion.kind_of(value)
+        )
     return value[part]
 
 
-def _find_below(left: Find, right: Find, value: typing.Any,
-                allowance: budget.Budget) -> Values:
+def _find_below(
+    left: Find, right: Find, value: typing.Any, allowance: budget.Budget
+) -> Values:
     """Return the values found at any depth, in the order of the data."""
     values: Values = []
     # In reverse, as the next value is taken from the end.
@@ -309,8 +321,9 @@ def _find_below(left: Find, right: Find, value: typing.Any,
     return values
 
 
-def _find_children(left: Find, right: Find, value: typing.Any,
-                   allowance: budget.Budget) -> Values:
+def _find_children(
+    left: Find, right: Find, value: typing.Any, allowance: budget.Budget
+) -> Values:
     """Return what the right finds in each value that the left finds."""
     values: Values = []
     for parent in left(value, allowance):
@@ -318,21 +331,27 @@ def _find_children(left: Find, right: Find, value: typing.Any,
     return values
 
 
-def _find_where(left: Find, right: Find, value: typing.Any,
-                allowance: budget.Budget) -> Values:
+def _find_where(
+    left: Find, right: Find, value: typing.Any, allowance: budget.Budget
+) -> Values:
     """Return the values of the left in which the right finds something."""
-    return [candidate for candidate in left(value, allowance)
-            if right(candidate, allowance)]
+    return [
+        candidate
+        for candidate in left(value, allowance)
+        if right(candidate, allowance)
+    ]
 
 
-def _find_both(left: Find, right: Find, value: typing.Any,
-               allowance: budget.Budget) -> Values:
+def _find_both(
+    left: Find, right: Find, value: typing.Any, allowance: budget.Budget
+) -> Values:
     return left(value, allowance) + right(value, allowance)
 
 
 # Depending on its release, the library has either name of a union.
-_PAIRS: dict[str, typing.Callable[[Find, Find, typing.Any, budget.Budget],
-                                  Values]] = {
+_PAIRS: dict[
+    str, typing.Callable[[Find, Find, typing.Any, budget.Budget], Values]
+] = {
     'Child': _find_children,
     'Descendants': _find_below,
     'Union': _find_both,

@@ -70,8 +70,12 @@ class Interfaces(dict[str, typing.Any]):
         return [self[name] for name in self]
 
 
-def listed(interfaces: typing.Any, boot: str | None, lldp: Container,
-           allowance: budget.Budget) -> Interfaces:
+def listed(
+    interfaces: typing.Any,
+    boot: str | None,
+    lldp: Container,
+    allowance: budget.Budget,
+) -> Interfaces:
     """Return the interfaces of an inventory by name.
 
     Those without a name or a MAC address are left out, and each says whether
@@ -99,8 +103,9 @@ def listed(interfaces: typing.Any, boot: str | None, lldp: Container,
     return Interfaces(by_name, lldp)
 
 
-def suitable(interfaces: Interfaces, boot: str | None,
-             is_chosen: bool) -> Container:
+def suitable(
+    interfaces: Interfaces, boot: str | None, is_chosen: bool
+) -> Container:
     """Return the interfaces that ironic-inspector made ports for.
 
     These have an IP address, and the machine booted from them if that is
@@ -138,7 +143,8 @@ def boot_mac(document: Container) -> str | None:
     ``01-aa-bb-cc-dd-ee-ff``.
     """
     mac = document.get('boot_interface') or data_path.get(
-        document, ('inventory', 'boot', 'pxe_interface'))
+        document, ('inventory', 'boot', 'pxe_interface')
+    )
     if not isinstance(mac, str) or not mac:
         return None
     if '-' in mac:

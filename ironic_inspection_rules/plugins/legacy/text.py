@@ -30,7 +30,11 @@ def _unconverted(value: typing.Any) -> typing.Any:
 
 
 _CONVERSIONS: dict[str | None, typing.Callable[[typing.Any], typing.Any]] = {
-    None: _unconverted, 's': str, 'r': repr, 'a': ascii}
+    None: _unconverted,
+    's': str,
+    'r': repr,
+    'a': ascii,
+}
 
 
 def render(value: typing.Any, data: Data) -> typing.Any:
@@ -45,8 +49,10 @@ def render(value: typing.Any, data: Data) -> typing.Any:
     if isinstance(value, str):
         return _compile(value)(data)
     if isinstance(value, dict):
-        return {render(key, data): render(item, data)
-                for key, item in value.items()}
+        return {
+            render(key, data): render(item, data)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         return [render(item, data) for item in value]
     return value
@@ -107,7 +113,8 @@ def _compile(text: str) -> Render:
     except ValueError as exc:
         raise exceptions.OperationError(
             _('"%(text)s" cannot be formatted: %(reason)s')
-            % {'text': text, 'reason': exc}) from exc
+            % {'text': text, 'reason': exc}
+        ) from exc
 
     def render_text(data: Data) -> str:
         rendered = ''
@@ -164,12 +171,14 @@ def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
         spec = render_spec(data)
         if _WIDE.search(spec):
             raise exceptions.OperationError(
-                _('field {%s} is formatted too wide') % name)
+                _('field {%s} is formatted too wide') % name
+            )
         try:
             return format(value, spec)
         except (TypeError, ValueError) as exc:
             raise exceptions.OperationError(
                 _('field {%(field)s} cannot be formatted: %(reason)s')
-                % {'field': name, 'reason': exc}) from exc
+                % {'field': name, 'reason': exc}
+            ) from exc
 
     return render_field

@@ -35,8 +35,9 @@ _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 """The fields of a rule in the API of ironic-inspector."""
 
 
-def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
-          ) -> model.Rule:
+def parse(
+    rule: typing.Any, ops: registry.Registry, only_known: bool = False
+) -> model.Rule:
     """Read a rule in the old language.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
@@ -48,7 +49,8 @@ def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
     """
     if not isinstance(rule, dict):
         raise exceptions.InvalidRule(
-            [Problem('', _('a rule must be a mapping'))])
+            [Problem('', _('a rule must be a mapping'))]
+        )
     fields: dict[str, typing.Any] = {}
     for name in ('uuid', 'description', 'scope'):
         # Any empty value, such as "", meant the same as none.
@@ -67,8 +69,9 @@ def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
             fields[name].append(translated)
             for problem in problems_of_operation:
                 problems.append(problem.below(f'/{name}/{index}'))
-    places_with_problems = {_operation_of(problem.pointer)
-                            for problem in problems}
+    places_with_problems = {
+        _operation_of(problem.pointer) for problem in problems
+    }
     for problem in validation.validate(fields, ops):
         # What could not be translated has problems that its author would not
         # understand, beside the one that is reported already.
@@ -92,7 +95,8 @@ def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
         if name not in _FIELDS:
             pointer = data_path.pointer([name])
             problems.append(
-                suggestion.unknown_at(pointer, kind, name, _FIELDS))
+                suggestion.unknown_at(pointer, kind, name, _FIELDS)
+            )
     return problems
 
 
@@ -101,8 +105,9 @@ def _operation_of(pointer: str) -> str:
     return '/'.join(pointer.split('/')[:3])
 
 
-def _condition(operation: typing.Any, ops: registry.Registry
-               ) -> tuple[Operation, list[Problem]]:
+def _condition(
+    operation: typing.Any, ops: registry.Registry
+) -> tuple[Operation, list[Problem]]:
     """Translate a condition; see :func:`_operation`.
 
     This engine would convert a field and "invert" of other types, which
@@ -117,8 +122,9 @@ def _condition(operation: typing.Any, ops: registry.Registry
     return translated, problems
 
 
-def _action(operation: typing.Any, ops: registry.Registry
-            ) -> tuple[Operation, list[Problem]]:
+def _action(
+    operation: typing.Any, ops: registry.Registry
+) -> tuple[Operation, list[Problem]]:
     """Translate an action; see :func:`_operation`."""
     translated, problems = _operation(operation, 'action', ops.actions)
     # To this engine it is no argument, but a key of the action.
@@ -127,9 +133,9 @@ def _action(operation: typing.Any, ops: registry.Registry
     return translated, problems
 
 
-def _operation(operation: typing.Any, word: str,
-               ops: typing.Mapping[str, registry.Op]
-               ) -> tuple[Operation, list[Problem]]:
+def _operation(
+    operation: typing.Any, word: str, ops: typing.Mapping[str, registry.Op]
+) -> tuple[Operation, list[Problem]]:
     """Translate an operation.
 
     :param word: the key with its name.
@@ -145,8 +151,9 @@ def _operation(operation: typing.Any, word: str,
         for op_name in ops:
             if op_name.startswith(PREFIX):
                 old_names.append(op_name.removeprefix(PREFIX))
-        return {}, [suggestion.not_one_of_at(f'/{word}', name,
-                                             sorted(old_names))]
+        return {}, [
+            suggestion.not_one_of_at(f'/{word}', name, sorted(old_names))
+        ]
     declared = op.signature.by_name
     problems = []
     values = {}
@@ -162,14 +169,14 @@ def _operation(operation: typing.Any, word: str,
                 continue
             is_nullable = (name, argument) == _NULLABLE
             if declared[argument].required and not is_nullable:
-                problems.append(
-                    Problem(f'/{argument}', _('must not be null')))
+                problems.append(Problem(f'/{argument}', _('must not be null')))
         args[argument] = value
     return {'op': op.name, 'args': args}, problems
 
 
-def restore(rule: typing.Any, ops: registry.Registry
-            ) -> dict[str, list[Operation]] | None:
+def restore(
+    rule: typing.Any, ops: registry.Registry
+) -> dict[str, list[Operation]] | None:
     """Translate conditions and actions back into the old language.
 
     :param rule: has the attributes ``conditions`` and ``actions``.
@@ -191,8 +198,9 @@ def restore(rule: typing.Any, ops: registry.Registry
     return {'conditions': conditions, 'actions': actions}
 
 
-def _restore(operation: Operation, word: str,
-             ops: typing.Mapping[str, registry.Op]) -> Operation | None:
+def _restore(
+    operation: Operation, word: str, ops: typing.Mapping[str, registry.Op]
+) -> Operation | None:
     """Translate an operation back; None if the old language has no such op.
 
     :param word: the key with its name.

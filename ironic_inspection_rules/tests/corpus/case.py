@@ -61,12 +61,36 @@ _HERE = pathlib.Path(__file__).parent
 _MACHINE = 'machine.yaml'
 _NOTHING = {'op': 'set-plugin-data', 'args': ['/matched', True]}
 _KEYS = {
-    'name', 'condition', 'action', 'conditions', 'actions', 'rule', 'rules',
-    'node', 'inventory', 'plugin_data', 'ports', 'port_groups', 'previous',
-    'scope', 'tables',
-    'mask_secrets', 'holds', 'matched', 'changes', 'after', 'gone', 'notes',
-    'error', 'fails', 'maintenance', 'hidden', 'trace', 'reasons',
-    'problems'}
+    'name',
+    'condition',
+    'action',
+    'conditions',
+    'actions',
+    'rule',
+    'rules',
+    'node',
+    'inventory',
+    'plugin_data',
+    'ports',
+    'port_groups',
+    'previous',
+    'scope',
+    'tables',
+    'mask_secrets',
+    'holds',
+    'matched',
+    'changes',
+    'after',
+    'gone',
+    'notes',
+    'error',
+    'fails',
+    'maintenance',
+    'hidden',
+    'trace',
+    'reasons',
+    'problems',
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +114,10 @@ class Case:
     def rules(self) -> list[Json]:
         """The rules, in the order they run in."""
         if 'rules' in self.content:
-            return [_complete(rule, index) for index, rule
-                    in enumerate(self.content['rules'])]
+            return [
+                _complete(rule, index)
+                for index, rule in enumerate(self.content['rules'])
+            ]
         rule = dict(self.get('rule', {}))
         for name in ('conditions', 'actions'):
             if name in self.content:
@@ -103,9 +129,12 @@ class Case:
     @property
     def operations(self) -> list[Json]:
         """All conditions and actions of all rules."""
-        return [operation for rule in self.rules
-                for name in ('conditions', 'actions')
-                for operation in rule.get(name) or ()]
+        return [
+            operation
+            for rule in self.rules
+            for name in ('conditions', 'actions')
+            for operation in rule.get(name) or ()
+        ]
 
     def facts(self) -> working_copy.Facts:
         """Return the machine the rules meet."""
@@ -118,10 +147,12 @@ class Case:
             machine['node'] = None
         return working_copy.Facts(
             inventory=machine['inventory'],
-            plugin_data=machine['plugin_data'], node=machine['node'],
+            plugin_data=machine['plugin_data'],
+            node=machine['node'],
             ports=tuple(machine['ports']),
             port_groups=tuple(machine['port_groups']),
-            previous=self.get('previous'))
+            previous=self.get('previous'),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,16 +166,22 @@ class Result:
     @property
     def matched(self) -> list[bool]:
         """Whether each rule matched, in the order they run in."""
-        matched = {trace.rule.uuid for trace in self.outcome.traces
-                   if trace.matched}
+        matched = {
+            trace.rule.uuid for trace in self.outcome.traces if trace.matched
+        }
         return [uuid in matched for uuid in self.uuids]
 
     @property
     def changes(self) -> list[Json]:
         """All changes; those without a value leave it out."""
-        return [{key: value for key, value in change.as_dict().items()
-                 if key != 'value' or change.op != 'remove'}
-                for change in self.target.journal.changes]
+        return [
+            {
+                key: value
+                for key, value in change.as_dict().items()
+                if key != 'value' or change.op != 'remove'
+            }
+            for change in self.target.journal.changes
+        ]
 
     def at(self, pointer: str) -> typing.Any:
         """Return what is at a JSON pointer in the end, or ``ABSENT``."""
@@ -152,10 +189,16 @@ class Result:
 
     def shown(self) -> str:
         """Return everything that anyone may see of the run, as text."""
-        return repr([self.changes, self.target.journal.notes,
-                     self.outcome.error, str(self.outcome.error),
-                     [trace.as_dict() for trace in self.outcome.traces],
-                     [trace.summary() for trace in self.outcome.traces]])
+        return repr(
+            [
+                self.changes,
+                self.target.journal.notes,
+                self.outcome.error,
+                str(self.outcome.error),
+                [trace.as_dict() for trace in self.outcome.traces],
+                [trace.summary() for trace in self.outcome.traces],
+            ]
+        )
 
 
 def load() -> list[Case]:
@@ -163,9 +206,13 @@ def load() -> list[Case]:
 
     :raises: ValueError where a case says something that has no meaning.
     """
-    cases = [Case(path.stem, group['sentence'], content)
-             for path in sorted(_HERE.glob('*.yaml')) if path.name != _MACHINE
-             for group in _read(path.name) for content in group['cases']]
+    cases = [
+        Case(path.stem, group['sentence'], content)
+        for path in sorted(_HERE.glob('*.yaml'))
+        if path.name != _MACHINE
+        for group in _read(path.name)
+        for content in group['cases']
+    ]
     for case in cases:
         unknown = case.content.keys() - _KEYS
         if unknown:
@@ -175,12 +222,20 @@ def load() -> list[Case]:
 
 def problems(case: Case) -> list[typing.Any]:
     """Return what is wrong with the rules of a case."""
-    return [problem for rule in case.rules for problem in validation.validate(
-        rule, registry.installed(), built_in=bool(rule.get('built_in')))]
+    return [
+        problem
+        for rule in case.rules
+        for problem in validation.validate(
+            rule, registry.installed(), built_in=bool(rule.get('built_in'))
+        )
+    ]
 
 
-def run(case: Case, rules: typing.Sequence[Json] | None = None,
-        explain: bool = False) -> Result:
+def run(
+    case: Case,
+    rules: typing.Sequence[Json] | None = None,
+    explain: bool = False,
+) -> Result:
     """Run a case.
 
     :param rules: other rules than those of the case.
@@ -188,38 +243,54 @@ def run(case: Case, rules: typing.Sequence[Json] | None = None,
     """
     ops = registry.installed()
     tables = table_form.read_all(case.get('tables', {}))
-    plans = [compiler.compile_rule(validation.parse(rule, ops), ops,
-                                   case.get('mask_secrets', 'always'),
-                                   tables=tables)
-             for rule in rules or case.rules]
+    plans = [
+        compiler.compile_rule(
+            validation.parse(rule, ops),
+            ops,
+            case.get('mask_secrets', 'always'),
+            tables=tables,
+        )
+        for rule in rules or case.rules
+    ]
     target = working_copy.WorkingCopy(case.facts())
     # How busy a machine is decides about no case.
-    outcome = runner.run(plans, target, case.get('scope'), explain,
-                         limits=dataclasses.replace(budget.MAIN, time=60.0))
+    outcome = runner.run(
+        plans,
+        target,
+        case.get('scope'),
+        explain,
+        limits=dataclasses.replace(budget.MAIN, time=60.0),
+    )
     return Result(outcome, target, [plan.rule.uuid for plan in plans])
 
 
-def other_form(operation: Json, ops: typing.Mapping[str, registry.Op]
-               ) -> Json:
+def other_form(operation: Json, ops: typing.Mapping[str, registry.Op]) -> Json:
     """Write the arguments of an operation as a mapping instead of a list.
 
     And a list instead of a mapping, if one can hold the same arguments.
     """
     name, _inverted = model.split_op(operation['op'])
     if 'conditions' in operation:
-        return {**operation, 'conditions': [
-            other_form(each, ops) for each in operation['conditions']]}
+        return {
+            **operation,
+            'conditions': [
+                other_form(each, ops) for each in operation['conditions']
+            ],
+        }
     signature = ops[name].signature
     bound, _problems = signature.bind(operation.get('args'))
     if not isinstance(operation.get('args'), dict):
         return {**operation, 'args': bound}
-    names = [argument.name for argument in signature.arguments
-             if not argument.keyword_only]
-    if set(bound) != set(names[:len(bound)]) or (
-            signature.arguments[0].variadic
-            and isinstance(bound[names[0]], str)):
+    names = [
+        argument.name
+        for argument in signature.arguments
+        if not argument.keyword_only
+    ]
+    if set(bound) != set(names[: len(bound)]) or (
+        signature.arguments[0].variadic and isinstance(bound[names[0]], str)
+    ):
         return operation
-    return {**operation, 'args': [bound[name] for name in names[:len(bound)]]}
+    return {**operation, 'args': [bound[name] for name in names[: len(bound)]]}
 
 
 @functools.cache
@@ -229,5 +300,8 @@ def _read(name: str) -> typing.Any:
 
 
 def _complete(rule: Json, index: int) -> Json:
-    return {'uuid': str(uuid.UUID(int=index + 1)), 'actions': [_NOTHING],
-            **rule}
+    return {
+        'uuid': str(uuid.UUID(int=index + 1)),
+        'actions': [_NOTHING],
+        **rule,
+    }

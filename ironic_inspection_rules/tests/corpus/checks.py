@@ -25,8 +25,10 @@ class Checks(testtools.TestCase):
         if 'notes' in case.content:
             self.assertEqual(case.get('notes'), result.target.journal.notes)
         for pointer, value in case.get('after', {}).items():
-            self.assertTrue(data_path.same(value, result.at(pointer)),
-                            f'{pointer}: {result.at(pointer)!r}')
+            self.assertTrue(
+                data_path.same(value, result.at(pointer)),
+                f'{pointer}: {result.at(pointer)!r}',
+            )
         for pointer in case.get('gone', ()):
             self.assertIs(data_path.ABSENT, result.at(pointer))
         for text in case.get('hidden', ()):
@@ -34,8 +36,9 @@ class Checks(testtools.TestCase):
         if 'trace' in case.content:
             plugin_data = {}
             result.outcome.record(plugin_data, 'main')
-            self.assertEqual(case.get('trace'),
-                             plugin_data['inspection_rules']['main'])
+            self.assertEqual(
+                case.get('trace'), plugin_data['inspection_rules']['main']
+            )
 
     def check_error(self, case, error):
         expected = case.get('fails') or case.get('error')
@@ -44,18 +47,24 @@ class Checks(testtools.TestCase):
             return
         for text in expected:
             self.assertIn(text, str(error))
-        self.assertEqual('fails' in case.content,
-                         hasattr(error, 'maintenance'))
-        self.assertEqual(case.get('maintenance', False),
-                         getattr(error, 'maintenance', False))
+        self.assertEqual(
+            'fails' in case.content, hasattr(error, 'maintenance')
+        )
+        self.assertEqual(
+            case.get('maintenance', False),
+            getattr(error, 'maintenance', False),
+        )
 
     def check_opposite(self, case):
         rule = copy.deepcopy(case.rules[0])
         op = rule['conditions'][0]['op'].strip()
         rule['conditions'][0]['op'] = (
-            op[1:] if op.startswith('!') else f'!{op}')
+            op[1:] if op.startswith('!') else f'!{op}'
+        )
         if rule['conditions'][0].get('loop') is not None:
             rule['conditions'][0]['multiple'] = _OPPOSITE[
-                rule['conditions'][0].get('multiple') or 'any']
-        self.assertEqual([case.get('holds') is False],
-                         corpus.run(case, [rule]).matched)
+                rule['conditions'][0].get('multiple') or 'any'
+            ]
+        self.assertEqual(
+            [case.get('holds') is False], corpus.run(case, [rule]).matched
+        )

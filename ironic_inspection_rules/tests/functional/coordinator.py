@@ -60,8 +60,7 @@ class Coordinator(fixtures.Fixture):
     def _setUp(self) -> None:
         for kept in self._ports:
             self.addCleanup(kept.close)
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.start()
         self.addCleanup(self.stop)
 
@@ -71,9 +70,12 @@ class Coordinator(fixtures.Fixture):
     def start(self) -> None:
         """Start it, with the data of the last time if the server keeps it."""
         self._process = subprocess.Popen(
-            [self.program, *self.arguments()], cwd=self.directory,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            [self.program, *self.arguments()],
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         deadline = time.monotonic() + self.patience
         while True:
             try:
@@ -120,8 +122,16 @@ class Redis(Coordinator):
     scheme = 'redis'
 
     def arguments(self) -> list[str]:
-        return ['--port', str(self.port), '--bind', self.host, '--save', '',
-                '--protected-mode', 'no']
+        return [
+            '--port',
+            str(self.port),
+            '--bind',
+            self.host,
+            '--save',
+            '',
+            '--protected-mode',
+            'no',
+        ]
 
     def take_away(self, name: str) -> bool:
         with redis.Redis(self.host, self.port) as client:
@@ -146,10 +156,20 @@ class Etcd(Coordinator):
     def arguments(self) -> list[str]:
         clients = f'http://{self.host}:{self.port}'
         peers = f'http://127.0.0.1:{self._peer_port}'
-        return ['--data-dir', 'data', '--listen-client-urls', clients,
-                '--advertise-client-urls', clients, '--listen-peer-urls',
-                peers, '--initial-advertise-peer-urls', peers,
-                '--initial-cluster', f'default={peers}']
+        return [
+            '--data-dir',
+            'data',
+            '--listen-client-urls',
+            clients,
+            '--advertise-client-urls',
+            clients,
+            '--listen-peer-urls',
+            peers,
+            '--initial-advertise-peer-urls',
+            peers,
+            '--initial-cluster',
+            f'default={peers}',
+        ]
 
     def take_away(self, name: str) -> bool:
         client = etcd3gw.client(self.host, self.port, api_path='/v3/')
@@ -168,7 +188,8 @@ class Zookeeper(Coordinator):
         config.write_text(
             f'tickTime=500\ndataDir={self.directory}\n'
             f'clientPort={self.port}\nclientPortAddress={self.host}\n'
-            'admin.enableServer=false\n')
+            'admin.enableServer=false\n'
+        )
         return ['start-foreground', str(config)]
 
     def take_away(self, name: str) -> bool:
@@ -176,8 +197,9 @@ class Zookeeper(Coordinator):
         client.start()
         try:
             path = f'/tooz/locks/{name}'
-            holders = sorted(client.get_children(path),
-                             key=lambda child: child[-10:])
+            holders = sorted(
+                client.get_children(path), key=lambda child: child[-10:]
+            )
             if holders:
                 client.delete(f'{path}/{holders[0]}')
             return bool(holders)

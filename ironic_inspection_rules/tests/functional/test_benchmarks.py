@@ -25,10 +25,12 @@ class BenchmarkTestCase(base.TestCase):
         super().setUp()
         if not TOOLS.is_dir():
             self.skipTest('not a checkout: no tools')
-        self.useFixture(fixtures.MonkeyPatch(
-            'sys.path', [str(TOOLS), *sys.path]))
+        self.useFixture(
+            fixtures.MonkeyPatch('sys.path', [str(TOOLS), *sys.path])
+        )
         spec = importlib.util.spec_from_file_location(
-            'bench', TOOLS / 'bench.py')
+            'bench', TOOLS / 'bench.py'
+        )
         self.bench = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.bench)
         self.common = importlib.import_module('benchmark.common')
@@ -37,25 +39,35 @@ class BenchmarkTestCase(base.TestCase):
         self.module.PARTS = (
             self.part('first'),
             self.part('second', 'there is no db: apt-get install db'),
-            self.part('third'))
-        self.useFixture(fixtures.MonkeyPatch(
-            'sys.modules', {**sys.modules, 'benchmark.fake': self.module}))
+            self.part('third'),
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sys.modules', {**sys.modules, 'benchmark.fake': self.module}
+            )
+        )
         self.bench.BENCHMARKS = {'fake': 'a fake'}
 
     def part(self, name, missing=None):
         return self.common.Part(
-            name, name, lambda arguments: self.done.append(
-                (name, arguments.size)),
+            name,
+            name,
+            lambda arguments: self.done.append((name, arguments.size)),
             lambda group: group.add_argument(
                 *(['--size'] if name == 'first' else [f'--{name}-size']),
-                type=int, default=3),
-            lambda _arguments: missing)
+                type=int,
+                default=3,
+            ),
+            lambda _arguments: missing,
+        )
 
     def run_main(self, *arguments):
         """Return with what the command ends, and what it prints."""
         output, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(output), (
-                contextlib.redirect_stderr(errors)):
+        with (
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(errors),
+        ):
             try:
                 code = self.bench.main(arguments)
             except SystemExit as exc:
@@ -66,14 +78,17 @@ class BenchmarkTestCase(base.TestCase):
         code, _output, errors = self.run_main('fake')
         self.assertEqual(0, code)
         self.assertEqual([('first', 3), ('third', 3)], self.done)
-        self.assertEqual('Left out: second: there is no db: apt-get install '
-                         'db\n', errors)
+        self.assertEqual(
+            'Left out: second: there is no db: apt-get install db\n', errors
+        )
 
     def test_a_part_that_is_asked_for_must_have_what_it_needs(self):
         code, output, _errors = self.run_main(
-            'fake', '--only', 'third', 'second')
-        self.assertEqual('fake --only second: there is no db: apt-get '
-                         'install db', code)
+            'fake', '--only', 'third', 'second'
+        )
+        self.assertEqual(
+            'fake --only second: there is no db: apt-get install db', code
+        )
         self.assertEqual(([], ''), (self.done, output))
 
     def test_it_fails_if_nothing_is_left(self):
@@ -82,10 +97,10 @@ class BenchmarkTestCase(base.TestCase):
 
     def test_options_reach_the_parts_and_are_repeated(self):
         code, output, _errors = self.run_main(
-            'fake', '--only', 'first', '--size', '5')
+            'fake', '--only', 'first', '--size', '5'
+        )
         self.assertEqual((0, [('first', 5)]), (code, self.done))
-        self.assertIn('``tox -e bench -- fake --only first --size 5``',
-                      output)
+        self.assertIn('``tox -e bench -- fake --only first --size 5``', output)
 
     def test_help_explains_every_part_and_default(self):
         code, output, _errors = self.run_main('fake', '--help')
@@ -99,11 +114,13 @@ class BenchmarkTestCase(base.TestCase):
         self.assertIn('nonsense', errors)
 
     def test_a_table_is_restructuredtext(self):
-        table = self.common.Table('Rules', ('What', 'Takes', 'Faster'),
-                                  goal='to be fast.')
+        table = self.common.Table(
+            'Rules', ('What', 'Takes', 'Faster'), goal='to be fast.'
+        )
         table.add('one', '1.5 s', '')
         table.add('ten thousand', '1 s', '10 times')
-        self.assertEqual("""\
+        self.assertEqual(
+            """\
 .. table:: Rules
 
    ============  =====  ========
@@ -113,7 +130,9 @@ class BenchmarkTestCase(base.TestCase):
    ten thousand  1 s    10 times
    ============  =====  ========
 
-Goal: to be fast.""", table.render())
+Goal: to be fast.""",
+            table.render(),
+        )
 
     def test_a_row_has_a_cell_for_each_column_and_a_first_one(self):
         table = self.common.Table('Rules', ('What', 'Takes'))
@@ -132,8 +151,10 @@ class BenchTestCase(base.TestCase):
     def run_bench(self, *arguments):
         return subprocess.run(
             [sys.executable, str(TOOLS / 'bench.py'), *arguments],
-            capture_output=True, text=True,
-            env={**os.environ, 'PYTHONWARNINGS': 'ignore'})
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'PYTHONWARNINGS': 'ignore'},
+        )
 
     def test_every_benchmark_explains_its_options(self):
         for name in ('engine', 'inspection', 'queue', 'fleet', 'offline'):
@@ -142,25 +163,53 @@ class BenchTestCase(base.TestCase):
             self.assertIn('--only PART', done.stdout)
 
     def test_the_engine_prints_a_row_for_each_number_of_rules(self):
-        done = self.run_bench('engine', '--only', 'rules', '--rules', '10',
-                              '20', '--repeats', '1')
+        done = self.run_bench(
+            'engine',
+            '--only',
+            'rules',
+            '--rules',
+            '10',
+            '20',
+            '--repeats',
+            '1',
+        )
         self.assertEqual((0, ''), (done.returncode, done.stderr))
-        first = [line.split()[0] for line in done.stdout.splitlines()
-                 if line.endswith(' times')]
+        first = [
+            line.split()[0]
+            for line in done.stdout.splitlines()
+            if line.endswith(' times')
+        ]
         self.assertEqual(['10', '20'], first)
 
     def test_what_is_missing_is_said_in_one_line(self):
-        done = self.run_bench('engine', '--only', 'inspector', '--inspector',
-                              '/no/such/python')
+        done = self.run_bench(
+            'engine', '--only', 'inspector', '--inspector', '/no/such/python'
+        )
         self.assertEqual(
-            (1, 'engine --only inspector: no ironic-inspector in '
-                '/no/such/python: tox -e inspector --notest\n'),
-            (done.returncode, done.stderr))
+            (
+                1,
+                'engine --only inspector: no ironic-inspector in '
+                '/no/such/python: tox -e inspector --notest\n',
+            ),
+            (done.returncode, done.stderr),
+        )
 
     def test_commands_find_what_the_engine_of_ironic_finds(self):
-        done = self.run_bench('offline', '--only', 'commands', '--rules', '20',
-                              '--inventories', '3', '--size', '4000')
+        done = self.run_bench(
+            'offline',
+            '--only',
+            'commands',
+            '--rules',
+            '20',
+            '--inventories',
+            '3',
+            '--size',
+            '4000',
+        )
         self.assertEqual(0, done.returncode, done.stderr)
-        [changes] = {line.split()[-1] for line in done.stdout.splitlines()
-                     if 'JSON' in line or 'loop around' in line}
+        [changes] = {
+            line.split()[-1]
+            for line in done.stdout.splitlines()
+            if 'JSON' in line or 'loop around' in line
+        }
         self.assertEqual('6', changes)

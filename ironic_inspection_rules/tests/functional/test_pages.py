@@ -20,14 +20,21 @@ from ironic_inspection_rules.tests.unit.rule_file import files
 
 HOSTILE = page_samples.HOSTILE
 RULES = [
-    {'description': 'Much memory', 'priority': 5,
-     'vars': {'limit': 4096, 'password': 'geheim'},
-     'conditions': [{'op': 'ge', 'args': [
-         '{inventory.memory.physical_mb}', 4096]}],
-     'actions': [{'op': 'set-attribute', 'args': ['/extra/a', HOSTILE]}]},
-    {'description': HOSTILE,
-     'conditions': [{'op': 'is-none', 'args': ['{inventory.memory}']}],
-     'actions': [{'op': 'fail', 'args': [HOSTILE]}]}]
+    {
+        'description': 'Much memory',
+        'priority': 5,
+        'vars': {'limit': 4096, 'password': 'geheim'},
+        'conditions': [
+            {'op': 'ge', 'args': ['{inventory.memory.physical_mb}', 4096]}
+        ],
+        'actions': [{'op': 'set-attribute', 'args': ['/extra/a', HOSTILE]}],
+    },
+    {
+        'description': HOSTILE,
+        'conditions': [{'op': 'is-none', 'args': ['{inventory.memory}']}],
+        'actions': [{'op': 'fail', 'args': [HOSTILE]}],
+    },
+]
 MACHINES = 10000
 VIEWS = ((browser.DESKTOP, False), (browser.PHONE, True))
 ROWS = '#machines tbody tr[data-at]'
@@ -35,7 +42,6 @@ COUNT = '#machines .count'
 
 
 class PagesTestCase(files.FilesTestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -52,41 +58,65 @@ class PagesTestCase(files.FilesTestCase):
     def profile(self):
         """Return the page of a test of a profile; one machine differs."""
         good = working_copy.Facts(files.INVENTORY, {})
-        rules = machine_test.load_rules([self.write(
-            'profile.json', profile_rules.write(
-                [good], 'good', profile_rules.AUDIT, component.Tolerance()))])
+        rules = machine_test.load_rules(
+            [
+                self.write(
+                    'profile.json',
+                    profile_rules.write(
+                        [good],
+                        'good',
+                        profile_rules.AUDIT,
+                        component.Tolerance(),
+                    ),
+                )
+            ]
+        )
         plans = machine_test.compile_rules(rules)
         matrix = test.Matrix(rules, [HOSTILE])
-        for name, changes in (('good', {}), ('bad', {
-                'memory': {'physical_mb': 5}})):
+        for name, changes in (
+            ('good', {}),
+            ('bad', {'memory': {'physical_mb': 5}}),
+        ):
             path = self.write(f'{name}.json', {**files.INVENTORY, **changes})
-            matrix.add(matrix.extract(machine_test.attempt(
-                path, plans, machine_test.Nodes())))
+            matrix.add(
+                matrix.extract(
+                    machine_test.attempt(path, plans, machine_test.Nodes())
+                )
+            )
         return matrix.render()
 
     def pages(self):
         rules = machine_test.load_rules([self.write('rules.json', RULES)])
         nodes = machine_test.Nodes()
-        paths = [self.write(f'machine{number}.json', {
-            **files.INVENTORY, 'memory': {'physical_mb': 2048 * number}})
-            for number in (1, 2, 3)]
+        paths = [
+            self.write(
+                f'machine{number}.json',
+                {**files.INVENTORY, 'memory': {'physical_mb': 2048 * number}},
+            )
+            for number in (1, 2, 3)
+        ]
         plans = machine_test.compile_rules(rules)
         matrix = test.Matrix(rules, [HOSTILE])
         for path in paths:
-            matrix.add(matrix.extract(
-                machine_test.attempt(path, plans, nodes)))
+            matrix.add(
+                matrix.extract(machine_test.attempt(path, plans, nodes))
+            )
         return {
             'test': matrix.render(),
             'profile': self.profile(),
-            'coverage': coverage.render(coverage_.measure(
-                rules, nodes, paths, lambda count: None), len(paths),
-                [HOSTILE]),
+            'coverage': coverage.render(
+                coverage_.measure(rules, nodes, paths, lambda count: None),
+                len(paths),
+                [HOSTILE],
+            ),
             'diff': diff.render(page_samples.difference(30, HOSTILE)),
-            'replay': replay.render(HOSTILE, page_samples.replay(30, HOSTILE),
-                                    {'a': HOSTILE}),
+            'replay': replay.render(
+                HOSTILE, page_samples.replay(30, HOSTILE), {'a': HOSTILE}
+            ),
             'outliers': outliers.render(page_samples.odd_machines(HOSTILE)),
             'table': page_samples.expected_machines(30, HOSTILE),
-            'fleet': fleet.render(page_samples.fleet(300, hostile=HOSTILE))}
+            'fleet': fleet.render(page_samples.fleet(300, hostile=HOSTILE)),
+        }
 
     def test_pages_open_on_desktop_and_phone(self):
         for name, page in self.pages().items():
@@ -94,16 +124,24 @@ class PagesTestCase(files.FilesTestCase):
                 with self.subTest(name, size=size):
                     self.page(page, size=size, dark=dark)
                     self.assertEqual([], self.browser.complaints())
-                    self.assertEqual(size[0], self.browser.run(
-                        'return document.documentElement.scrollWidth'))
-                    self.assertEqual('dark' if dark else 'light',
-                                     self.browser.run(
-                        'return document.documentElement.dataset.theme'))
+                    self.assertEqual(
+                        size[0],
+                        self.browser.run(
+                            'return document.documentElement.scrollWidth'
+                        ),
+                    )
+                    self.assertEqual(
+                        'dark' if dark else 'light',
+                        self.browser.run(
+                            'return document.documentElement.dataset.theme'
+                        ),
+                    )
 
     def test_a_page_without_a_script_of_its_own(self):
         self.page(page_example.sample())
-        self.assertEqual(['5 machines are not as ordered.'],
-                         self.browser.texts('h1'))
+        self.assertEqual(
+            ['5 machines are not as ordered.'], self.browser.texts('h1')
+        )
         self.browser.click('a[href="#show=wrong"]')
         [chosen] = self.browser.texts('#machines .chip')
         self.assertIn('that are not as ordered', chosen)
@@ -133,13 +171,16 @@ class PagesTestCase(files.FilesTestCase):
         self.page(page_example.sample())
         self.browser.go_to('machines')
         self.assertEqual(
-            'r0-u00', self.browser.texts(f'{ROWS} th[scope=row]')[0])
+            'r0-u00', self.browser.texts(f'{ROWS} th[scope=row]')[0]
+        )
 
     def test_openers_say_whether_they_are_open(self):
         self.page(page_example.sample())
         self.browser.go_to('machines')
-        state = ('return document.querySelector(".opener")'
-                 '.getAttribute("aria-expanded")')
+        state = (
+            'return document.querySelector(".opener")'
+            '.getAttribute("aria-expanded")'
+        )
         self.assertEqual('false', self.browser.run(state))
         self.browser.click('.opener')
         self.assertEqual('true', self.browser.run(state))
@@ -147,16 +188,23 @@ class PagesTestCase(files.FilesTestCase):
     def test_keys_go_from_row_to_row(self):
         self.page(page_example.sample())
         self.browser.go_to('machines')
-        self.assertEqual(['r0-u00', 'r1-u01', 'r0-u00'], [
-            self.browser.run("""
+        self.assertEqual(
+            ['r0-u00', 'r1-u01', 'r0-u00'],
+            [
+                self.browser.run(
+                    """
                 const [key] = arguments;
                 document.querySelector('#machines .opener').focus();
                 for (const name of key) {
                   document.activeElement.dispatchEvent(new KeyboardEvent(
                     'keydown', {key: name, bubbles: true}));
                 }
-                return document.activeElement.textContent""", keys)
-            for keys in ([], ['ArrowDown'], ['ArrowDown', 'ArrowUp'])])
+                return document.activeElement.textContent""",
+                    keys,
+                )
+                for keys in ([], ['ArrowDown'], ['ArrowDown', 'ArrowUp'])
+            ],
+        )
 
     def test_the_matrix_names_the_cell_that_is_selected(self):
         self.page(self.pages()['test'])
@@ -173,13 +221,16 @@ class PagesTestCase(files.FilesTestCase):
         for name, page in self.pages().items():
             with self.subTest(name):
                 self.page(page)
-                self.assertEqual([], self.browser.run("""
+                self.assertEqual(
+                    [],
+                    self.browser.run("""
                     const named = (node) => node.textContent.trim() ||
                       node.getAttribute('aria-label');
                     return [...document.querySelectorAll(
                       'a, button, input, [role=region], [role=group]')]
                       .filter((node) => !named(node))
-                      .map((node) => node.outerHTML)"""))
+                      .map((node) => node.outerHTML)"""),
+                )
 
     def test_links_are_large_enough_for_a_finger(self):
         if not self.browser.has_touch:
@@ -189,14 +240,17 @@ class PagesTestCase(files.FilesTestCase):
                 self.page(page, size=browser.PHONE)
                 # A row opens wherever it is touched. Squares of machines are
                 # 24 pixels apart, and their table has the same links.
-                self.assertEqual([], self.browser.run("""
+                self.assertEqual(
+                    [],
+                    self.browser.run("""
                     return [...document.querySelectorAll('a, button, input')]
                       .filter((node) => !node.matches('.opener, svg a'))
                       .map((node) => [node, node.getBoundingClientRect()])
                       .filter(([, {width, height}]) => width &&
                         Math.min(width, height) < 24)
                       .map(([node, {width, height}]) =>
-                        [node.outerHTML, width, height])"""))
+                        [node.outerHTML, width, height])"""),
+                )
 
     def test_no_tile_is_alone_beside_a_gap(self):
         for name, page in self.pages().items():
@@ -211,35 +265,50 @@ class PagesTestCase(files.FilesTestCase):
                     self.assertEqual(left, right)
 
     def test_names_of_rows_have_room_on_a_phone(self):
-        for page in (page_example.sample(),
-                     diff.render(page_samples.difference(30)),
-                     fleet.render(page_samples.fleet(30))):
+        for page in (
+            page_example.sample(),
+            diff.render(page_samples.difference(30)),
+            fleet.render(page_samples.fleet(30)),
+        ):
             self.page(page, size=(400, 844))
             self.browser.go_to('machines')
             name, table = self.browser.run("""
                 const table = document.querySelector('#machines table');
                 return [table.querySelector('th'), table].map(
                   (node) => node.getBoundingClientRect().width)""")
-            self.assertGreater(name, .35 * table, repr(page))
+            self.assertGreater(name, 0.35 * table, repr(page))
 
     def test_hostile_text_stays_text(self):
         for name, page in self.pages().items():
             with self.subTest(name):
                 self.page(page)
-                self.browser.run('document.querySelectorAll(".opener, td")'
-                                 '.forEach((each) => each.click())')
+                self.browser.run(
+                    'document.querySelectorAll(".opener, td")'
+                    '.forEach((each) => each.click())'
+                )
                 self.browser.settle(100)
-                self.assertIn(HOSTILE, self.browser.run(
-                    'return document.querySelector(".title").textContent + '
-                    'document.querySelector("main").textContent'))
-                self.assertEqual(0, self.browser.run(
-                    'return document.querySelectorAll("img").length'))
+                self.assertIn(
+                    HOSTILE,
+                    self.browser.run(
+                        'return document.querySelector(".title").textContent '
+                        '+ document.querySelector("main").textContent'
+                    ),
+                )
+                self.assertEqual(
+                    0,
+                    self.browser.run(
+                        'return document.querySelectorAll("img").length'
+                    ),
+                )
                 self.assertNotEqual('owned', self.browser.title)
                 self.assertEqual([], self.browser.complaints())
 
     def test_another_script_does_not_run(self):
-        self.page(self.pages()['fleet'].replace(
-            '</body>', '<script>document.title = "owned"</script></body>'))
+        self.page(
+            self.pages()['fleet'].replace(
+                '</body>', '<script>document.title = "owned"</script></body>'
+            )
+        )
         self.assertNotEqual('owned', self.browser.title)
         self.assertEqual(1, len(self.browser.complaints()))
 
@@ -260,20 +329,26 @@ class PagesTestCase(files.FilesTestCase):
         self.assertIn('1differs', self.browser.texts('.tiles a'))
         self.browser.click('a[href="#show=differs"]')
         self.assertEqual(['1 machine'], self.browser.texts(COUNT))
-        self.assertIn('finds a difference',
-                      self.browser.texts('aside.why')[0])
+        self.assertIn('finds a difference', self.browser.texts('aside.why')[0])
 
     def test_coverage_has_the_rules_as_text(self):
         self.page(self.pages()['coverage'])
-        self.assertEqual(['- op: getrue 2 · false 1',
-                          '- op: set-attributeran 2'],
-                         [text[1:] for text in self.browser.texts(
-                             '.below .item:first-child .covered:has(span)')])
+        self.assertEqual(
+            ['- op: getrue 2 · false 1', '- op: set-attributeran 2'],
+            [
+                text[1:]
+                for text in self.browser.texts(
+                    '.below .item:first-child .covered:has(span)'
+                )
+            ],
+        )
         self.browser.search('is-none')
         self.assertEqual(['1 rule'], self.browser.texts('.count'))
         # What is below the table is that of the rows that are left.
-        self.assertEqual([f'{HOSTILE} 33 % '], self.browser.texts(
-            '.below .item:not([hidden]) h3'))
+        self.assertEqual(
+            [f'{HOSTILE} 33 % '],
+            self.browser.texts('.below .item:not([hidden]) h3'),
+        )
 
     def test_machines_that_a_change_of_rules_is_bad_for_are_found(self):
         self.page(self.pages()['diff'])
@@ -284,8 +359,10 @@ class PagesTestCase(files.FilesTestCase):
         self.page(outliers.render(page_samples.odd_machines()))
         [title] = self.browser.texts('h1')
         self.assertIn('of 99 machines are unlike their peers.', title)
-        self.assertEqual(['Kinds differ in25 machines15 machines'],
-                         self.browser.texts('[aria-label=Kinds] thead'))
+        self.assertEqual(
+            ['Kinds differ in25 machines15 machines'],
+            self.browser.texts('[aria-label=Kinds] thead'),
+        )
         [few] = self.browser.texts('#few > p')
         self.assertIn('m1-0001', few)
         self.browser.click('#groups .grid a')
@@ -299,7 +376,8 @@ class PagesTestCase(files.FilesTestCase):
         self.page(page_samples.expected_machines(30))
         self.assertEqual(
             ['5 of 302 rows and machines are not as expected.'],
-            self.browser.texts('h1'))
+            self.browser.texts('h1'),
+        )
         self.browser.click('a[href="#show=missing"]')
         self.assertEqual(['1 entry'], self.browser.texts(COUNT))
         self.assertEqual(['R0-0'], self.browser.texts(f'{ROWS} .opener'))
@@ -318,18 +396,25 @@ class PagesTestCase(files.FilesTestCase):
         self.page(replay.render('new.yaml', page_samples.replay(30), {}))
         self.assertEqual(
             ['29 of 1,004 inspections would have ended otherwise.'],
-            self.browser.texts('h1'))
+            self.browser.texts('h1'),
+        )
         self.browser.click('a[href="#show=worse"]')
-        self.assertEqual(['15 inspections'],
-                         self.browser.texts('#inspections .count'))
+        self.assertEqual(
+            ['15 inspections'], self.browser.texts('#inspections .count')
+        )
         self.browser.click('#inspections .opener')
         [detail] = self.browser.texts('#inspections tr.detail')
-        for part in ('too small', '- /extra/cpus: 4', '+ CUSTOM_BIG',
-                     'Matched then, not nowa'):
+        for part in (
+            'too small',
+            '- /extra/cpus: 4',
+            '+ CUSTOM_BIG',
+            'Matched then, not nowa',
+        ):
             self.assertIn(part, detail)
         self.browser.click('#differences a')
-        self.assertEqual(['5 inspections'],
-                         self.browser.texts('#inspections .count'))
+        self.assertEqual(
+            ['5 inspections'], self.browser.texts('#inspections .count')
+        )
         self.assertIn('4: rules are gone', self.browser.texts('#reasons')[0])
         self.assertEqual([], self.browser.complaints())
 
@@ -337,8 +422,9 @@ class PagesTestCase(files.FilesTestCase):
         self.page(fleet.render(page_samples.fleet(300)))
         self.browser.go_to('machines')
         self.browser.search('r002-u05', '#machines input')
-        self.assertEqual(['r002-u05.example.org'],
-                         self.browser.texts(f'{ROWS} .opener'))
+        self.assertEqual(
+            ['r002-u05.example.org'], self.browser.texts(f'{ROWS} .opener')
+        )
         self.browser.click(f'{ROWS} .opener')
         [name, *_others] = self.browser.texts('#machines .plain a')
         self.browser.click('#machines .plain a')
@@ -347,8 +433,9 @@ class PagesTestCase(files.FilesTestCase):
         [chosen] = self.browser.texts('#machines .chip')
         self.assertIn(name, chosen)
         self.browser.search('r002-u05', '#machines input')
-        self.assertEqual(['r002-u05.example.org'],
-                         self.browser.texts(f'{ROWS} .opener'))
+        self.assertEqual(
+            ['r002-u05.example.org'], self.browser.texts(f'{ROWS} .opener')
+        )
 
     def test_machines_that_a_flavor_loses_are_found(self):
         sample = page_samples.fleet(1200)
@@ -358,8 +445,9 @@ class PagesTestCase(files.FilesTestCase):
         self.assertIn(first['name'], row)
         self.assertIn('lost by Resource class by memory', row)
         self.browser.click('#capacity .loss')
-        self.assertEqual([f"{len(first['lost'])} machines"],
-                         self.browser.texts(COUNT))
+        self.assertEqual(
+            [f'{len(first["lost"])} machines'], self.browser.texts(COUNT)
+        )
 
     def test_a_button_makes_it_dark(self):
         self.page(self.pages()['fleet'])

@@ -29,7 +29,6 @@ RULE = '41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21'
 
 
 class SourceTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not SOURCE.is_dir():
@@ -37,13 +36,16 @@ class SourceTestCase(base.TestCase):
 
 
 class PromtoolTestCase(SourceTestCase):
-
     def check(self, *arguments):
         if not shutil.which('promtool'):
             self.skipTest('no promtool')
-        done = subprocess.run(['promtool', *arguments], cwd=SOURCE, text=True,
-                              stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            ['promtool', *arguments],
+            cwd=SOURCE,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         self.assertEqual(0, done.returncode, done.stdout)
 
     def test_rules_are_understood(self):
@@ -68,30 +70,51 @@ class NamesTestCase(SourceTestCase, base.IronicTestCase):
         super().setUp()
         self.config(group='metrics', backend='collector')
         self.sent = {}
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.metrics_collector.STATISTIC_DATA', self.sent))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.metrics_collector.STATISTIC_DATA', self.sent
+            )
+        )
         self.useFixture(database.Database())
         for phase in ('early', 'preprocess', 'main'):
             metrics.send_phase(phase, True, 1)
             metrics.send_phase(phase, False, 1)
-        metrics.send_rules([{'rule_uuid': RULE, 'label': f'{RULE} (Tag it)',
-                             'matched': 1, 'failed': 1,
-                             'would_fail': 0}])
+        metrics.send_rules(
+            [
+                {
+                    'rule_uuid': RULE,
+                    'label': f'{RULE} (Tag it)',
+                    'matched': 1,
+                    'failed': 1,
+                    'would_fail': 0,
+                }
+            ]
+        )
         for outcome in delivery.Outcome:
             service.count_delivery(outcome)
         service.report_backlog()
-        self.assertEqual(6 + 3 + 2 + len(delivery.Outcome)
-                         + len(backlog.Backlog._fields), len(self.sent))
+        self.assertEqual(
+            6 + 3 + 2 + len(delivery.Outcome) + len(backlog.Backlog._fields),
+            len(self.sent),
+        )
 
     def exported(self):
         """Return the names that Prometheus sees."""
         if not importlib.util.find_spec('ironic_prometheus_exporter'):
             self.skipTest('no ironic-prometheus-exporter')
         done = subprocess.run(
-            [sys.executable, '-c', _EXPORTER], text=True, check=True,
-            capture_output=True, input=json.dumps({
-                'hostname': 'one', 'payload': self.sent,
-                'timestamp': '2026-11-22T10:00:00.000000'}))
+            [sys.executable, '-c', _EXPORTER],
+            text=True,
+            check=True,
+            capture_output=True,
+            input=json.dumps(
+                {
+                    'hostname': 'one',
+                    'payload': self.sent,
+                    'timestamp': '2026-11-22T10:00:00.000000',
+                }
+            ),
+        )
         return set(done.stdout.split())
 
     def test_alerts_and_dashboard_ask_for_what_there_is(self):
@@ -100,26 +123,34 @@ class NamesTestCase(SourceTestCase, base.IronicTestCase):
         for panel in _dashboard()['panels']:
             asked += [target['expr'] for target in panel['targets']]
         recorded = {rule['record'] for rule in _rules() if 'record' in rule}
-        names = set(re.findall(
-            r'\b((?:ironic_inspection|conductor_)[a-z_:]+)\b(?!\()',
-            re.sub(r'"[^"]*"', '', ' '.join(asked))))
+        names = set(
+            re.findall(
+                r'\b((?:ironic_inspection|conductor_)[a-z_:]+)\b(?!\()',
+                re.sub(r'"[^"]*"', '', ' '.join(asked)),
+            )
+        )
         self.assertEqual(set(), names - exported - recorded)
         self.assertGreater(len(names), 15)
 
     def test_the_names_of_rules_become_labels(self):
         names = sorted(name for name in self.exported() if RULE[:8] in name)
         for rule, name in zip(
-                sorted((rule for rule in _rules() if 'record' in rule),
-                       key=lambda rule: rule['record']), names, strict=True):
+            sorted(
+                (rule for rule in _rules() if 'record' in rule),
+                key=lambda rule: rule['record'],
+            ),
+            names,
+            strict=True,
+        ):
             pattern, *labels = re.findall(r'"(ironic[^"]+)"', rule['expr'])
             self.assertRegex(name, f'^{pattern}$')
             self.assertEqual(
                 [('tag_it',), tuple(RULE.split('-'))],
-                [re.fullmatch(label, name).groups() for label in labels])
+                [re.fullmatch(label, name).groups() for label in labels],
+            )
 
 
 class OddMachinesTestCase(SourceTestCase):
-
     def test_each_group_has_its_numbers(self):
         if not shutil.which('jq'):
             self.skipTest('no jq')
@@ -129,16 +160,24 @@ class OddMachinesTestCase(SourceTestCase):
             machine['inventory']['system_vendor']['product_name'] = 'a"\n\\b'
         found = odd_fleet_trial.compare(machines).as_dict()
         done = subprocess.run(
-            ['jq', '-rf', str(SOURCE / 'odd-machines.jq')], text=True,
-            input=json.dumps(found), stdout=subprocess.PIPE, check=True)
+            ['jq', '-rf', str(SOURCE / 'odd-machines.jq')],
+            text=True,
+            input=json.dumps(found),
+            stdout=subprocess.PIPE,
+            check=True,
+        )
         samples = {
             (sample.name, sample.labels['group']): sample.value
             for family in parser.text_string_to_metric_families(done.stdout)
-            for sample in family.samples}
+            for sample in family.samples
+        }
         self.assertEqual(
-            {('ironic_inspection_odd_machines', 'Acme a" \\b'): 1,
-             ('ironic_inspection_compared_machines', 'Acme a" \\b'): 7},
-            samples)
+            {
+                ('ironic_inspection_odd_machines', 'Acme a" \\b'): 1,
+                ('ironic_inspection_compared_machines', 'Acme a" \\b'): 7,
+            },
+            samples,
+        )
 
 
 # In a process of its own: it makes options of this one's configuration
@@ -156,13 +195,15 @@ print(*(metric.name for metric in registry.collect()))
 
 
 class DashboardTestCase(SourceTestCase):
-
     def test_panels_do_not_overlap(self):
         taken = set()
         for panel in _dashboard()['panels']:
             at = panel['gridPos']
-            cells = {(x, y) for x in range(at['x'], at['x'] + at['w'])
-                     for y in range(at['y'], at['y'] + at['h'])}
+            cells = {
+                (x, y)
+                for x in range(at['x'], at['x'] + at['w'])
+                for y in range(at['y'], at['y'] + at['h'])
+            }
             self.assertLessEqual(at['x'] + at['w'], 24)
             self.assertEqual(set(), cells & taken, panel['title'])
             taken |= cells

@@ -28,11 +28,15 @@ from ironic_inspection_rules.tests.unit import base
 
 OF_OTHERS = {
     ('admin/pxe-filter', 'ini'): 'tests/unit/test_systemd.py reads the unit',
-    ('cli/ironic-inspection-rules', 'shell'):
-        'cliff writes it from the parsers',
+    (
+        'cli/ironic-inspection-rules',
+        'shell',
+    ): 'cliff writes it from the parsers',
     ('cli/openstack-baremetal', 'shell'): 'cliff writes it from the parsers',
-    ('contributor/architecture', 'python'):
-        'tests/unit/test_imports.py, tests/functional/test_pages.py',
+    (
+        'contributor/architecture',
+        'python',
+    ): 'tests/unit/test_imports.py, tests/functional/test_pages.py',
     ('contributor/contributing', 'console'): 'they make environments',
     ('contributor/plugins', 'ini'): 'tests/unit/test_example_plugin.py',
     ('contributor/plugins', 'python'): 'tests/unit/test_example_plugin.py',
@@ -43,10 +47,25 @@ They are included from other files, or written by a directive. All other
 blocks say in their source why they are not run.
 """
 
-GIVEN = ('node', 'inventory', 'plugin_data', 'ports', 'port_groups',
-         'previous', 'scope')
-RESULTS = ('holds', 'matched', 'changes', 'after', 'gone', 'notes', 'error',
-           'fails')
+GIVEN = (
+    'node',
+    'inventory',
+    'plugin_data',
+    'ports',
+    'port_groups',
+    'previous',
+    'scope',
+)
+RESULTS = (
+    'holds',
+    'matched',
+    'changes',
+    'after',
+    'gone',
+    'notes',
+    'error',
+    'fails',
+)
 """What the comments of an example say, as in a case of the corpus."""
 
 _RULE = {'vars', 'conditions', 'actions'}
@@ -54,8 +73,10 @@ _NOTHING = 'actions:\n- op: log\n  args: {msg: x}\n'
 _MACHINE = {'inventory', 'plugin_data'}
 
 
-@unittest.skipUnless(importlib.util.find_spec('sphinx')
-                     and guide.pages(), 'no Sphinx, or no documentation')
+@unittest.skipUnless(
+    importlib.util.find_spec('sphinx') and guide.pages(),
+    'no Sphinx, or no documentation',
+)
 class RenderedTestCase(checks.Checks, base.TestCase):
     """Blocks by their language."""
 
@@ -70,8 +91,11 @@ class RenderedTestCase(checks.Checks, base.TestCase):
 
     def blocks(self, *languages):
         """Return the rendered blocks of these languages, all if none."""
-        found = [block for block in rendered.blocks()
-                 if not languages or block.language in languages]
+        found = [
+            block
+            for block in rendered.blocks()
+            if not languages or block.language in languages
+        ]
         self.assertTrue(found)
         return found
 
@@ -88,10 +112,22 @@ class RenderedTestCase(checks.Checks, base.TestCase):
 
     def test_every_language_is_known(self):
         self.assertEqual(
-            set(), {(block.page, block.language) for block in self.blocks()
-                    if block.language not in (
-                        'console', 'ini', 'json', 'python', 'shell', 'text',
-                        'yaml')})
+            set(),
+            {
+                (block.page, block.language)
+                for block in self.blocks()
+                if block.language
+                not in (
+                    'console',
+                    'ini',
+                    'json',
+                    'python',
+                    'shell',
+                    'text',
+                    'yaml',
+                )
+            },
+        )
 
     def test_what_is_not_run_is_there(self):
         shown = {(block.page, block.language) for block in self.blocks()}
@@ -133,10 +169,12 @@ class RenderedTestCase(checks.Checks, base.TestCase):
         if isinstance(value, dict) and 'actions' not in value:
             text += _NOTHING
         path.write_text(text)
-        found = [each.message for each in lint.lint(
-            [str(path)], registry.installed())
+        found = [
+            each.message
+            for each in lint.lint([str(path)], registry.installed())
             if each.is_problem
-            and each.check not in ('built-in-only', 'secret')]
+            and each.check not in ('built-in-only', 'secret')
+        ]
         self.assertEqual([], found, block)
 
     def check_run(self, block, value):
@@ -144,12 +182,19 @@ class RenderedTestCase(checks.Checks, base.TestCase):
         given, results = guide.comments(block.text)
         self.assertEqual(set(), given.keys() - set(GIVEN), block)
         self.assertEqual(set(), results.keys() - set(RESULTS), block)
-        rules = ({'rules': value} if isinstance(value, list)
-                 else {'rule': value})
-        case = corpus.Case(block.page, block.text,
-                           {'name': block.text, **rules, **given, **results})
-        if any('action' in action for rule in case.rules
-               for action in rule['actions']):
+        rules = (
+            {'rules': value} if isinstance(value, list) else {'rule': value}
+        )
+        case = corpus.Case(
+            block.page,
+            block.text,
+            {'name': block.text, **rules, **given, **results},
+        )
+        if any(
+            'action' in action
+            for rule in case.rules
+            for action in rule['actions']
+        ):
             # Rules of ironic-inspector, which the page converts.
             self.check_is_used(block)
             return
@@ -162,9 +207,12 @@ class RenderedTestCase(checks.Checks, base.TestCase):
 
     def check_is_used(self, block):
         """Check that a command of the page reads this file."""
-        used = [block for page, block in self.sources(block)
-                if block.caption and any(
-                    block.caption in step.command for step in page.steps)]
+        used = [
+            block
+            for page, block in self.sources(block)
+            if block.caption
+            and any(block.caption in step.command for step in page.steps)
+        ]
         self.assertTrue(used, f'nobody knows what to do with {block}')
 
 
@@ -176,12 +224,12 @@ def _key(block):
 def _is_rules(value):
     """Return whether these are rules, or the larger part of one."""
     found = value if isinstance(value, list) else [value]
-    return all(isinstance(rule, dict) and _RULE & set(rule)
-               for rule in found)
+    return all(isinstance(rule, dict) and _RULE & set(rule) for rule in found)
 
 
 def _is_expectation(value):
     """Return whether this is what is expected of machines."""
     return isinstance(value, dict) and all(
         isinstance(of_machine, dict) and 'result' in of_machine
-        for of_machine in value.values())
+        for of_machine in value.values()
+    )

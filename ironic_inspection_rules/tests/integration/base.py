@@ -39,8 +39,12 @@ class TestCase(IntegrationTestCase):
         self.addCleanup(self.client.close)
         self.addCleanup(self.client.call, 'DELETE', '/v1/inspection_rules')
         logged = len(self.ironic.logs())
-        self.addOnException(lambda exc_info: self.addDetail(
-            'ironic logs', content.text_content(self.ironic.logs()[logged:])))
+        self.addOnException(
+            lambda exc_info: self.addDetail(
+                'ironic logs',
+                content.text_content(self.ironic.logs()[logged:]),
+            )
+        )
 
     def create_rule(self, *actions: Json, **fields: Any) -> Json:
         """Create a rule that runs until the end of this test.
@@ -48,8 +52,9 @@ class TestCase(IntegrationTestCase):
         :param fields: of the rule, besides its actions.
         :returns: the rule as the API answered.
         """
-        rule: Json = self.client.call('POST', '/v1/inspection_rules',
-                                      {'actions': actions, **fields})
+        rule: Json = self.client.call(
+            'POST', '/v1/inspection_rules', {'actions': actions, **fields}
+        )
         return rule
 
     def inspect(self, data: Json | None = None, **fields: Any) -> Json:
@@ -63,13 +68,15 @@ class TestCase(IntegrationTestCase):
         data = data or ramdisk_data(new_mac())
         node = self.client.enroll(
             [nic['mac_address'] for nic in data['inventory']['interfaces']],
-            **fields)
+            **fields,
+        )
         return self.client.inspect(node, data)
 
     def assert_inspected(self, node: Json) -> None:
         """Fail unless the node's inspection went well."""
-        self.assertEqual((None, 'manageable'),
-                         (node['last_error'], node['provision_state']))
+        self.assertEqual(
+            (None, 'manageable'), (node['last_error'], node['provision_state'])
+        )
 
     def assert_failed(self, node: Json, *words: str) -> None:
         """Fail unless the node's inspection failed with such an error."""
@@ -90,7 +97,7 @@ def action(op: str, *args: Any, **kwargs: Any) -> Json:
 def new_mac() -> str:
     """A MAC address that no other test uses."""
     tail = uuid.uuid4().hex[:10]
-    return ':'.join(['52', *(tail[i:i + 2] for i in range(0, 10, 2))])
+    return ':'.join(['52', *(tail[i : i + 2] for i in range(0, 10, 2))])
 
 
 def ramdisk_data(*macs: str, **plugin_data: Any) -> Json:
@@ -104,20 +111,41 @@ def ramdisk_data(*macs: str, **plugin_data: Any) -> Json:
             'bmc_address': '192.0.2.10',
             'bmc_v6address': None,
             'boot': {'current_boot_mode': 'uefi', 'pxe_interface': macs[0]},
-            'cpu': {'architecture': 'x86_64', 'count': 4, 'flags': ['vmx'],
-                    'frequency': '2800.0', 'model_name': 'Example CPU'},
-            'disks': [{'name': '/dev/sda', 'model': 'Example disk',
-                       'size': 500107862016, 'rotational': False,
-                       'serial': 'S1', 'wwn': '0x5000c500'}],
+            'cpu': {
+                'architecture': 'x86_64',
+                'count': 4,
+                'flags': ['vmx'],
+                'frequency': '2800.0',
+                'model_name': 'Example CPU',
+            },
+            'disks': [
+                {
+                    'name': '/dev/sda',
+                    'model': 'Example disk',
+                    'size': 500107862016,
+                    'rotational': False,
+                    'serial': 'S1',
+                    'wwn': '0x5000c500',
+                }
+            ],
             'hostname': 'example',
             'interfaces': [
-                {'name': f'eth{number}', 'mac_address': mac,
-                 'ipv4_address': f'192.0.2.{100 + number}',
-                 'ipv6_address': None, 'has_carrier': True, 'lldp': None}
-                for number, mac in enumerate(macs)],
+                {
+                    'name': f'eth{number}',
+                    'mac_address': mac,
+                    'ipv4_address': f'192.0.2.{100 + number}',
+                    'ipv6_address': None,
+                    'has_carrier': True,
+                    'lldp': None,
+                }
+                for number, mac in enumerate(macs)
+            ],
             'memory': {'physical_mb': 16384, 'total': 17179869184},
-            'system_vendor': {'manufacturer': 'Example', 'serial_number': '7',
-                              'product_name': 'One'},
+            'system_vendor': {
+                'manufacturer': 'Example',
+                'serial_number': '7',
+                'product_name': 'One',
+            },
         },
         **plugin_data,
     }

@@ -21,47 +21,70 @@ _WELL = {'State': 'Enabled', 'Health': 'OK'}
 
 
 def _collection(*members: str) -> dict[str, Any]:
-    return {'Name': 'Collection', 'Members@odata.count': len(members),
-            'Members': [{'@odata.id': member} for member in members]}
+    return {
+        'Name': 'Collection',
+        'Members@odata.count': len(members),
+        'Members': [{'@odata.id': member} for member in members],
+    }
 
 
 def _resources(mac: str) -> dict[str, dict[str, Any]]:
     """What a small server shows, by path."""
     return {
         '/redfish/v1': {
-            'Id': 'Root', 'Name': 'Root', 'RedfishVersion': '1.6.0',
-            'Systems': {'@odata.id': '/redfish/v1/Systems'}},
+            'Id': 'Root',
+            'Name': 'Root',
+            'RedfishVersion': '1.6.0',
+            'Systems': {'@odata.id': '/redfish/v1/Systems'},
+        },
         '/redfish/v1/Systems': _collection(_SYSTEM),
         _SYSTEM: {
-            'Id': '1', 'Name': 'One', 'PowerState': 'On',
-            'Manufacturer': 'Example', 'SerialNumber': '7',
+            'Id': '1',
+            'Name': 'One',
+            'PowerState': 'On',
+            'Manufacturer': 'Example',
+            'SerialNumber': '7',
             'MemorySummary': {'TotalSystemMemoryGiB': 16},
             'ProcessorSummary': {'Count': 1},
             'Boot': {'BootSourceOverrideMode': 'UEFI'},
-            'Actions': {'#ComputerSystem.Reset': {
-                'target': f'{_SYSTEM}/Actions/ComputerSystem.Reset',
-                'ResetType@Redfish.AllowableValues': ['On', 'ForceOff']}},
+            'Actions': {
+                '#ComputerSystem.Reset': {
+                    'target': f'{_SYSTEM}/Actions/ComputerSystem.Reset',
+                    'ResetType@Redfish.AllowableValues': ['On', 'ForceOff'],
+                }
+            },
             'Processors': {'@odata.id': f'{_SYSTEM}/Processors'},
             'EthernetInterfaces': {'@odata.id': f'{_SYSTEM}/Nics'},
             'SimpleStorage': {'@odata.id': f'{_SYSTEM}/Disks'},
-            'Storage': {'@odata.id': f'{_SYSTEM}/Storage'}},
+            'Storage': {'@odata.id': f'{_SYSTEM}/Storage'},
+        },
         # Ironic 36 inspects no system without one.
         f'{_SYSTEM}/Storage': _collection(),
         f'{_SYSTEM}/Processors': _collection(f'{_SYSTEM}/Processors/1'),
         f'{_SYSTEM}/Processors/1': {
-            'Id': '1', 'Name': 'CPU', 'Model': 'Example CPU',
-            'TotalThreads': 8, 'InstructionSet': 'x86-64',
+            'Id': '1',
+            'Name': 'CPU',
+            'Model': 'Example CPU',
+            'TotalThreads': 8,
+            'InstructionSet': 'x86-64',
             'ProcessorArchitecture': 'x86',
-            'Status': _WELL},
+            'Status': _WELL,
+        },
         f'{_SYSTEM}/Nics': _collection(f'{_SYSTEM}/Nics/1'),
         f'{_SYSTEM}/Nics/1': {
-            'Id': '1', 'Name': 'eth0', 'MACAddress': mac,
-            'Status': _WELL},
+            'Id': '1',
+            'Name': 'eth0',
+            'MACAddress': mac,
+            'Status': _WELL,
+        },
         f'{_SYSTEM}/Disks': _collection(f'{_SYSTEM}/Disks/1'),
         f'{_SYSTEM}/Disks/1': {
-            'Id': '1', 'Name': 'Disk',
-            'Devices': [{'Name': 'sda', 'CapacityBytes': 500107862016,
-                         'Status': _WELL}]},
+            'Id': '1',
+            'Name': 'Disk',
+            'Devices': [
+                {'Name': 'sda', 'CapacityBytes': 500107862016, 'Status': _WELL}
+            ],
+        },
     }
 
 
@@ -85,7 +108,8 @@ class RedfishBmc(fixtures.Fixture):
             def do_GET(self) -> None:
                 found = resources.get(self.path.rstrip('/'))
                 body = json.dumps(
-                    {'@odata.id': self.path, **(found or {})}).encode()
+                    {'@odata.id': self.path, **(found or {})}
+                ).encode()
                 self.send_response(200 if found else 404)
                 self.send_header('Content-Type', 'application/json')
                 self.send_header('Content-Length', str(len(body)))

@@ -24,10 +24,17 @@ _TIMEOUT = 1.0
 def solicit(mac: str) -> bytes:
     """A message that asks all servers for an address."""
     duid = struct.pack('!HH', 3, 1) + bytes.fromhex(mac.replace(':', ''))
-    return bytes([_SOLICIT]) + secrets.token_bytes(3) + b''.join((
-        _option(_CLIENT_ID, duid),
-        _option(_ELAPSED_TIME, bytes(2)),
-        _option(_IA_NA, struct.pack('!III', 1, 0, 0))))
+    return (
+        bytes([_SOLICIT])
+        + secrets.token_bytes(3)
+        + b''.join(
+            (
+                _option(_CLIENT_ID, duid),
+                _option(_ELAPSED_TIME, bytes(2)),
+                _option(_IA_NA, struct.pack('!III', 1, 0, 0)),
+            )
+        )
+    )
 
 
 def _option(code: int, data: bytes) -> bytes:

@@ -20,8 +20,13 @@ LEASE = 3
 
 OPTIONS: options.Options = {
     'inspection_queue': {
-        'enabled': True, 'lease': LEASE, 'get_timeout': 0.5, 'workers': 2,
-        'clean_up_period': 1, 'connection_retry_interval': 0.5},
+        'enabled': True,
+        'lease': LEASE,
+        'get_timeout': 0.5,
+        'workers': 2,
+        'clean_up_period': 1,
+        'connection_retry_interval': 0.5,
+    },
     'inspector': {'hooks': '$default_hooks,sabotage,inspection-rules'},
 }
 
@@ -36,15 +41,21 @@ class Sabotage(fixtures.Fixture):
         package = directory / 'sabotage-1.dist-info'
         package.mkdir()
         (package / 'METADATA').write_text(
-            'Metadata-Version: 2.1\nName: sabotage\nVersion: 1\n')
+            'Metadata-Version: 2.1\nName: sabotage\nVersion: 1\n'
+        )
         (package / 'entry_points.txt').write_text(
-            f'[ironic.inspection.hooks]\n{sabotage.ENTRY_POINT}\n')
+            f'[ironic.inspection.hooks]\n{sabotage.ENTRY_POINT}\n'
+        )
         (directory / 'memory').mkdir()
-        path = os.pathsep.join(filter(None, (
-            str(directory), os.environ.get('PYTHONPATH'))))
+        path = os.pathsep.join(
+            filter(None, (str(directory), os.environ.get('PYTHONPATH')))
+        )
         self.useFixture(fixtures.EnvironmentVariable('PYTHONPATH', path))
-        self.useFixture(fixtures.EnvironmentVariable(
-            sabotage.DIRECTORY, str(directory / 'memory')))
+        self.useFixture(
+            fixtures.EnvironmentVariable(
+                sabotage.DIRECTORY, str(directory / 'memory')
+            )
+        )
 
 
 class DurableTestCase(base.IntegrationTestCase):
@@ -64,24 +75,29 @@ class DurableTestCase(base.IntegrationTestCase):
         """Start worker processes."""
         return [self.ironic.spawn(WORKER) for _worker in range(count)]
 
-    def post(self, machines: Sequence[fleet.Machine],
-             repeated: int = 202) -> None:
+    def post(
+        self, machines: Sequence[fleet.Machine], repeated: int = 202
+    ) -> None:
         """Post the data of machines, each of which must be accepted.
 
         :param repeated: the other status that one may get whose first answer
             was lost.
         """
         answers = self.fleet.post(machines)
-        self.assertLessEqual({answer.status_code for answer in answers},
-                             {202, repeated},
-                             [answer.text for answer in answers])
+        self.assertLessEqual(
+            {answer.status_code for answer in answers},
+            {202, repeated},
+            [answer.text for answer in answers],
+        )
 
     def check(self, machines: Sequence[fleet.Machine]) -> None:
         """Fail unless all machines were inspected, with effects once."""
         done = self.fleet.wait(machines)
-        self.assertEqual({'finished'},
-                         {request['state'] for request in done.values()},
-                         [request['last_error'] for request in done.values()])
+        self.assertEqual(
+            {'finished'},
+            {request['state'] for request in done.values()},
+            [request['last_error'] for request in done.values()],
+        )
         self.assertEqual([], self.fleet.problems(machines))
 
 

@@ -39,8 +39,11 @@ class AllInOne(fixtures.Fixture):
     services: Sequence[str] = ('ironic',)
     _shared: dict[str, Self] = {}
 
-    def __init__(self, overrides: options.Options | None = None,
-                 auth: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        overrides: options.Options | None = None,
+        auth: tuple[str, str] | None = None,
+    ) -> None:
         super().__init__()
         self._overrides = overrides or {}
         self._auth = auth
@@ -78,11 +81,15 @@ class AllInOne(fixtures.Fixture):
 
     def _setUp(self) -> None:
         directory = self.useFixture(fixtures.TempDir(TEMP)).path
-        self.ironic = launcher.Ironic(directory, self._overrides,
-                                      self.services, self._auth)
-        self.addDetail('ironic logs', content.Content(
-            content_type.UTF8_TEXT,
-            lambda: [self.ironic.logs().encode()]))
+        self.ironic = launcher.Ironic(
+            directory, self._overrides, self.services, self._auth
+        )
+        self.addDetail(
+            'ironic logs',
+            content.Content(
+                content_type.UTF8_TEXT, lambda: [self.ironic.logs().encode()]
+            ),
+        )
         self.addCleanup(self.ironic.stop)
         self._create_database()
         self.ironic.start()
@@ -114,11 +121,16 @@ class Split(AllInOne):
 
     services = ('ironic-conductor', 'ironic-api')
 
-    def __init__(self, database: str,
-                 overrides: options.Options | None = None) -> None:
-        super().__init__(options.merged(
-            options.split(), {'database': {'connection': database}},
-            overrides or {}))
+    def __init__(
+        self, database: str, overrides: options.Options | None = None
+    ) -> None:
+        super().__init__(
+            options.merged(
+                options.split(),
+                {'database': {'connection': database}},
+                overrides or {},
+            )
+        )
 
     def _create_database(self) -> None:
         self.ironic.create_database()
@@ -139,10 +151,10 @@ class MessageBus(fixtures.Fixture):
         except (OSError, subprocess.CalledProcessError) as exc:
             raise unittest.SkipTest(f'no RabbitMQ here: {exc}') from exc
         self.addCleanup(self._control, 'delete_vhost', name)
-        self._control('set_permissions', '-p', name, 'guest',
-                      '.*', '.*', '.*')
+        self._control('set_permissions', '-p', name, 'guest', '.*', '.*', '.*')
         self.url = f'rabbit://guest:guest@127.0.0.1:5672/{name}'
 
     def _control(self, *arguments: str) -> None:
-        subprocess.run(['rabbitmqctl', '-q', *arguments], check=True,
-                       capture_output=True)
+        subprocess.run(
+            ['rabbitmqctl', '-q', *arguments], check=True, capture_output=True
+        )

@@ -23,9 +23,11 @@ def why_unable() -> str | None:
         if not shutil.which(program):
             return f'no {program}'
     name = f'ir{uuid.uuid4().hex[:8]}'
-    for command in (['ip', 'netns', 'add', name],
-                    ['ip', 'netns', 'exec', name, 'nft', 'list', 'ruleset'],
-                    ['ip', 'netns', 'del', name]):
+    for command in (
+        ['ip', 'netns', 'add', name],
+        ['ip', 'netns', 'exec', name, 'nft', 'list', 'ruleset'],
+        ['ip', 'netns', 'del', name],
+    ):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             return f'{" ".join(command)}: {done.stderr.strip()}'
@@ -45,16 +47,24 @@ class Namespace(fixtures.Fixture):
         """A command line that runs a command in here, without a fork."""
         return ['ip', 'netns', 'exec', self.name, *command]
 
-    def run(self, *command: str, check: bool = True,
-            input: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: str, check: bool = True, input: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command in here to its end."""
-        return subprocess.run(self.command(*command), check=check,
-                              capture_output=True, text=True, input=input)
+        return subprocess.run(
+            self.command(*command),
+            check=check,
+            capture_output=True,
+            text=True,
+            input=input,
+        )
 
     def listen(self, port: int = 0) -> socket.socket:
         """A socket that listens on the loopback interface in here."""
-        with (open('/proc/thread-self/ns/net') as outside,
-              open(f'/run/netns/{self.name}') as inside):
+        with (
+            open('/proc/thread-self/ns/net') as outside,
+            open(f'/run/netns/{self.name}') as inside,
+        ):
             _enter(inside)
             try:
                 return socket.create_server(('127.0.0.1', port))
@@ -68,21 +78,57 @@ class Switch(fixtures.Fixture):
     def _setUp(self) -> None:
         self._namespace = self.useFixture(Namespace()).name
         self._ports = 0
-        ip('-n', self._namespace, 'link', 'add', 'switch', 'up', 'type',
-           'bridge')
+        ip(
+            '-n',
+            self._namespace,
+            'link',
+            'add',
+            'switch',
+            'up',
+            'type',
+            'bridge',
+        )
 
-    def plug(self, namespace: Namespace, interface: str,
-             address: str | None = None) -> None:
+    def plug(
+        self, namespace: Namespace, interface: str, address: str | None = None
+    ) -> None:
         """Give a namespace an interface that is plugged in here."""
         self._ports += 1
         port = f'port{self._ports}'
-        ip('-n', self._namespace, 'link', 'add', port, 'type', 'veth', 'peer',
-           'name', interface, 'netns', namespace.name)
-        ip('-n', self._namespace, 'link', 'set', port, 'up', 'master',
-           'switch')
+        ip(
+            '-n',
+            self._namespace,
+            'link',
+            'add',
+            port,
+            'type',
+            'veth',
+            'peer',
+            'name',
+            interface,
+            'netns',
+            namespace.name,
+        )
+        ip(
+            '-n',
+            self._namespace,
+            'link',
+            'set',
+            port,
+            'up',
+            'master',
+            'switch',
+        )
         if address:
-            ip('-n', namespace.name, 'address', 'add', address, 'dev',
-               interface)
+            ip(
+                '-n',
+                namespace.name,
+                'address',
+                'add',
+                address,
+                'dev',
+                interface,
+            )
         ip('-n', namespace.name, 'link', 'set', interface, 'up')
 
 

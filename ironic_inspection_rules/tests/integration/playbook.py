@@ -10,8 +10,9 @@ import unittest
 from ironic_inspection_rules.tests.live import service
 
 
-def run(directory: str, name: str, *arguments: str,
-        **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    directory: str, name: str, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run one of the commands.
 
     :param directory: where it runs, and writes what it keeps.
@@ -23,10 +24,21 @@ def run(directory: str, name: str, *arguments: str,
     except service.LaunchError as exc:
         raise unittest.SkipTest('no ansible-core') from exc
     return subprocess.run(
-        [*command, *arguments], text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, cwd=directory, stdin=subprocess.DEVNULL,
-        env={**os.environ, 'LC_ALL': 'C.UTF-8', 'ANSIBLE_HOME': directory,
-             'ANSIBLE_NOCOLOR': '1', 'ANSIBLE_LOCALHOST_WARNING': 'false',
-             'ANSIBLE_COLLECTIONS_PATH': directory, 'COLUMNS': '1000',
-             'ANSIBLE_PYTHON_INTERPRETER': sys.executable,
-             **variables})
+        [*command, *arguments],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            'LC_ALL': 'C.UTF-8',
+            'ANSIBLE_HOME': directory,
+            'ANSIBLE_NOCOLOR': '1',
+            'ANSIBLE_LOCALHOST_WARNING': 'false',
+            'ANSIBLE_COLLECTIONS_PATH': directory,
+            'COLUMNS': '1000',
+            'ANSIBLE_PYTHON_INTERPRETER': sys.executable,
+            **variables,
+        },
+    )

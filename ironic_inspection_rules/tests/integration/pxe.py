@@ -31,13 +31,20 @@ START = 90
 
 POLL = 0.1
 
-UNPRIVILEGED = ('setpriv', '--no-new-privs', '--bounding-set',
-                '-all,+net_admin', '--inh-caps', '-all,+net_admin')
+UNPRIVILEGED = (
+    'setpriv',
+    '--no-new-privs',
+    '--bounding-set',
+    '-all,+net_admin',
+    '--inh-caps',
+    '-all,+net_admin',
+)
 """Leaves a command nothing but CAP_NET_ADMIN."""
 
 
-def wait_for(holds: typing.Callable[[], object],
-             patience: float = PATIENCE) -> bool:
+def wait_for(
+    holds: typing.Callable[[], object], patience: float = PATIENCE
+) -> bool:
     """Wait until something holds; say whether it did in time."""
     deadline = time.monotonic() + patience
     while not holds():
@@ -68,26 +75,40 @@ class Nodes(fixtures.Fixture):
         """Enroll a node with ports; return its UUID."""
         uuid = uuidutils.generate_uuid()
         with self._engine.begin() as connection:
-            [node] = connection.execute(sa.insert(models.Node).values(
-                uuid=uuid, provision_state=state,
-                inspect_interface=interface)).inserted_primary_key
+            [node] = connection.execute(
+                sa.insert(models.Node).values(
+                    uuid=uuid,
+                    provision_state=state,
+                    inspect_interface=interface,
+                )
+            ).inserted_primary_key
             for mac in macs:
-                connection.execute(sa.insert(models.Port).values(
-                    uuid=uuidutils.generate_uuid(), node_id=node,
-                    address=mac))
+                connection.execute(
+                    sa.insert(models.Port).values(
+                        uuid=uuidutils.generate_uuid(),
+                        node_id=node,
+                        address=mac,
+                    )
+                )
         return uuid
 
     def set_state(self, uuid: str, state: str) -> None:
         """Put a node into a provision state."""
         with self._engine.begin() as connection:
-            connection.execute(sa.update(models.Node).where(
-                models.Node.uuid == uuid).values(provision_state=state))
+            connection.execute(
+                sa.update(models.Node)
+                .where(models.Node.uuid == uuid)
+                .values(provision_state=state)
+            )
 
     def readdress(self, old: str, new: str) -> None:
         """Change the address of a port."""
         with self._engine.begin() as connection:
-            connection.execute(sa.update(models.Port).where(
-                models.Port.address == old).values(address=new))
+            connection.execute(
+                sa.update(models.Port)
+                .where(models.Port.address == old)
+                .values(address=new)
+            )
 
 
 class Host(fixtures.Fixture):
@@ -97,8 +118,12 @@ class Host(fixtures.Fixture):
     :param configuration: of the filter, besides the interface.
     """
 
-    def __init__(self, switch: network.Switch, number: int,
-                 configuration: options.Options) -> None:
+    def __init__(
+        self,
+        switch: network.Switch,
+        number: int,
+        configuration: options.Options,
+    ) -> None:
         super().__init__()
         self._switch = switch
         self.number = number
@@ -110,15 +135,30 @@ class Host(fixtures.Fixture):
         self._config = directory / 'ironic.conf'
         self._log = directory / 'log'
         self.namespace = self.useFixture(network.Namespace())
-        self._switch.plug(self.namespace, INTERFACE,
-                          f'10.77.{self.number}.1/16')
-        network.ip('-n', self.namespace.name, 'address', 'add',
-                   f'fd00:77:{self.number}::1/64', 'dev', INTERFACE,
-                   'nodad')
-        dnsmasq = subprocess.Popen(self.namespace.command(
-            'dnsmasq', '--keep-in-foreground', '--leasefile-ro',
-            '--user=root', '--pid-file', *self.dhcp_arguments(directory)),
-            stderr=subprocess.DEVNULL)
+        self._switch.plug(
+            self.namespace, INTERFACE, f'10.77.{self.number}.1/16'
+        )
+        network.ip(
+            '-n',
+            self.namespace.name,
+            'address',
+            'add',
+            f'fd00:77:{self.number}::1/64',
+            'dev',
+            INTERFACE,
+            'nodad',
+        )
+        dnsmasq = subprocess.Popen(
+            self.namespace.command(
+                'dnsmasq',
+                '--keep-in-foreground',
+                '--leasefile-ro',
+                '--user=root',
+                '--pid-file',
+                *self.dhcp_arguments(directory),
+            ),
+            stderr=subprocess.DEVNULL,
+        )
         self.addCleanup(dnsmasq.wait)
         self.addCleanup(dnsmasq.kill)
         self.configure({})
@@ -130,37 +170,59 @@ class Host(fixtures.Fixture):
         :param directory: for its files.
         """
         subnet = f'10.77.{self.number}'
-        return ['--conf-file=/dev/null', '--port=0',
-                f'--interface={INTERFACE}', '--bind-interfaces', '--no-ping',
-                '--dhcp-authoritative',
-                f'--dhcp-range={subnet}.10,{subnet}.250,255.255.0.0',
-                f'--dhcp-range=fd00:77:{self.number}::10,'
-                f'fd00:77:{self.number}::250,64']
+        return [
+            '--conf-file=/dev/null',
+            '--port=0',
+            f'--interface={INTERFACE}',
+            '--bind-interfaces',
+            '--no-ping',
+            '--dhcp-authoritative',
+            f'--dhcp-range={subnet}.10,{subnet}.250,255.255.0.0',
+            f'--dhcp-range=fd00:77:{self.number}::10,'
+            f'fd00:77:{self.number}::250,64',
+        ]
 
     def configure(self, changes: options.Options) -> None:
         """Change the configuration; the filter reads it when it starts."""
         self._configuration = options.merged(self._configuration, changes)
-        self._config.write_text(options.as_ini(options.merged(
-            {'DEFAULT': {'host': f'host{self.number}',
-                         'rpc_transport': 'none',
-                         'state_path': self._config.parent},
-             'inspection_pxe_filter': {
-                 'interface': INTERFACE, 'sync_period': 0.5,
-                 'whitelist_period': 0.5}},
-            self._configuration)))
+        self._config.write_text(
+            options.as_ini(
+                options.merged(
+                    {
+                        'DEFAULT': {
+                            'host': f'host{self.number}',
+                            'rpc_transport': 'none',
+                            'state_path': self._config.parent,
+                        },
+                        'inspection_pxe_filter': {
+                            'interface': INTERFACE,
+                            'sync_period': 0.5,
+                            'whitelist_period': 0.5,
+                        },
+                    },
+                    self._configuration,
+                )
+            )
+        )
 
     def filter_command(self, *wrapper: str) -> list[str]:
         """The command line of the filter in the namespace."""
         return self.namespace.command(
-            *wrapper, *service.console_script('ironic-inspection-pxe-filter'),
-            '--config-file', str(self._config))
+            *wrapper,
+            *service.console_script('ironic-inspection-pxe-filter'),
+            '--config-file',
+            str(self._config),
+        )
 
     def start(self) -> None:
         """Start the filter."""
         with self._log.open('ab') as log:
             self.filter = subprocess.Popen(
-                self.filter_command(*UNPRIVILEGED), stdout=log, stderr=log,
-                stdin=subprocess.DEVNULL)
+                self.filter_command(*UNPRIVILEGED),
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
 
     def stop(self) -> int:
         """Have the filter end; return its exit code."""
@@ -180,8 +242,9 @@ class Host(fixtures.Fixture):
 
     def elements(self, name: str) -> str:
         """What a set of the table holds just now, '' for nothing."""
-        listing = self.namespace.run('nft', 'list', 'set', 'inet', TABLE,
-                                     name, check=False).stdout
+        listing = self.namespace.run(
+            'nft', 'list', 'set', 'inet', TABLE, name, check=False
+        ).stdout
         found = re.search(r'elements = {([^}]*)}', listing)
         return found[1] if found else ''
 
@@ -193,8 +256,9 @@ class Host(fixtures.Fixture):
     @property
     def is_guarded(self) -> bool:
         """Whether the guard is in place."""
-        return not self.namespace.run('nft', 'list', 'table', 'inet', TABLE,
-                                      check=False).returncode
+        return not self.namespace.run(
+            'nft', 'list', 'table', 'inet', TABLE, check=False
+        ).returncode
 
 
 class Machine(fixtures.Fixture):
@@ -210,17 +274,31 @@ class Machine(fixtures.Fixture):
 
     def _take_address(self, mac: str) -> None:
         for change in (['down'], ['address', mac], ['up']):
-            network.ip('-n', self._namespace.name, 'link', 'set', 'boot',
-                       *change)
+            network.ip(
+                '-n', self._namespace.name, 'link', 'set', 'boot', *change
+            )
 
     def gets_ipv6_lease(self, mac: str) -> bool:
         """Whether a DHCPv6 server answers to this address."""
         self._take_address(mac)
-        ready = wait_for(lambda: self._namespace.run(
-            'ip', '-6', 'address', 'show', 'dev', 'boot', 'scope', 'link',
-            '-tentative').stdout)
-        done = self._namespace.run(sys.executable, dhcpv6.__file__, 'boot',
-                                   mac, check=False)
+        ready = wait_for(
+            lambda: (
+                self._namespace.run(
+                    'ip',
+                    '-6',
+                    'address',
+                    'show',
+                    'dev',
+                    'boot',
+                    'scope',
+                    'link',
+                    '-tentative',
+                ).stdout
+            )
+        )
+        done = self._namespace.run(
+            sys.executable, dhcpv6.__file__, 'boot', mac, check=False
+        )
         if not ready or done.returncode > 1:
             raise AssertionError(done.stderr)
         return not done.returncode
@@ -229,9 +307,20 @@ class Machine(fixtures.Fixture):
         """Whether a DHCP server answers to this address."""
         self._take_address(mac)
         done = self._namespace.run(
-            'udhcpc', '--foreground', '--quit', '--now', '--interface',
-            'boot', '--retries', '2', '--timeout', '1', '--script',
-            '/bin/true', check=False)
+            'udhcpc',
+            '--foreground',
+            '--quit',
+            '--now',
+            '--interface',
+            'boot',
+            '--retries',
+            '2',
+            '--timeout',
+            '1',
+            '--script',
+            '/bin/true',
+            check=False,
+        )
         return not done.returncode
 
 
@@ -269,21 +358,27 @@ class TestCase(base.BaseTestCase):
         self.switch = self.useFixture(network.Switch())
         self.machine = self.useFixture(Machine(self.switch))
 
-    def host(self, number: int,
-             **configuration: typing.Mapping[str, typing.Any]) -> Host:
+    def host(
+        self, number: int, **configuration: typing.Mapping[str, typing.Any]
+    ) -> Host:
         """Make a host whose filter is not started."""
         host = self.useFixture(Host(self.switch, number, configuration))
-        self.addOnException(lambda exc_info: self.addDetail(
-            f'log {number}', content.text_content(host.log())))
+        self.addOnException(
+            lambda exc_info: self.addDetail(
+                f'log {number}', content.text_content(host.log())
+            )
+        )
         return host
 
-    def wait_for(self, holds: typing.Callable[[], object],
-                 patience: float = PATIENCE) -> None:
+    def wait_for(
+        self, holds: typing.Callable[[], object], patience: float = PATIENCE
+    ) -> None:
         """Fail unless something holds in time."""
         self.assertTrue(wait_for(holds, patience))
 
     def check_log(self, host: Host, lines: int) -> None:
         """Fail if a filter has logged more problems than so many."""
-        found = re.findall(' (?:WARNING|ERROR) ironic_inspection_rules.*',
-                           host.log())
+        found = re.findall(
+            ' (?:WARNING|ERROR) ironic_inspection_rules.*', host.log()
+        )
         self.assertLessEqual(len(found), lines, found)

@@ -23,8 +23,11 @@ class Relay(fixtures.Fixture):
     :ivar port: where clients find it, on 127.0.0.1.
     """
 
-    def __init__(self, target: tuple[str, int],
-                 listen: Callable[[int], socket.socket] = listen) -> None:
+    def __init__(
+        self,
+        target: tuple[str, int],
+        listen: Callable[[int], socket.socket] = listen,
+    ) -> None:
         super().__init__()
         self._target = target
         self._listen = listen
@@ -41,8 +44,9 @@ class Relay(fixtures.Fixture):
         self._flows.set()
         self._listener = self._listen(self.port)
         self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, args=(self._listener,),
-                         daemon=True).start()
+        threading.Thread(
+            target=self._accept, args=(self._listener,), daemon=True
+        ).start()
 
     def cut(self) -> None:
         """Break all connections and refuse new ones."""
@@ -60,8 +64,9 @@ class Relay(fixtures.Fixture):
             while True:
                 near = listener.accept()[0]
                 self._open.append(near)
-                threading.Thread(target=self._connect, args=(near,),
-                                 daemon=True).start()
+                threading.Thread(
+                    target=self._connect, args=(near,), daemon=True
+                ).start()
 
     def _connect(self, near: socket.socket) -> None:
         try:
@@ -70,8 +75,9 @@ class Relay(fixtures.Fixture):
             near.close()
             return
         self._open.append(far)
-        threading.Thread(target=self._pump, args=(far, near),
-                         daemon=True).start()
+        threading.Thread(
+            target=self._pump, args=(far, near), daemon=True
+        ).start()
         self._pump(near, far)
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:

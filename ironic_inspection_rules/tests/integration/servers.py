@@ -30,22 +30,42 @@ class MariaDB(coordinator.Coordinator):
 
     def _setUp(self) -> None:
         super()._setUp()
-        _run('mariadb', '--no-defaults', '-h', self.host, '-P',
-             str(self.port), '-u', 'root', '-e', 'CREATE DATABASE ironic')
+        _run(
+            'mariadb',
+            '--no-defaults',
+            '-h',
+            self.host,
+            '-P',
+            str(self.port),
+            '-u',
+            'root',
+            '-e',
+            'CREATE DATABASE ironic',
+        )
 
     def start(self) -> None:
         if not (self.directory / 'data').exists():
-            _run('mariadb-install-db', '--no-defaults', '--user=root',
-                 f'--datadir={self.directory}/data', '--skip-test-db',
-                 '--auth-root-authentication-method=normal')
+            _run(
+                'mariadb-install-db',
+                '--no-defaults',
+                '--user=root',
+                f'--datadir={self.directory}/data',
+                '--skip-test-db',
+                '--auth-root-authentication-method=normal',
+            )
         super().start()
 
     def arguments(self) -> list[str]:
-        return ['--no-defaults', '--user=root',
-                f'--datadir={self.directory}/data',
-                f'--socket={self.directory}/socket',
-                f'--bind-address={self.host}', f'--port={self.port}',
-                '--skip-log-bin', '--innodb-flush-log-at-trx-commit=2']
+        return [
+            '--no-defaults',
+            '--user=root',
+            f'--datadir={self.directory}/data',
+            f'--socket={self.directory}/socket',
+            f'--bind-address={self.host}',
+            f'--port={self.port}',
+            '--skip-log-bin',
+            '--innodb-flush-log-at-trx-commit=2',
+        ]
 
 
 class RabbitMQ(coordinator.Coordinator):
@@ -69,14 +89,20 @@ class RabbitMQ(coordinator.Coordinator):
     def arguments(self) -> list[str]:
         config = self.directory / 'rabbitmq.conf'
         config.write_text(f'listeners.tcp.1 = {self.host}:{self.port}\n')
-        files = {'CONFIG_FILE': config, 'MNESIA_BASE': self.directory,
-                 'LOG_BASE': self.directory, 'PID_FILE': self._pid_file,
-                 'ENABLED_PLUGINS_FILE': self.directory / 'plugins',
-                 'NODENAME': f'ir{self.port}@localhost',
-                 'DIST_PORT': self._peer_port}
-        return [f'HOME={self.directory}',
-                *(f'RABBITMQ_{name}={value}'
-                  for name, value in files.items()), _RABBITMQ]
+        files = {
+            'CONFIG_FILE': config,
+            'MNESIA_BASE': self.directory,
+            'LOG_BASE': self.directory,
+            'PID_FILE': self._pid_file,
+            'ENABLED_PLUGINS_FILE': self.directory / 'plugins',
+            'NODENAME': f'ir{self.port}@localhost',
+            'DIST_PORT': self._peer_port,
+        }
+        return [
+            f'HOME={self.directory}',
+            *(f'RABBITMQ_{name}={value}' for name, value in files.items()),
+            _RABBITMQ,
+        ]
 
     def stop(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -111,14 +137,16 @@ class HAProxy(coordinator.Coordinator):
     def arguments(self) -> list[str]:
         servers = ''.join(
             f'  server api{port} {self.host}:{port} check inter 500\n'
-            for port in self._behind)
+            for port in self._behind
+        )
         config = self.directory / 'haproxy.cfg'
         config.write_text(
             'defaults\n  mode http\n  timeout connect 5s\n'
             '  timeout client 60s\n  timeout server 60s\n'
             '  option redispatch\n  retries 3\n'
             f'listen ironic\n  bind {self.host}:{self.port}\n'
-            f'  balance roundrobin\n{servers}')
+            f'  balance roundrobin\n{servers}'
+        )
         return ['-f', str(config)]
 
 

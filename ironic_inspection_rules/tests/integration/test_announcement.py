@@ -14,12 +14,12 @@ from ironic_inspection_rules.tests.integration import network
 from ironic_inspection_rules.tests.integration import pxe
 from ironic_inspection_rules.tests.integration import test_outages
 
-URL = os.environ.get('IR_TEST_RABBITMQ_URL',
-                     'rabbit://guest:guest@127.0.0.1:5672/')
+URL = os.environ.get(
+    'IR_TEST_RABBITMQ_URL', 'rabbit://guest:guest@127.0.0.1:5672/'
+)
 
 
 class AnnouncementTestCase(pxe.TestCase):
-
     def setUp(self):
         super().setUp()
         url = urllib.parse.urlsplit(URL)
@@ -28,24 +28,44 @@ class AnnouncementTestCase(pxe.TestCase):
         except OSError as exc:
             self.skipTest(f'no RabbitMQ: {exc}')
         self.exchange = f'ir_{uuid.uuid4().hex}'
-        self.ironic = self.useFixture(ironics.AllInOne({
-            'DEFAULT': {'transport_url': URL, 'notification_level': 'info',
-                        'control_exchange': self.exchange},
-            'oslo_messaging_notifications': {
-                'driver': 'inspection-pxe-filter'}})).ironic
+        self.ironic = self.useFixture(
+            ironics.AllInOne(
+                {
+                    'DEFAULT': {
+                        'transport_url': URL,
+                        'notification_level': 'info',
+                        'control_exchange': self.exchange,
+                    },
+                    'oslo_messaging_notifications': {
+                        'driver': 'inspection-pxe-filter'
+                    },
+                }
+            )
+        ).ironic
         self.client = self.ironic.client()
         self.addCleanup(self.client.close)
         self.one = self.host(1)
-        self.relay = self.useFixture(network.Relay(
-            self.one.namespace, (url.hostname, url.port)))
-        near = url._replace(netloc=url.netloc.replace(
-            f'{url.hostname}:{url.port}', f'127.0.0.1:{self.relay.port}'))
-        self.one.configure({
-            'DEFAULT': {'transport_url': near.geturl(),
-                        'control_exchange': self.exchange},
-            'database': self.ironic.options['database'],
-            'inspection_pxe_filter': {'sync_period': 0,
-                                      'whitelist_period': 0}})
+        self.relay = self.useFixture(
+            network.Relay(self.one.namespace, (url.hostname, url.port))
+        )
+        near = url._replace(
+            netloc=url.netloc.replace(
+                f'{url.hostname}:{url.port}', f'127.0.0.1:{self.relay.port}'
+            )
+        )
+        self.one.configure(
+            {
+                'DEFAULT': {
+                    'transport_url': near.geturl(),
+                    'control_exchange': self.exchange,
+                },
+                'database': self.ironic.options['database'],
+                'inspection_pxe_filter': {
+                    'sync_period': 0,
+                    'whitelist_period': 0,
+                },
+            }
+        )
         self.one.start()
         self.wait_for(lambda: self.one.passes, pxe.START)
 
@@ -58,8 +78,9 @@ class AnnouncementTestCase(pxe.TestCase):
         self.wait_for(lambda: mac in self.one.elements('whitelist'))
         self.assertTrue(self.machine.gets_lease(mac))
 
-        self.client.call('PUT', f'/v1/nodes/{node}/states/provision',
-                         {'target': 'abort'})
+        self.client.call(
+            'PUT', f'/v1/nodes/{node}/states/provision', {'target': 'abort'}
+        )
         self.wait_for(lambda: mac in self.one.elements('blacklist'))
         self.assertEqual('', self.one.elements('whitelist'))
 
@@ -77,6 +98,8 @@ class AnnouncementTestCase(pxe.TestCase):
         time.sleep(test_outages.OUTAGE)
         self.assertTrue(self.one.passes)
         self.relay.join()
-        self.wait_for(lambda: mac in self.one.elements('whitelist'),
-                      test_outages.RECOVERY)
+        self.wait_for(
+            lambda: mac in self.one.elements('whitelist'),
+            test_outages.RECOVERY,
+        )
         self.check_log(self.one, test_outages.LINES)

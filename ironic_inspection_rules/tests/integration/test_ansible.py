@@ -44,8 +44,15 @@ actions:
 def _collections() -> tempfile.TemporaryDirectory[str]:
     """Install the collection as its page says, once for a process."""
     directory = tempfile.TemporaryDirectory(dir=ironics.TEMP)
-    playbook.run(directory.name, 'ansible-galaxy', 'collection', 'install',
-                 str(SOURCE), '-p', directory.name)
+    playbook.run(
+        directory.name,
+        'ansible-galaxy',
+        'collection',
+        'install',
+        str(SOURCE),
+        '-p',
+        directory.name,
+    )
     return directory
 
 
@@ -58,19 +65,35 @@ class AnsibleMixin:
         super().setUp()
         self.scratch = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
-    def play(self, tasks: list[dict[str, Any]], *arguments: str,
-             ends_with: int = 0, **play: Any) -> str:
+    def play(
+        self,
+        tasks: list[dict[str, Any]],
+        *arguments: str,
+        ends_with: int = 0,
+        **play: Any,
+    ) -> str:
         """Run tasks and return what is printed.
 
         :param play: further keys of the play.
         """
         path = self.scratch / 'play.yml'
-        path.write_text(yaml.safe_dump([{
-            'hosts': 'localhost', 'connection': 'local', 'tasks': tasks,
-            'gather_facts': False, **play}]))
+        path.write_text(
+            yaml.safe_dump(
+                [
+                    {
+                        'hosts': 'localhost',
+                        'connection': 'local',
+                        'tasks': tasks,
+                        'gather_facts': False,
+                        **play,
+                    }
+                ]
+            )
+        )
         installed = _collections().name
-        done = playbook.run(installed, 'ansible-playbook', str(path),
-                            *arguments)
+        done = playbook.run(
+            installed, 'ansible-playbook', str(path), *arguments
+        )
         self.assertEqual(ends_with, done.returncode, done.stdout)
         return done.stdout
 
@@ -80,35 +103,49 @@ class AnsibleMixin:
 
 
 class RuleSetTestCase(AnsibleMixin, base.TestCase):
-
-    def rule_sets(self, *runs: dict[str, Any], check: bool = False,
-                  ends_with: int = 0, verbose: bool = False
-                  ) -> tuple[str, list[dict[str, Any]]]:
+    def rule_sets(
+        self,
+        *runs: dict[str, Any],
+        check: bool = False,
+        ends_with: int = 0,
+        verbose: bool = False,
+    ) -> tuple[str, list[dict[str, Any]]]:
         """Run the module several times in one play.
 
         :param runs: options of each; ``module`` is another module.
         :returns: what is printed, and what the modules returned.
         """
         results = self.scratch / 'results.json'
-        tasks: list[dict[str, Any]] = [{
-            run.pop('module', MODULE): {
-                'auth_type': 'none', 'auth': {'endpoint': self.ironic.url},
-                **run},
-            'register': f'result{number}'}
-            for number, run in enumerate(runs)]
+        tasks: list[dict[str, Any]] = [
+            {
+                run.pop('module', MODULE): {
+                    'auth_type': 'none',
+                    'auth': {'endpoint': self.ironic.url},
+                    **run,
+                },
+                'register': f'result{number}',
+            }
+            for number, run in enumerate(runs)
+        ]
         names = ', '.join(f'result{number}' for number in range(len(runs)))
-        tasks.append({
-            'ansible.builtin.copy': {'content': f'{{{{ [{names}] }}}}',
-                                     'dest': str(results)},
-            'check_mode': False, 'changed_when': False, 'diff': False})
+        tasks.append(
+            {
+                'ansible.builtin.copy': {
+                    'content': f'{{{{ [{names}] }}}}',
+                    'dest': str(results),
+                },
+                'check_mode': False,
+                'changed_when': False,
+                'diff': False,
+            }
+        )
         options = ['--diff']
         if check:
             options.append('--check')
         if verbose:
             options.append('-vvv')
         output = self.play(tasks, *options, ends_with=ends_with)
-        return output, json.loads(
-            '[]' if ends_with else results.read_text())
+        return output, json.loads('[]' if ends_with else results.read_text())
 
     def write(self, text: str, name: str = 'rules.yaml') -> str:
         path = self.scratch / name
@@ -116,8 +153,12 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         return str(path)
 
     def stored(self) -> list[str]:
-        return [rule['description'] for rule in self.client.call(
-            'GET', '/v1/inspection_rules')['inspection_rules']]
+        return [
+            rule['description']
+            for rule in self.client.call('GET', '/v1/inspection_rules')[
+                'inspection_rules'
+            ]
+        ]
 
     def test_rules_are_planned_then_put_then_left_as_they_are(self) -> None:
         run = {'src': self.write(TAG), 'message': 'From Ansible'}
@@ -130,14 +171,20 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
 
         output, (first,) = self.rule_sets(dict(run))
         self.assert_changed(1, output)
-        rule, = first['rules']
-        self.assertEqual(('Tag big machines', 'created'),
-                         (rule['description'], rule['outcome']))
-        self.assertEqual(self.client.call(
-            'GET', f'/v1/inspection_rules/{rule["uuid"]}')['revision'],
-            first['revision'])
-        revision = self.client.call(
-            'GET', '/v1/inspection_rules/revisions')['revisions'][0]
+        (rule,) = first['rules']
+        self.assertEqual(
+            ('Tag big machines', 'created'),
+            (rule['description'], rule['outcome']),
+        )
+        self.assertEqual(
+            self.client.call('GET', f'/v1/inspection_rules/{rule["uuid"]}')[
+                'revision'
+            ],
+            first['revision'],
+        )
+        revision = self.client.call('GET', '/v1/inspection_rules/revisions')[
+            'revisions'
+        ][0]
         self.assertEqual('From Ansible', revision['message'])
 
         output, (second,) = self.rule_sets(dict(run))
@@ -145,7 +192,8 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         self.assertNotIn('CUSTOM_BIG', output)
         self.assertEqual(
             (first['revision'], 'unchanged'),
-            (second['revision'], second['rules'][0]['outcome']))
+            (second['revision'], second['rules'][0]['outcome']),
+        )
 
     def test_rules_are_changed_pruned_and_shown(self) -> None:
         self.create_rule(base.action('log', msg='x'), description='Other')
@@ -153,29 +201,48 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         changed = yaml.safe_load(TAG.replace('64', '32'))
         info = f'{MODULE}_info'
         output, (put, update, prune, now, then) = self.rule_sets(
-            {'rules': [rule]}, {'rules': [changed]},
-            {'rules': [changed], 'prune': True}, {'module': info},
-            {'module': info, 'revision': 1})
-        self.assertEqual({'Other': 'unchanged',
-                          'Tag big machines': 'created'}, _outcomes(put))
-        self.assertEqual([['conditions']], [
-            each['fields'] for each in update['rules']
-            if each['outcome'] == 'updated'])
+            {'rules': [rule]},
+            {'rules': [changed]},
+            {'rules': [changed], 'prune': True},
+            {'module': info},
+            {'module': info, 'revision': 1},
+        )
+        self.assertEqual(
+            {'Other': 'unchanged', 'Tag big machines': 'created'},
+            _outcomes(put),
+        )
+        self.assertEqual(
+            [['conditions']],
+            [
+                each['fields']
+                for each in update['rules']
+                if each['outcome'] == 'updated'
+            ],
+        )
         self.assertIn('-    - 64\n+    - 32', output)
-        self.assertEqual({'Other': 'deleted',
-                          'Tag big machines': 'unchanged'}, _outcomes(prune))
+        self.assertEqual(
+            {'Other': 'deleted', 'Tag big machines': 'unchanged'},
+            _outcomes(prune),
+        )
         self.assertEqual(['Tag big machines'], self.stored())
         self.assertEqual(prune['revision'], now['revision'])
-        self.assertEqual([changed['conditions']], [
-            each['conditions'] for each in now['rules']])
+        self.assertEqual(
+            [changed['conditions']],
+            [each['conditions'] for each in now['rules']],
+        )
         self.assertEqual(1, then['revision'])
 
     def test_problems_are_named_by_their_place(self) -> None:
         self.write(TAG.replace('[cpu][count]', '[cpu][cuont]'), 'a.yaml')
         self.write(TAG.replace('add-trait', 'add-trate'), 'b.yaml')
-        output, _none = self.rule_sets({
-            'src': [str(self.scratch / name)
-                    for name in ('a.yaml', 'b.yaml')]}, ends_with=2)
+        output, _none = self.rule_sets(
+            {
+                'src': [
+                    str(self.scratch / name) for name in ('a.yaml', 'b.yaml')
+                ]
+            },
+            ends_with=2,
+        )
         self.assertIn('/a.yaml:4:', output)
         self.assertIn('"cuont"', output)
         self.assertIn('b.yaml:6:', output)
@@ -183,32 +250,43 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         self.assertEqual([], self.stored())
 
     def test_nothing_of_a_sensitive_rule_is_printed(self) -> None:
-        rule = {'description': 'Credentials', 'sensitive': True,
-                'vars': {'user': 'r00t'}, 'conditions': [
-                    {'op': 'eq', 'args': ['{node.name}', 'm4chine']}],
-                'actions': [{'op': 'set-attribute', 'args': [
-                    '/driver_info/p4ssword', 's3cret']}]}
+        rule = {
+            'description': 'Credentials',
+            'sensitive': True,
+            'vars': {'user': 'r00t'},
+            'conditions': [{'op': 'eq', 'args': ['{node.name}', 'm4chine']}],
+            'actions': [
+                {
+                    'op': 'set-attribute',
+                    'args': ['/driver_info/p4ssword', 's3cret'],
+                }
+            ],
+        }
         secrets = ('s3cret', 'p4ssword', 'm4chine', 'r00t')
         path = self.write(yaml.safe_dump([{**rule, 'description': 'Other'}]))
         for check in (True, False):
             output, results = self.rule_sets(
-                {'rules': [rule]}, {'src': path}, check=check, verbose=True)
+                {'rules': [rule]}, {'src': path}, check=check, verbose=True
+            )
             self.assertIn('"module_args"', output)
             self.assertIn('Credentials', output)
             self.assertIn('Nothing uses a value of the rule.', output)
             for secret in secrets:
                 self.assertNotIn(secret, output)
                 self.assertNotIn(secret, json.dumps(results))
-        for wrong in ({'rules': [rule], 'nonsense': 1},
-                      {'rules': [{**rule, 'priority': 'x'}]}):
+        for wrong in (
+            {'rules': [rule], 'nonsense': 1},
+            {'rules': [{**rule, 'priority': 'x'}]},
+        ):
             output, _none = self.rule_sets(wrong, verbose=True, ends_with=2)
             self.assertIn('"module_args"', output)
             for secret in secrets:
                 self.assertNotIn(secret, output)
 
     def test_an_ironic_without_the_plugin_is_said_to_be_one(self) -> None:
-        self.ironic = ironics.AllInOne.shared({
-            'api': {'middleware': None}, 'inspector': {'hooks': None}}).ironic
+        self.ironic = ironics.AllInOne.shared(
+            {'api': {'middleware': None}, 'inspector': {'hooks': None}}
+        ).ironic
         output, _none = self.rule_sets({'rules': []}, ends_with=2)
         self.assertIn("Ironic's API runs without the plugin", output)
 
@@ -218,25 +296,34 @@ def _outcomes(result: dict[str, Any]) -> dict[str, str]:
 
 
 class DocumentationTestCase(AnsibleMixin, base.IntegrationTestCase):
-
     def test_options_are_described_as_they_are(self) -> None:
         installed = _collections().name
         for name in (MODULE, f'{MODULE}_info'):
             shown = playbook.run(installed, 'ansible-doc', '--json', name)
             described = json.loads(shown.stdout)[name]['doc']['options']
             read = subprocess.run(
-                [sys.executable, '-c', _SPECIFICATION, name], text=True,
-                capture_output=True, cwd=installed, check=True)
+                [sys.executable, '-c', _SPECIFICATION, name],
+                text=True,
+                capture_output=True,
+                cwd=installed,
+                check=True,
+            )
             taken = json.loads(read.stdout)
             self.assertEqual(set(taken), set(described))
             for option, kind in taken.items():
-                for key in ('type', 'default', 'choices', 'aliases',
-                            'elements'):
+                for key in (
+                    'type',
+                    'default',
+                    'choices',
+                    'aliases',
+                    'elements',
+                ):
                     default = 'str' if key == 'type' else None
                     self.assertEqual(
                         kind.get(key, default) or None,
                         described[option].get(key, default) or None,
-                        f'{name} {option} {key}')
+                        f'{name} {option} {key}',
+                    )
 
 
 _SPECIFICATION = """\
@@ -282,8 +369,10 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.ironic = launcher.Ironic(self.scratch, {
-            'api': {'middleware': None}, 'inspector': {'hooks': None}})
+        self.ironic = launcher.Ironic(
+            self.scratch,
+            {'api': {'middleware': None}, 'inspector': {'hooks': None}},
+        )
         self.ironic.write_config()
         self.units = self.scratch / 'units'
         self.units.mkdir()
@@ -291,31 +380,48 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
             self.units.joinpath(f'{name}.service').touch()
             self.units.joinpath(f'{name}.runs').touch()
         self.units.joinpath('loaded').write_text(
-            'ironic-conductor.service\nironic-api.service\n')
+            'ironic-conductor.service\nironic-api.service\n'
+        )
         systemctl = self.scratch / 'bin' / 'systemctl'
         systemctl.parent.mkdir()
         systemctl.write_text(_SYSTEMCTL)
         systemctl.chmod(0o755)
-        self.useFixture(fixtures.EnvironmentVariable(
-            'PATH', f'{systemctl.parent}:{os.environ["PATH"]}'))
+        self.useFixture(
+            fixtures.EnvironmentVariable(
+                'PATH', f'{systemctl.parent}:{os.environ["PATH"]}'
+            )
+        )
         self.drop_in = self.scratch / 'ironic.conf.d/inspection-rules.conf'
 
     def environment(self) -> pathlib.Path:
         """Make an environment that has all of this one but the package."""
         path = self.scratch / 'venv'
         venv.create(path, with_pip=True)
-        site, = path.glob('lib/python*/site-packages')
+        (site,) = path.glob('lib/python*/site-packages')
         # Not as site directories: that would bring the editable package.
-        site.joinpath('base.pth').write_text('\n'.join(
-            entry for entry in sys.path if entry.endswith('-packages')))
+        site.joinpath('base.pth').write_text(
+            '\n'.join(
+                entry for entry in sys.path if entry.endswith('-packages')
+            )
+        )
         return path
 
     def install(self, *arguments: str, **variables: Any) -> str:
         prefix = 'ironic_inspection_rules_'
-        return self.play([], *arguments, gather_facts=True, roles=[{
-            'role': 'ironic.inspection_rules.install',
-            'vars': {prefix + name: value for name, value in variables.items()
-                     }}])
+        return self.play(
+            [],
+            *arguments,
+            gather_facts=True,
+            roles=[
+                {
+                    'role': 'ironic.inspection_rules.install',
+                    'vars': {
+                        prefix + name: value
+                        for name, value in variables.items()
+                    },
+                }
+            ],
+        )
 
     def test_a_host_is_set_up_once(self) -> None:
         rules = self.scratch / 'built-in.yaml'
@@ -328,18 +434,30 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
             'pip_arguments': '--no-deps --no-index --ignore-installed',
             'config_file': str(self.ironic.config),
             'config_directory': str(self.drop_in.parent),
-            'built_in': str(rules), 'worker': True,
-            'options': {'inspection_rules': {'keep_runs': 7},
-                        'inspection_queue': {'enabled': True}},
+            'built_in': str(rules),
+            'worker': True,
+            'options': {
+                'inspection_rules': {'keep_runs': 7},
+                'inspection_queue': {'enabled': True},
+            },
             'owner': getpass.getuser(),
             'group': grp.getgrgid(os.getgid()).gr_name,
-            'unit_directory': str(self.units)}
+            'unit_directory': str(self.units),
+        }
         self.install(**variables)
         worker = 'ironic-inspection-worker'
         self.assertEqual(
-            ['daemon-reload', f'enable {worker}', f'start {worker}',
-             'restart ironic-conductor', 'restart ironic-api',
-             'daemon-reload', f'restart {worker}'], self.asked_of_systemd())
+            [
+                'daemon-reload',
+                f'enable {worker}',
+                f'start {worker}',
+                'restart ironic-conductor',
+                'restart ironic-api',
+                'daemon-reload',
+                f'restart {worker}',
+            ],
+            self.asked_of_systemd(),
+        )
         variables['pip_arguments'] = '--no-deps --no-index'
         output = self.install(**variables)
         self.assert_changed(0, output)
@@ -351,10 +469,13 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
         self.assertEqual('7', options['inspection_rules']['keep_runs'])
         self.assert_the_plugin_is_on(virtualenv)
         override = self.units.joinpath(
-            'ironic-inspection-worker.service.d', 'ironic.conf').read_text()
+            'ironic-inspection-worker.service.d', 'ironic.conf'
+        ).read_text()
         self.assertIn(
             f'ExecStart={virtualenv}/bin/ironic-inspection-worker '
-            f'--config-file {self.ironic.config} ', override)
+            f'--config-file {self.ironic.config} ',
+            override,
+        )
 
     def asked_of_systemd(self) -> list[str]:
         log = self.units / 'asked'
@@ -366,23 +487,47 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
         if not shutil.which('systemd-analyze'):
             return
         done = subprocess.run(
-            ['systemd-analyze', 'verify', '--man=no', '--recursive-errors=no',
-             str(self.units / 'ironic-inspection-worker.service')],
-            capture_output=True, text=True)
+            [
+                'systemd-analyze',
+                'verify',
+                '--man=no',
+                '--recursive-errors=no',
+                str(self.units / 'ironic-inspection-worker.service'),
+            ],
+            capture_output=True,
+            text=True,
+        )
         # It looks for the program that the drop-in names, too.
-        self.assertEqual((0, []), (done.returncode, [
-            line for line in done.stderr.splitlines()
-            if 'ironic-inspection-worker' in line]))
+        self.assertEqual(
+            (0, []),
+            (
+                done.returncode,
+                [
+                    line
+                    for line in done.stderr.splitlines()
+                    if 'ironic-inspection-worker' in line
+                ],
+            ),
+        )
 
     def assert_the_plugin_is_on(self, virtualenv: pathlib.Path) -> None:
         """Read the configuration, and have Ironic check it at its start."""
         done = subprocess.run(
-            [virtualenv / 'bin/python', '-c', _ON, self.ironic.config,
-             self.drop_in.parent], capture_output=True, text=True,
-            cwd=self.units)
+            [
+                virtualenv / 'bin/python',
+                '-c',
+                _ON,
+                self.ironic.config,
+                self.drop_in.parent,
+            ],
+            capture_output=True,
+            text=True,
+            cwd=self.units,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertEqual(
-            f'inspection-rules {virtualenv} Tag big machines\n', done.stdout)
+            f'inspection-rules {virtualenv} Tag big machines\n', done.stdout
+        )
 
 
 _ON = """\

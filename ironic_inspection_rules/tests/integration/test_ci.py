@@ -51,9 +51,19 @@ class PipelineTestCase(base.TestCase):
         for name in ('openstack', 'ironic-inspection-rules'):
             _interpreter, _flag, program = service.console_script(name)
             self.program(name, f'#!{sys.executable}\n{program}\n')
-        self.clouds = self.write('clouds.yaml', json.dumps({'clouds': {
-            'one': {'auth_type': 'none',
-                    'auth': {'endpoint': self.ironic.url}}}}))
+        self.clouds = self.write(
+            'clouds.yaml',
+            json.dumps(
+                {
+                    'clouds': {
+                        'one': {
+                            'auth_type': 'none',
+                            'auth': {'endpoint': self.ironic.url},
+                        }
+                    }
+                }
+            ),
+        )
 
     def write(self, name: str, text: str) -> pathlib.Path:
         path = self.scratch / name
@@ -66,25 +76,33 @@ class PipelineTestCase(base.TestCase):
 
     def recorded(self, name: str) -> None:
         """Have a program write down what it is asked, and do nothing."""
-        self.program(name, '#!/bin/bash\n'
-                     f'printf "%s\\n" "$@" >> {self.scratch}/{name}.log\n')
+        self.program(
+            name,
+            f'#!/bin/bash\nprintf "%s\\n" "$@" >> {self.scratch}/{name}.log\n',
+        )
 
     def asked(self, name: str) -> list[str]:
         return self.scratch.joinpath(f'{name}.log').read_text().splitlines()
 
-    def shell(self, text: str, ends_with: int = 0,
-              **variables: str) -> None:
+    def shell(self, text: str, ends_with: int = 0, **variables: str) -> None:
         done = subprocess.run(
             ['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c', text],
-            cwd=self.scratch / 'repository', text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, **variables,
-                 'PATH': f'{self.bin}:{os.environ["PATH"]}'})
+            cwd=self.scratch / 'repository',
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={
+                **os.environ,
+                **variables,
+                'PATH': f'{self.bin}:{os.environ["PATH"]}',
+            },
+        )
         self.assertEqual(ends_with, done.returncode, f'{text}\n{done.stdout}')
 
     def break_the_rules(self) -> None:
-        self.write('repository/rules/tag.yaml',
-                   TAG.replace('add-trait', 'add-trate'))
+        self.write(
+            'repository/rules/tag.yaml', TAG.replace('add-trait', 'add-trate')
+        )
 
     def assert_planned(self, path: str) -> None:
         """Check that the comment has the plan, and nothing was done."""
@@ -94,78 +112,123 @@ class PipelineTestCase(base.TestCase):
         self.assertEqual([], self.stored())
 
     def stored(self) -> list[str]:
-        return [rule['description'] for rule in self.client.call(
-            'GET', '/v1/inspection_rules')['inspection_rules']]
+        return [
+            rule['description']
+            for rule in self.client.call('GET', '/v1/inspection_rules')[
+                'inspection_rules'
+            ]
+        ]
 
 
 class GitHubTestCase(PipelineTestCase):
-
     def run_step(self, name: str, ends_with: int = 0, **inputs: str) -> None:
         action = yaml.safe_load(
-            STARTER.joinpath('.github', 'actions', 'inspection-rules',
-                             'action.yml').read_text())
-        given = {f'inputs.{key}': inputs.get(key, value.get('default', ''))
-                 for key, value in action['inputs'].items()}
+            STARTER.joinpath(
+                '.github', 'actions', 'inspection-rules', 'action.yml'
+            ).read_text()
+        )
+        given = {
+            f'inputs.{key}': inputs.get(key, value.get('default', ''))
+            for key, value in action['inputs'].items()
+        }
         given['github.event.pull_request.html_url'] = 'https://example/1'
-        step, = (step for step in action['runs']['steps']
-                 if step['name'] == name)
+        (step,) = (
+            step for step in action['runs']['steps'] if step['name'] == name
+        )
         self.assertNotIn('${{', step['run'])
-        self.shell(step['run'], ends_with, GITHUB_SHA='4711',
-                   GITHUB_STEP_SUMMARY=str(self.scratch / 'summary.md'), **{
-                       key: re.sub(r'\$\{\{ (\S+) \}\}',
-                                   lambda match: given[match[1]], value)
-                       for key, value in step['env'].items()})
+        self.shell(
+            step['run'],
+            ends_with,
+            GITHUB_SHA='4711',
+            GITHUB_STEP_SUMMARY=str(self.scratch / 'summary.md'),
+            **{
+                key: re.sub(
+                    r'\$\{\{ (\S+) \}\}', lambda match: given[match[1]], value
+                )
+                for key, value in step['env'].items()
+            },
+        )
 
     def test_rules_are_checked_planned_and_applied(self) -> None:
         self.recorded('python3')
         self.run_step('Install', package='file:///one.whl')
-        self.assertIn('ironic-inspection-rules[prove] @ file:///one.whl',
-                      self.asked('python3'))
+        self.assertIn(
+            'ironic-inspection-rules[prove] @ file:///one.whl',
+            self.asked('python3'),
+        )
         self.run_step('Check')
         self.recorded('gh')
         clouds = self.clouds.read_text()
         self.run_step('Plan', clouds=clouds)
         self.assert_planned('plan.md')
         self.assertEqual(
-            ['pr', 'comment', 'https://example/1', '--body-file', 'plan.md',
-             '--edit-last'], self.asked('gh'))
+            [
+                'pr',
+                'comment',
+                'https://example/1',
+                '--body-file',
+                'plan.md',
+                '--edit-last',
+            ],
+            self.asked('gh'),
+        )
         self.run_step('Apply', clouds=clouds)
         self.assertEqual(['Tag big machines'], self.stored())
 
     def test_bad_rules_and_a_lost_cloud_fail_the_job(self) -> None:
         self.recorded('gh')
-        self.run_step('Plan', ends_with=1, clouds=json.dumps({'clouds': {
-            'one': {'auth_type': 'none',
-                    'auth': {'endpoint': 'http://127.0.0.1:1'}}}}))
+        self.run_step(
+            'Plan',
+            ends_with=1,
+            clouds=json.dumps(
+                {
+                    'clouds': {
+                        'one': {
+                            'auth_type': 'none',
+                            'auth': {'endpoint': 'http://127.0.0.1:1'},
+                        }
+                    }
+                }
+            ),
+        )
         self.assertFalse(self.scratch.joinpath('gh.log').exists())
         self.break_the_rules()
         self.run_step('Check', ends_with=1)
 
 
 class GitLabTestCase(PipelineTestCase):
-
     def run_job(self, name: str, ends_with: int = 0) -> None:
         pipeline = yaml.safe_load(
-            STARTER.joinpath('.gitlab-ci.yml').read_text())
-        self.shell('\n'.join(pipeline[name]['script']), ends_with, **{
-            **pipeline['variables'], 'CI_COMMIT_SHA': '4711',
-            'CI_API_V4_URL': 'https://example/api',
-            'CI_MERGE_REQUEST_PROJECT_ID': '7',
-            'CI_MERGE_REQUEST_IID': '12', 'INSPECTION_RULES_TOKEN': 'secret',
-            'OS_CLIENT_CONFIG_FILE': str(self.clouds)})
+            STARTER.joinpath('.gitlab-ci.yml').read_text()
+        )
+        self.shell(
+            '\n'.join(pipeline[name]['script']),
+            ends_with,
+            **{
+                **pipeline['variables'],
+                'CI_COMMIT_SHA': '4711',
+                'CI_API_V4_URL': 'https://example/api',
+                'CI_MERGE_REQUEST_PROJECT_ID': '7',
+                'CI_MERGE_REQUEST_IID': '12',
+                'INSPECTION_RULES_TOKEN': 'secret',
+                'OS_CLIENT_CONFIG_FILE': str(self.clouds),
+            },
+        )
 
     def test_rules_are_checked_planned_and_applied(self) -> None:
         self.run_job('inspection-rules-check')
-        self.assertIn('<testsuite', self.scratch.joinpath(
-            'repository', 'junit.xml').read_text())
+        self.assertIn(
+            '<testsuite',
+            self.scratch.joinpath('repository', 'junit.xml').read_text(),
+        )
         self.recorded('curl')
         self.run_job('inspection-rules-plan')
         self.assert_planned('plan.md')
         asked = self.asked('curl')
         self.assertIn('body@plan.md', asked)
         self.assertEqual(
-            'https://example/api/projects/7/merge_requests/12/notes',
-            asked[-1])
+            'https://example/api/projects/7/merge_requests/12/notes', asked[-1]
+        )
         self.run_job('inspection-rules-apply')
         self.assertEqual(['Tag big machines'], self.stored())
 
@@ -186,7 +249,6 @@ class StarterTestCase(PipelineTestCase):
 
 
 class GitHubStarterTestCase(StarterTestCase, GitHubTestCase):
-
     def test_rules_are_checked_planned_and_applied(self) -> None:
         self.run_step('Check')
         self.recorded('gh')
@@ -206,7 +268,6 @@ class GitHubStarterTestCase(StarterTestCase, GitHubTestCase):
 
 
 class GitLabStarterTestCase(StarterTestCase, GitLabTestCase):
-
     def test_rules_are_checked_planned_and_applied(self) -> None:
         self.run_job('inspection-rules-check')
         self.recorded('curl')
@@ -217,32 +278,50 @@ class GitLabStarterTestCase(StarterTestCase, GitLabTestCase):
 
 
 class ZuulTestCase(PipelineTestCase):
-
     def play(self, name: str, ends_with: int = 0) -> None:
-        jobs = yaml.safe_load(SOURCE.joinpath(
-            'zuul', 'zuul.d', 'inspection-rules.yaml').read_text())
+        jobs = yaml.safe_load(
+            SOURCE.joinpath(
+                'zuul', 'zuul.d', 'inspection-rules.yaml'
+            ).read_text()
+        )
         variables: dict[str, Any] = {
-            **jobs[0]['job']['vars'], 'ansible_user_dir': str(self.scratch),
-            'ansible_connection': 'local', 'returned': str(
-                self.scratch / 'repository' / 'returned'),
+            **jobs[0]['job']['vars'],
+            'ansible_user_dir': str(self.scratch),
+            'ansible_connection': 'local',
+            'returned': str(self.scratch / 'repository' / 'returned'),
             'inspection_rules_cloud': {
-                'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.ironic.url},
-            'zuul': {'project': {'src_dir': str(
-                self.scratch / 'repository')}, 'newrev': '4711'}}
+                'OS_AUTH_TYPE': 'none',
+                'OS_ENDPOINT': self.ironic.url,
+            },
+            'zuul': {
+                'project': {'src_dir': str(self.scratch / 'repository')},
+                'newrev': '4711',
+            },
+        }
         done = playbook.run(
-            str(self.scratch), 'ansible-playbook', '-i', 'localhost,',
-            '-e', json.dumps(variables), str(SOURCE.joinpath(
-                'zuul', 'playbooks', 'inspection-rules', f'{name}.yaml')),
-            ANSIBLE_ACTION_PLUGINS=str(self.scratch / 'plugins'))
+            str(self.scratch),
+            'ansible-playbook',
+            '-i',
+            'localhost,',
+            '-e',
+            json.dumps(variables),
+            str(
+                SOURCE.joinpath(
+                    'zuul', 'playbooks', 'inspection-rules', f'{name}.yaml'
+                )
+            ),
+            ANSIBLE_ACTION_PLUGINS=str(self.scratch / 'plugins'),
+        )
         self.assertEqual(ends_with, done.returncode, done.stdout)
 
     def test_rules_are_checked_planned_and_applied(self) -> None:
         self.write('plugins/zuul_return.py', _ZUUL_RETURN)
         self.play('check')
         self.play('plan')
-        returned = json.loads(self.scratch.joinpath(
-            'repository', 'returned').read_text())
-        plan, = returned['data']['zuul']['warnings']
+        returned = json.loads(
+            self.scratch.joinpath('repository', 'returned').read_text()
+        )
+        (plan,) = returned['data']['zuul']['warnings']
         self.assertIn('1 to create, 0 to update', plan)
         self.assertEqual([], self.stored())
         self.play('apply')

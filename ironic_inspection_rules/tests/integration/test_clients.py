@@ -20,30 +20,50 @@ class CommandLineTestCase(base.TestCase):
 
     def openstack(self, *arguments: str) -> str:
         done = subprocess.run(
-            [*service.console_script('openstack'), '--os-auth-type', 'none',
-             '--os-endpoint', self.ironic.url, 'baremetal', 'inspection',
-             'rule', *arguments], capture_output=True, text=True)
+            [
+                *service.console_script('openstack'),
+                '--os-auth-type',
+                'none',
+                '--os-endpoint',
+                self.ironic.url,
+                'baremetal',
+                'inspection',
+                'rule',
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 
     def test_a_rule_from_its_making_to_its_end(self) -> None:
-        made = json.loads(self.openstack(
-            'create', '-f', 'json', '--actions', json.dumps(_ACTIONS),
-            '--priority', '5', '--sensitive', 'false'))
+        made = json.loads(
+            self.openstack(
+                'create',
+                '-f',
+                'json',
+                '--actions',
+                json.dumps(_ACTIONS),
+                '--priority',
+                '5',
+                '--sensitive',
+                'false',
+            )
+        )
         self.assertEqual([], made['conditions'])
         self.assertEqual(5, made['priority'])
         self.assertEqual({'a': 1}, self.inspect()['extra'])
-        self.openstack('set', made['uuid'], '--description', 'one',
-                       '--priority', '7')
+        self.openstack(
+            'set', made['uuid'], '--description', 'one', '--priority', '7'
+        )
         shown = json.loads(self.openstack('show', '-f', 'json', made['uuid']))
-        self.assertEqual((7, 'one'),
-                         (shown['priority'], shown['description']))
+        self.assertEqual((7, 'one'), (shown['priority'], shown['description']))
         listed = json.loads(self.openstack('list', '-f', 'json'))
         self.assertEqual([made['uuid']], [rule['uuid'] for rule in listed])
         self.openstack('unset', made['uuid'], '--description', '--priority')
         shown = json.loads(self.openstack('show', '-f', 'json', made['uuid']))
-        self.assertEqual((0, None),
-                         (shown['priority'], shown['description']))
+        self.assertEqual((0, None), (shown['priority'], shown['description']))
         self.openstack('delete', made['uuid'])
         self.assertEqual([], json.loads(self.openstack('list', '-f', 'json')))
 
@@ -53,22 +73,28 @@ class SdkTestCase(base.TestCase):
 
     def test_a_rule_from_its_making_to_its_end(self) -> None:
         cloud = connection.Connection(
-            auth_type='none', endpoint=self.ironic.url,
-            baremetal_endpoint_override=self.ironic.url)
+            auth_type='none',
+            endpoint=self.ironic.url,
+            baremetal_endpoint_override=self.ironic.url,
+        )
         self.addCleanup(cloud.close)
         rules = cloud.baremetal
         made = rules.create_inspection_rule(
-            actions=_ACTIONS, conditions=_CONDITIONS, description='one')
+            actions=_ACTIONS, conditions=_CONDITIONS, description='one'
+        )
         self.assertEqual('main', made.phase)
         self.assertEqual({'a': 1}, self.inspect()['extra'])
-        self.assertEqual(_CONDITIONS,
-                         rules.get_inspection_rule(made.id).conditions)
-        self.assertEqual([made.id],
-                         [rule.id for rule in rules.inspection_rules()])
-        detailed, = rules.inspection_rules(detail=True)
+        self.assertEqual(
+            _CONDITIONS, rules.get_inspection_rule(made.id).conditions
+        )
+        self.assertEqual(
+            [made.id], [rule.id for rule in rules.inspection_rules()]
+        )
+        (detailed,) = rules.inspection_rules(detail=True)
         self.assertEqual(_ACTIONS, detailed.actions)
         patched = rules.patch_inspection_rule(
-            made, [{'op': 'replace', 'path': '/priority', 'value': 3}])
+            made, [{'op': 'replace', 'path': '/priority', 'value': 3}]
+        )
         self.assertEqual(3, patched.priority)
         rules.delete_inspection_rule(made)
         self.assertEqual([], list(rules.inspection_rules()))

@@ -25,12 +25,16 @@ class DemoTestCase(base.IntegrationTestCase):
             self.skipTest('not in a checkout')
         self.scratch = self.useFixture(fixtures.TempDir()).path
 
-    def start(self, *options: str, **environment: str
-              ) -> subprocess.Popen[str]:
+    def start(
+        self, *options: str, **environment: str
+    ) -> subprocess.Popen[str]:
         demo = subprocess.Popen(
-            [sys.executable, '-u', str(_DEMO), *options], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, 'TMPDIR': self.scratch, **environment})
+            [sys.executable, '-u', str(_DEMO), *options],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, 'TMPDIR': self.scratch, **environment},
+        )
         self.addCleanup(demo.wait)
         self.addCleanup(demo.kill)
         return demo
@@ -39,20 +43,22 @@ class DemoTestCase(base.IntegrationTestCase):
         demo = self.start()
         output, _ = demo.communicate()
         self.assertEqual(0, demo.returncode, output)
-        for line in ('Write down what the machine has: matched',
-                     '/properties/cpus = 2',
-                     'Big memory is for databases: did not match',
-                     'trait CUSTOM_SIMULATION',
-                     'manageable, resource class simulation',
-                     '1 passes, 1 would fail', 'Inspecting rack-1 …',
-                     'How to go on'):
+        for line in (
+            'Write down what the machine has: matched',
+            '/properties/cpus = 2',
+            'Big memory is for databases: did not match',
+            'trait CUSTOM_SIMULATION',
+            'manageable, resource class simulation',
+            '1 passes, 1 would fail',
+            'Inspecting rack-1 …',
+            'How to go on',
+        ):
             self.assertIn(line, output)
         self.assertEqual(1, output.count('4 CPUs were ordered'))
         for noise in ('Traceback', 'Warning', 'DEBUG'):
             self.assertNotIn(noise, output)
         for page in ('demo.html', 'fleet.html'):
-            text = _DEMO.parents[1].joinpath(
-                'doc', 'build', page).read_text()
+            text = _DEMO.parents[1].joinpath('doc', 'build', page).read_text()
             self.assertIn('rack-1', text)
             self.assertIn('rack-2', text)
         self.assertEqual([], os.listdir(self.scratch))
@@ -62,14 +68,23 @@ class DemoTestCase(base.IntegrationTestCase):
         output, _ = demo.communicate()
         self.assertEqual(0, demo.returncode, output)
         lines = [line.strip() for line in output.splitlines()]
-        stop = next(line.removeprefix('Stop it: ') for line in lines
-                    if line.startswith('Stop it: '))
+        stop = next(
+            line.removeprefix('Stop it: ')
+            for line in lines
+            if line.startswith('Stop it: ')
+        )
         self.addCleanup(subprocess.run, ['bash', '-c', stop], check=True)
-        first = next(number for number, line in enumerate(lines)
-                     if line.startswith('export PATH='))
+        first = next(
+            number
+            for number, line in enumerate(lines)
+            if line.startswith('export PATH=')
+        )
         done = subprocess.run(
-            ['bash', '-ec', '\n'.join(lines[first:first + 4])],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            ['bash', '-ec', '\n'.join(lines[first : first + 4])],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertIn('trait CUSTOM_SIMULATION', done.stdout)
         self.assertIn('1 finished', done.stdout)
@@ -77,8 +92,9 @@ class DemoTestCase(base.IntegrationTestCase):
     def test_an_interrupted_demo_leaves_nothing_behind(self) -> None:
         demo = self.start()
         assert demo.stdout
-        url = next(line.split()[-1] for line in demo.stdout
-                   if 'answers at' in line)
+        url = next(
+            line.split()[-1] for line in demo.stdout if 'answers at' in line
+        )
         demo.send_signal(signal.SIGINT)
         output, _ = demo.communicate()
         self.assertEqual(130, demo.returncode, output)

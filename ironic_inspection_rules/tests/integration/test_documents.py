@@ -26,12 +26,13 @@ _CONFIG = '/etc/ironic/ironic.conf'
 _MARK = '@@@ end of step'
 
 OVERRIDES: dict[str, dict[str, Any]] = {
-    'doc/source/admin/alerts.rst': {
-        'inspection_queue': {'enabled': True}},
+    'doc/source/admin/alerts.rst': {'inspection_queue': {'enabled': True}},
     'doc/source/admin/durable-inspection.rst': {
-        'inspection_queue': {'enabled': True}},
+        'inspection_queue': {'enabled': True}
+    },
     'doc/source/user/change-a-running-cloud.rst': {
-        'inspection_queue': {'enabled': True}},
+        'inspection_queue': {'enabled': True}
+    },
 }
 """What a page has switched on in ironic.conf before it begins."""
 
@@ -59,9 +60,13 @@ class DocumentsTestCase(base.IntegrationTestCase):
             if rules and 'op' in str(rules[0]['actions'][0]):
                 answer = self.client.post(
                     '/v1/inspection_rules/evaluate',
-                    json={'inventory': {}, 'rules': rules})
-                self.assertEqual(200, answer.status_code, (
-                    f'line {block.line}: {answer.text}'))
+                    json={'inventory': {}, 'rules': rules},
+                )
+                self.assertEqual(
+                    200,
+                    answer.status_code,
+                    (f'line {block.line}: {answer.text}'),
+                )
 
     def _carry_out(self) -> None:
         directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -77,14 +82,14 @@ class DocumentsTestCase(base.IntegrationTestCase):
         with _ramdisks(self.client):
             printed = self._run(directory)
         self.assertEqual(len(self.page.steps), len(printed), printed[-1:])
-        for step, (text, status) in zip(self.page.steps, printed,
-                                        strict=True):
+        for step, (text, status) in zip(self.page.steps, printed, strict=True):
             self.assertEqual(step.status, status, f'{step.command}\n{text}')
             if step.output:
                 self.assertTrue(
                     guide.matches(step.output, text),
                     f'{step.command}\nshould print\n{step.output}\nprints\n'
-                    f'{text}')
+                    f'{text}',
+                )
 
     def _enroll(self, name: str, inspected: bool) -> None:
         mac = base.new_mac()
@@ -98,19 +103,35 @@ class DocumentsTestCase(base.IntegrationTestCase):
         :returns: what each printed, and how it ended.
         """
         script = directory / 'steps.sh'
-        script.write_text('\n'.join(
-            f"{step.command}\nprintf '\\n{_MARK} %d\\n' $?"
-            for step in self.page.steps).replace(
-                _CONFIG, str(self.ironic.config)))
+        script.write_text(
+            '\n'.join(
+                f"{step.command}\nprintf '\\n{_MARK} %d\\n' $?"
+                for step in self.page.steps
+            ).replace(_CONFIG, str(self.ironic.config))
+        )
         done = subprocess.run(
-            ['bash', str(script)], cwd=directory, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, timeout=_TIME_LIMIT, check=False, env={
-                **os.environ, 'IRONIC': self.ironic.url,
-                'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.ironic.url,
-                'COLUMNS': '200', 'PATH': os.pathsep.join((
-                    str(pathlib.Path(sys.executable).parent),
-                    os.environ['PATH']))})
+            ['bash', str(script)],
+            cwd=directory,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            timeout=_TIME_LIMIT,
+            check=False,
+            env={
+                **os.environ,
+                'IRONIC': self.ironic.url,
+                'OS_AUTH_TYPE': 'none',
+                'OS_ENDPOINT': self.ironic.url,
+                'COLUMNS': '200',
+                'PATH': os.pathsep.join(
+                    (
+                        str(pathlib.Path(sys.executable).parent),
+                        os.environ['PATH'],
+                    )
+                ),
+            },
+        )
         steps = []
         text = ''
         for line in done.stdout.splitlines():
@@ -122,8 +143,9 @@ class DocumentsTestCase(base.IntegrationTestCase):
         return steps
 
     def _nodes(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.client.call(
-            'GET', '/v1/nodes')['nodes']
+        found: list[dict[str, Any]] = self.client.call('GET', '/v1/nodes')[
+            'nodes'
+        ]
         return found
 
     def _remove_nodes(self, kept: set[str]) -> None:
@@ -138,8 +160,9 @@ def _rules(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict) and 'conditions' in value:
         value = {'actions': [{'op': 'log', 'args': {'msg': 'x'}}], **value}
     found = value if isinstance(value, list) else [value]
-    return [rule for rule in found
-            if isinstance(rule, dict) and 'actions' in rule]
+    return [
+        rule for rule in found if isinstance(rule, dict) and 'actions' in rule
+    ]
 
 
 @contextlib.contextmanager
@@ -165,8 +188,11 @@ def _ramdisks(client: live_client.Client) -> Iterator[None]:
 def _add_tests() -> None:
     for path in guide.pages():
         blocks = guide.Page(path).blocks
-        if not any(block.language in ('console', 'yaml', 'json')
-                   and block.reason is None for block in blocks):
+        if not any(
+            block.language in ('console', 'yaml', 'json')
+            and block.reason is None
+            for block in blocks
+        ):
             continue
 
         def test(self: DocumentsTestCase, path: str = path) -> None:

@@ -20,8 +20,9 @@ class Kernel:
     def __call__(self, *arguments, script=None, timeout=10.0):
         if script is not None:
             arguments = ('-f', '-', *arguments)
-        done = self._namespace.run('nft', *arguments, check=False,
-                                   input=script)
+        done = self._namespace.run(
+            'nft', *arguments, check=False, input=script
+        )
         if done.returncode:
             raise firewall.FirewallError(done.stderr)
         return done.stdout
@@ -34,8 +35,11 @@ class Kernel:
             name = line.split()[-1]
             listing = self('list', 'table', 'inet', name)
             tables[name] = {
-                found[1]: _elements(found[2]) for found in re.finditer(
-                    r'set (\w+) {([^{}]*(?:{[^}]*})?)', listing)}
+                found[1]: _elements(found[2])
+                for found in re.finditer(
+                    r'set (\w+) {([^{}]*(?:{[^}]*})?)', listing
+                )
+            }
         return tables
 
     @property
@@ -46,12 +50,14 @@ class Kernel:
 
 def _elements(definition):
     found = re.search(r'elements = {([^}]*)}', definition)
-    return {element.split()[0].strip('"')
-            for element in found[1].split(',')} if found else set()
+    return (
+        {element.split()[0].strip('"') for element in found[1].split(',')}
+        if found
+        else set()
+    )
 
 
 class KernelTestCase(test_firewall.ContractMixin, base.BaseTestCase):
-
     is_real = True
 
     def make_kernel(self):

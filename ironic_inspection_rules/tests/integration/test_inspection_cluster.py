@@ -31,21 +31,28 @@ class ClusterTestCase(durable.DurableTestCase):
         ports = [options.free_port() for _api in range(2)]
         balancer = self.serve(servers.HAProxy, ports)
         directory = self.useFixture(fixtures.TempDir()).path
-        self.ironic = launcher.Ironic(directory, options.merged(
-            durable.OPTIONS, {
-                'DEFAULT': {'rpc_transport': 'oslo',
-                            'transport_url': self.broker.url,
-                            'rpc_response_timeout': 10},
-                'api': {'port': balancer.port},
-                'conductor': {'heartbeat_interval': 1},
-                'coordination': {'backend_url': self.coordinator.url},
-                'database': {'connection': self.database.url},
-                'oslo_messaging_rabbit': {'rabbit_quorum_queue': False},
-            }), services=())
+        self.ironic = launcher.Ironic(
+            directory,
+            options.merged(
+                durable.OPTIONS,
+                {
+                    'DEFAULT': {
+                        'rpc_transport': 'oslo',
+                        'transport_url': self.broker.url,
+                        'rpc_response_timeout': 10,
+                    },
+                    'api': {'port': balancer.port},
+                    'conductor': {'heartbeat_interval': 1},
+                    'coordination': {'backend_url': self.coordinator.url},
+                    'database': {'connection': self.database.url},
+                    'oslo_messaging_rabbit': {'rabbit_quorum_queue': False},
+                },
+            ),
+            services=(),
+        )
         self.addCleanup(self.ironic.stop)
         self.ironic.create_database()
-        self.conductors = [self.start_conductor(number)
-                           for number in range(2)]
+        self.conductors = [self.start_conductor(number) for number in range(2)]
         for port in ports:
             self.ironic.spawn('ironic-api', {'api': {'port': port}})
         self.ironic.start()
@@ -58,15 +65,18 @@ class ClusterTestCase(durable.DurableTestCase):
         return self.useFixture(server(*arguments))
 
     def start_conductor(self, number: int) -> service.Service:
-        return self.ironic.spawn(CONDUCTOR, {
-            'DEFAULT': {'host': f'conductor{number}'}})
+        return self.ironic.spawn(
+            CONDUCTOR, {'DEFAULT': {'host': f'conductor{number}'}}
+        )
 
     def start_late_worker(self) -> service.Service:
         """Start a worker whose clock is 30 seconds fast, if possible."""
         if not os.path.exists(_FAKETIME):
             return self.ironic.spawn(durable.WORKER)
-        with fixtures.EnvironmentVariable('LD_PRELOAD', _FAKETIME), (
-                fixtures.EnvironmentVariable('FAKETIME', '+30s')):
+        with (
+            fixtures.EnvironmentVariable('LD_PRELOAD', _FAKETIME),
+            fixtures.EnvironmentVariable('FAKETIME', '+30s'),
+        ):
             return self.ironic.spawn(durable.WORKER)
 
     def test_parts_of_it_fail(self):
@@ -78,8 +88,9 @@ class ClusterTestCase(durable.DurableTestCase):
         self.check_all_is_well('afterwards')
 
     def make(self, name: str, count: int = 5):
-        return self.fleet.make([f'slow-{name}-{number}'
-                                for number in range(count)])
+        return self.fleet.make(
+            [f'slow-{name}-{number}' for number in range(count)]
+        )
 
     def check_all_is_well(self, when: str):
         machines = self.make(when, 3)
@@ -99,8 +110,11 @@ class ClusterTestCase(durable.DurableTestCase):
         machines = self.make('broker')
         self.post(machines)
         self.broker.stop()
-        self.assertRaises(OSError, socket.create_connection,
-                          (self.broker.host, self.broker.port))
+        self.assertRaises(
+            OSError,
+            socket.create_connection,
+            (self.broker.host, self.broker.port),
+        )
         self.check(machines)
         self.broker.start()
 

@@ -19,20 +19,28 @@ class AllInOneTestCase(durable.DurableTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(durable.Sabotage())
-        self.use(self.useFixture(fixtures.AllInOne(options.merged(
-            durable.OPTIONS, {'inspection_queue': {
-                'inspection_timeout': 2}}))).ironic)
+        self.use(
+            self.useFixture(
+                fixtures.AllInOne(
+                    options.merged(
+                        durable.OPTIONS,
+                        {'inspection_queue': {'inspection_timeout': 2}},
+                    )
+                )
+            ).ironic
+        )
 
     def test_inspections_survive_the_process(self):
         machines = self.fleet.make(['plain-1', 'hook-1', 'save-1'])
-        late, = self.fleet.make(['late'])
+        (late,) = self.fleet.make(['late'])
         # Of a node that is in inspection by then, Ironic says that there is
         # none.
         self.post(machines, repeated=404)
         self.check(machines)
         timed_out = self.fleet.wait([late])[late.uuid]
-        self.assertEqual(('timeout', 'error'),
-                         (timed_out['event'], timed_out['state']))
+        self.assertEqual(
+            ('timeout', 'error'), (timed_out['event'], timed_out['state'])
+        )
         self.client.wait_for_state(late.uuid, 'inspect failed')
 
 
@@ -45,11 +53,20 @@ class WorkersTestCase(durable.DurableTestCase):
             self.skipTest(reason)
         self.useFixture(durable.Sabotage())
         server = self.useFixture(database.Database('mysql', ready=False))
-        ironic = fixtures.AllInOne(options.merged(durable.OPTIONS, {
-            # One thread: who dies takes no other request along.
-            'inspection_queue': {'embedded': False, 'workers': 1},
-            'database': {'connection': server.engine.url.render_as_string(
-                hide_password=False)}}))
+        ironic = fixtures.AllInOne(
+            options.merged(
+                durable.OPTIONS,
+                {
+                    # One thread: who dies takes no other request along.
+                    'inspection_queue': {'embedded': False, 'workers': 1},
+                    'database': {
+                        'connection': server.engine.url.render_as_string(
+                            hide_password=False
+                        )
+                    },
+                },
+            )
+        )
         ironic._create_database = lambda: ironic.ironic.create_database()
         self.use(self.useFixture(ironic).ironic)
 
@@ -60,8 +77,8 @@ class WorkersTestCase(durable.DurableTestCase):
     def check_workers_that_are_killed(self):
         """Kill a worker in each step; then nothing is lost or doubled."""
         machines = self.fleet.make([f'{step}-1' for step in sabotage.STEPS])
-        failing, = self.fleet.make(['raise-1'])
-        deleted, = self.fleet.make(['deleted'])
+        (failing,) = self.fleet.make(['raise-1'])
+        (deleted,) = self.fleet.make(['deleted'])
         self.post([*machines, failing, deleted])
         # The same inventories once more.
         self.post(machines[:3])
@@ -69,8 +86,7 @@ class WorkersTestCase(durable.DurableTestCase):
         workers = self.start_workers(3)
         self.check(machines)
         request = self.fleet.wait([failing])[failing.uuid]
-        self.assertEqual(('error', 1),
-                         (request['state'], request['attempts']))
+        self.assertEqual(('error', 1), (request['state'], request['attempts']))
         node = self.client.wait_for_state(failing.uuid, 'inspect failed')
         self.assertIn('sabotage', node['last_error'])
         self.assertEqual(len(machines) + 1, len(self.fleet.requests()))
@@ -81,22 +97,32 @@ class WorkersTestCase(durable.DurableTestCase):
         """Stop a worker under load; it finishes what it has begun."""
         machines = self.fleet.make([f'slow-{number}' for number in range(5)])
         self.post(machines)
-        first, = self.start_workers(1)
+        (first,) = self.start_workers(1)
         self.wait_until_begun()
         first.process.send_signal(signal.SIGTERM)
         self.assertEqual(0, first.process.wait(30))
-        self.assertEqual([], [request for request in self.fleet.requests()
-                              if request['state'] == 'processing'])
+        self.assertEqual(
+            [],
+            [
+                request
+                for request in self.fleet.requests()
+                if request['state'] == 'processing'
+            ],
+        )
         self.start_workers(2)
         self.check(machines)
-        attempts = {request['attempts'] for request
-                    in self.fleet.wait(machines).values()}
+        attempts = {
+            request['attempts']
+            for request in self.fleet.wait(machines).values()
+        }
         self.assertEqual({1}, attempts)
 
     def wait_until_begun(self):
         deadline = time.monotonic() + 30
-        while not any(request['state'] == 'processing'
-                      for request in self.fleet.requests()):
+        while not any(
+            request['state'] == 'processing'
+            for request in self.fleet.requests()
+        ):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)
 
@@ -110,17 +136,29 @@ class BrokerTestCase(durable.DurableTestCase):
             self.skipTest(reason)
         bus = self.useFixture(fixtures.MessageBus())
         server = self.useFixture(database.Database('mysql', ready=False))
-        self.use(self.useFixture(fixtures.Split(
-            server.engine.url.render_as_string(hide_password=False),
-            options.merged(durable.OPTIONS, {
-                'DEFAULT': {'rpc_transport': 'oslo',
-                            'transport_url': bus.url},
-                'inspection_queue': {'embedded': False},
-                'inspector': {'hooks': '$default_hooks,inspection-rules'},
-            }))).ironic)
+        self.use(
+            self.useFixture(
+                fixtures.Split(
+                    server.engine.url.render_as_string(hide_password=False),
+                    options.merged(
+                        durable.OPTIONS,
+                        {
+                            'DEFAULT': {
+                                'rpc_transport': 'oslo',
+                                'transport_url': bus.url,
+                            },
+                            'inspection_queue': {'embedded': False},
+                            'inspector': {
+                                'hooks': '$default_hooks,inspection-rules'
+                            },
+                        },
+                    ),
+                )
+            ).ironic
+        )
 
     def test_an_inspection_from_its_start_to_its_end(self):
-        machine, = self.fleet.make(['plain-1'])
+        (machine,) = self.fleet.make(['plain-1'])
         self.start_workers(1)
         self.post([machine])
         self.check([machine])
@@ -134,16 +172,26 @@ class SplitTestCase(durable.DurableTestCase):
         if reason := database.why_absent('postgresql'):
             self.skipTest(reason)
         server = self.useFixture(database.Database('postgresql', ready=False))
-        self.use(self.useFixture(fixtures.Split(
-            server.engine.url.render_as_string(hide_password=False),
-            options.merged(durable.OPTIONS, {
-                'inspection_queue': {'reboot_throttle': 1.0},
-                'inspector': {'hooks': '$default_hooks,inspection-rules'},
-            }))).ironic)
+        self.use(
+            self.useFixture(
+                fixtures.Split(
+                    server.engine.url.render_as_string(hide_password=False),
+                    options.merged(
+                        durable.OPTIONS,
+                        {
+                            'inspection_queue': {'reboot_throttle': 1.0},
+                            'inspector': {
+                                'hooks': '$default_hooks,inspection-rules'
+                            },
+                        },
+                    ),
+                )
+            ).ironic
+        )
 
     def test_what_operators_do(self):
         inspected, aborted = self.fleet.make(['inspected', 'aborted'])
-        active, = self.fleet.make(['active'], 'active')
+        (active,) = self.fleet.make(['active'], 'active')
         self.post([inspected, aborted])
         self.check_abortion(aborted)
         self.start_workers(1)
@@ -154,41 +202,55 @@ class SplitTestCase(durable.DurableTestCase):
 
     def check_abortion(self, machine):
         """Abort a request: its node fails inspection at once."""
-        request, = [request for request in self.fleet.requests()
-                    if request['node_uuid'] == machine.uuid]
-        self.client.call('DELETE',
-                         f'/v1/inspection_requests/{request["uuid"]}')
+        (request,) = [
+            request
+            for request in self.fleet.requests()
+            if request['node_uuid'] == machine.uuid
+        ]
+        self.client.call(
+            'DELETE', f'/v1/inspection_requests/{request["uuid"]}'
+        )
         node = self.client.wait_for_state(machine.uuid, 'inspect failed')
         self.assertIn('abort', node['last_error'])
         request = self.fleet.wait([machine])[machine.uuid]
-        self.assertEqual(('error', 0),
-                         (request['state'], request['attempts']))
+        self.assertEqual(('error', 0), (request['state'], request['attempts']))
 
     def check_reapplication(self, machine, state, data, marks):
         """Process data again: neither state nor power change."""
         before = self.client.node(machine.uuid)
         self.client.call(
-            'POST', f'/v1/nodes/{machine.uuid}/inventory/reapply', data)
+            'POST', f'/v1/nodes/{machine.uuid}/inventory/reapply', data
+        )
         request = self.fleet.wait([machine])[machine.uuid]
-        self.assertEqual(('reapply', 'finished', None),
-                         (request['event'], request['state'],
-                          request['last_error']))
+        self.assertEqual(
+            ('reapply', 'finished', None),
+            (request['event'], request['state'], request['last_error']),
+        )
         after = self.client.wait_for_state(machine.uuid, state)
         self.assertEqual(marks, len(after['extra']['marks']))
-        for untouched in ('power_state', 'provision_state', 'boot_mode',
-                          'provision_updated_at', 'driver_info'):
+        for untouched in (
+            'power_state',
+            'provision_state',
+            'boot_mode',
+            'provision_updated_at',
+            'driver_info',
+        ):
             self.assertEqual(before[untouched], after[untouched])
         self.assertEqual(
-            fleet.MARKS, self.client.stored_data(machine.uuid)[
-                'plugin_data']['marks'])
+            fleet.MARKS,
+            self.client.stored_data(machine.uuid)['plugin_data']['marks'],
+        )
 
     def check_throttle(self):
         """Start inspections at once: machines are powered on one by one."""
         machines = self.fleet.make(['first', 'second', 'third'], 'manageable')
         began = time.monotonic()
         for machine in machines:
-            self.client.call('PUT', f'/v1/nodes/{machine.uuid}/states/'
-                             'provision', {'target': 'inspect'})
+            self.client.call(
+                'PUT',
+                f'/v1/nodes/{machine.uuid}/states/provision',
+                {'target': 'inspect'},
+            )
         for machine in machines:
             self.client.wait_for_state(machine.uuid, 'inspect wait')
             self.wait_until_powered_on(machine)

@@ -18,9 +18,12 @@ from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration import playbook
 
 _VARIABLES = {
-    'ipmi_username': 'admin', 'ipmi_password': 's3cret',
-    'ipa_kernel_options': [], 'ipa_kernel_upstream_url': '',
-    'inspector_rules_redfish_enabled': True}
+    'ipmi_username': 'admin',
+    'ipmi_password': 's3cret',
+    'ipa_kernel_options': [],
+    'ipa_kernel_upstream_url': '',
+    'inspector_rules_redfish_enabled': True,
+}
 
 # What ansible/overcloud-introspection-rules.yml gives to the role.
 _ROLE = """\
@@ -45,7 +48,6 @@ _ROLE = """\
 
 
 class RoleTestCase(base.TestCase):
-
     def setUp(self) -> None:
         super().setUp()
         kayobe = os.environ.get('IR_KAYOBE')
@@ -61,12 +63,24 @@ class RoleTestCase(base.TestCase):
         path = self.directory / 'rules.yml'
         path.write_text(_ROLE)
         done = playbook.run(
-            str(self.directory), 'ansible-playbook', '-i', 'localhost,',
-            '-e', json.dumps({
-                **_VARIABLES, 'kayobe': str(self.kayobe),
-                'venv': self.environment(), 'ironic': self.ironic.url}),
-            str(path), ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(
-                (self.collections, str(self.stand_in()))))
+            str(self.directory),
+            'ansible-playbook',
+            '-i',
+            'localhost,',
+            '-e',
+            json.dumps(
+                {
+                    **_VARIABLES,
+                    'kayobe': str(self.kayobe),
+                    'venv': self.environment(),
+                    'ironic': self.ironic.url,
+                }
+            ),
+            str(path),
+            ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(
+                (self.collections, str(self.stand_in()))
+            ),
+        )
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertNotIn('s3cret', done.stdout)
         return done.stdout.splitlines()[-2]
@@ -74,8 +88,13 @@ class RoleTestCase(base.TestCase):
     def stand_in(self) -> pathlib.Path:
         """Return collections with a role that would install openstacksdk."""
         role = self.directory.joinpath(
-            'ansible_collections', 'stackhpc', 'openstack', 'roles',
-            'os_openstacksdk', 'tasks')
+            'ansible_collections',
+            'stackhpc',
+            'openstack',
+            'roles',
+            'os_openstacksdk',
+            'tasks',
+        )
         role.mkdir(parents=True, exist_ok=True)
         role.joinpath('main.yml').write_text('[]\n')
         return self.directory
@@ -85,8 +104,7 @@ class RoleTestCase(base.TestCase):
         python = self.directory / 'bin' / 'python'
         python.parent.mkdir(exist_ok=True)
         if not python.exists():
-            python.write_text(
-                f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+            python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
             python.chmod(0o755)
         return str(self.directory)
 
@@ -102,7 +120,8 @@ class RoleTestCase(base.TestCase):
         self.assertRegex(self.play(), 'failed=0')
         self.assertEqual(
             {rule['uuid'] for rule in rules},
-            {rule['uuid'] for rule in self.get('')['inspection_rules']})
+            {rule['uuid'] for rule in self.get('')['inspection_rules']},
+        )
         # A rule that comes back as it was costs no revision.
         self.assertEqual(first, self.revision())
 

@@ -32,8 +32,9 @@ LINES = 10
 A warning and an error for each of its parts, a warning for each attempt.
 """
 
-OPTIONS = options.merged(durable.OPTIONS, {'inspection_queue': {
-    'connection_retries': 5}})
+OPTIONS = options.merged(
+    durable.OPTIONS, {'inspection_queue': {'connection_retries': 5}}
+)
 
 _OURS = re.compile(r' (?:WARNING|ERROR|CRITICAL) ironic_inspection_rules\.')
 
@@ -44,23 +45,29 @@ class OutageTestCase(durable.DurableTestCase):
     def put_relay(self, url: str, port: int) -> tuple[relay.Relay, str]:
         """Put a relay in front of the server of a URL."""
         parsed = urllib.parse.urlsplit(url)
-        between = self.useFixture(relay.Relay(
-            (parsed.hostname, parsed.port or port)))
+        between = self.useFixture(
+            relay.Relay((parsed.hostname, parsed.port or port))
+        )
         user = parsed.netloc.rpartition('@')[0]
         return between, parsed._replace(
-            netloc=f'{user}@127.0.0.1:{between.port}').geturl()
+            netloc=f'{user}@127.0.0.1:{between.port}'
+        ).geturl()
 
     def mysql(self) -> tuple[relay.Relay, str]:
         """An empty database behind a relay."""
         if reason := database.why_absent('mysql'):
             self.skipTest(reason)
         server = self.useFixture(database.Database('mysql', ready=False))
-        return self.put_relay(server.engine.url.render_as_string(
-            hide_password=False), 3306)
+        return self.put_relay(
+            server.engine.url.render_as_string(hide_password=False), 3306
+        )
 
     def ironic_on(self, url: str, overrides: options.Options) -> None:
-        ironic = ironics.AllInOne(options.merged(
-            OPTIONS, {'database': {'connection': url}}, overrides))
+        ironic = ironics.AllInOne(
+            options.merged(
+                OPTIONS, {'database': {'connection': url}}, overrides
+            )
+        )
         ironic._create_database = lambda: ironic.ironic.create_database()
         self.use(self.useFixture(ironic).ironic)
 
@@ -75,19 +82,24 @@ class OutageTestCase(durable.DurableTestCase):
     def check_recovery(self, machines) -> None:
         """Fail unless all is done soon, with effects once."""
         done = self.fleet.wait(machines, RECOVERY)
-        self.assertEqual({'finished'},
-                         {request['state'] for request in done.values()},
-                         [request['last_error'] for request in done.values()])
+        self.assertEqual(
+            {'finished'},
+            {request['state'] for request in done.values()},
+            [request['last_error'] for request in done.values()],
+        )
         self.assertEqual([], self.fleet.problems(machines))
 
     def check_log(self) -> None:
         """Fail if the log grows with the outage."""
         # Tracebacks repeat the beginning of their first line.
-        lines = {' '.join(line.split()[:2]): line
-                 for line in self.logged.splitlines() if _OURS.search(line)}
-        self.assertLessEqual(len(lines),
-                             LINES * len(self.ironic.services),
-                             [*lines.values()])
+        lines = {
+            ' '.join(line.split()[:2]): line
+            for line in self.logged.splitlines()
+            if _OURS.search(line)
+        }
+        self.assertLessEqual(
+            len(lines), LINES * len(self.ironic.services), [*lines.values()]
+        )
 
 
 class InTurnTestCase(OutageTestCase):
@@ -101,16 +113,25 @@ class InTurnTestCase(OutageTestCase):
         self.redis = self.useFixture(coordinator.Redis())
         self.database, url = self.mysql()
         self.broker, bus = self.put_relay(
-            self.useFixture(ironics.MessageBus()).url, 5672)
-        self.ironic_on(url, {
-            'DEFAULT': {'rpc_transport': 'oslo', 'transport_url': bus,
-                        'rpc_response_timeout': 10},
-            # Ironic's API refuses data until it sees a living conductor.
-            'conductor': {'heartbeat_interval': 1},
-            'coordination': {'backend_url': self.redis.url},
-            'inspection_queue': {'inspection_timeout': 10,
-                                 **options_of_queue},
-        })
+            self.useFixture(ironics.MessageBus()).url, 5672
+        )
+        self.ironic_on(
+            url,
+            {
+                'DEFAULT': {
+                    'rpc_transport': 'oslo',
+                    'transport_url': bus,
+                    'rpc_response_timeout': 10,
+                },
+                # Ironic's API refuses data until it sees a living conductor.
+                'conductor': {'heartbeat_interval': 1},
+                'coordination': {'backend_url': self.redis.url},
+                'inspection_queue': {
+                    'inspection_timeout': 10,
+                    **options_of_queue,
+                },
+            },
+        )
 
     def check_each(self) -> None:
         self.check_away('database', self.database.cut, self.database.join)
@@ -120,19 +141,21 @@ class InTurnTestCase(OutageTestCase):
 
     def check_away(self, name, away, back) -> None:
         """Post before and after an outage; all is to be done soon."""
-        before = self.fleet.make([f'slow-{name}-{number}'
-                                  for number in range(4)])
+        before = self.fleet.make(
+            [f'slow-{name}-{number}' for number in range(4)]
+        )
         self.post(before)
         self.pass_outage(away, back)
-        after = self.fleet.make([f'after-{name}-{number}'
-                                 for number in range(2)])
+        after = self.fleet.make(
+            [f'after-{name}-{number}' for number in range(2)]
+        )
         self.post(after)
         self.check_recovery(before + after)
         self.check_log()
 
     def check_leader_tasks(self) -> None:
         """Leave a node waiting: only the leader has it time out."""
-        late, = self.fleet.make(['late'])
+        (late,) = self.fleet.make(['late'])
         request = self.fleet.wait([late], RECOVERY)[late.uuid]
         self.assertEqual('timeout', request['event'])
         self.client.wait_for_state(late.uuid, 'inspect failed')
@@ -168,12 +191,17 @@ class WakeUpTestCase(OutageTestCase):
         super().setUp()
         if reason := database.why_absent('mysql'):
             self.skipTest(reason)
-        self.ironic_on(self.mysql()[1], {
-            'DEFAULT': {'rpc_transport': 'oslo', 'transport_url':
-                        self.useFixture(ironics.MessageBus()).url},
-            'inspector': {'hooks': '$default_hooks,inspection-rules'},
-            'inspection_queue': {'embedded': False, 'get_timeout': 600},
-        })
+        self.ironic_on(
+            self.mysql()[1],
+            {
+                'DEFAULT': {
+                    'rpc_transport': 'oslo',
+                    'transport_url': self.useFixture(ironics.MessageBus()).url,
+                },
+                'inspector': {'hooks': '$default_hooks,inspection-rules'},
+                'inspection_queue': {'embedded': False, 'get_timeout': 600},
+            },
+        )
         [self.worker] = self.start_workers(1)
 
     def test_a_posted_inventory_wakes_a_worker(self) -> None:

@@ -19,7 +19,6 @@ OUT_OF_BAND = '52:54:00:00:00:04'
 
 
 class OneHostTestCase(pxe.TestCase):
-
     def setUp(self):
         super().setUp()
         self.nodes = self.useFixture(pxe.Nodes())
@@ -34,8 +33,9 @@ class OneHostTestCase(pxe.TestCase):
     def rest_of_ruleset(self):
         """All that is not the table of the filter."""
         tables = self.one.namespace.run('nft', 'list', 'ruleset').stdout
-        return [table for table in tables.split('\n}\n')
-                if pxe.TABLE not in table]
+        return [
+            table for table in tables.split('\n}\n') if pxe.TABLE not in table
+        ]
 
     def test_only_machines_in_inspection_get_a_lease(self):
         self.nodes.add('inspecting', OUT_OF_BAND, interface='redfish')
@@ -58,11 +58,13 @@ class OneHostTestCase(pxe.TestCase):
         self.assertFalse(self.machine.gets_lease(KNOWN))
 
     def test_stop_blocks_and_spares_the_tables_of_others(self):
-        for command in ('add table inet other',
-                        'add chain inet other input { type filter hook input '
-                        'priority 0; }',
-                        'add rule inet other input udp dport 67 counter',
-                        'add table ip ironic_inspection_pxe_filter'):
+        for command in (
+            'add table inet other',
+            'add chain inet other input { type filter hook input '
+            'priority 0; }',
+            'add rule inet other input udp dport 67 counter',
+            'add table ip ironic_inspection_pxe_filter',
+        ):
             self.one.namespace.run('nft', command)
         before = self.rest_of_ruleset()
         self.start()
@@ -94,18 +96,26 @@ class OneHostTestCase(pxe.TestCase):
         self.wait_for(lambda: not self.one.passes)
         self.nodes.readdress('bad', KNOWN)
         self.wait_for(lambda: self.one.passes)
-        self.assertEqual(1, self.one.log().count(
-            'failed and is tried again: Port'))
+        self.assertEqual(
+            1, self.one.log().count('failed and is tried again: Port')
+        )
 
     def refused(self, *wrapper):
         """Run a filter that cannot run; return its one line."""
-        self.one.configure({'DEFAULT': {
-            'use_stderr': False, 'log_file': '/dev/null'}})
+        self.one.configure(
+            {'DEFAULT': {'use_stderr': False, 'log_file': '/dev/null'}}
+        )
         done = subprocess.run(
             self.one.filter_command(*(wrapper or pxe.UNPRIVILEGED)),
-            capture_output=True, text=True, timeout=pxe.PATIENCE)
-        lines = [line for line in done.stderr.splitlines()
-                 if line.startswith('ironic-inspection-pxe-filter:')]
+            capture_output=True,
+            text=True,
+            timeout=pxe.PATIENCE,
+        )
+        lines = [
+            line
+            for line in done.stderr.splitlines()
+            if line.startswith('ironic-inspection-pxe-filter:')
+        ]
         self.assertEqual((1, 1), (done.returncode, len(lines)), done.stderr)
         return lines[0]
 
@@ -113,34 +123,44 @@ class OneHostTestCase(pxe.TestCase):
         namespace = self.one.namespace
         namespace.run('nft', f'add table inet {pxe.TABLE}')
         namespace.run('nft', f'add chain inet {pxe.TABLE} theirs')
-        before = namespace.run('nft', 'list', 'table', 'inet',
-                               pxe.TABLE).stdout
-        self.assertIn(f'"{pxe.TABLE}" exists and is not ours',
-                      self.refused())
-        self.assertEqual(before, namespace.run(
-            'nft', 'list', 'table', 'inet', pxe.TABLE).stdout)
+        before = namespace.run(
+            'nft', 'list', 'table', 'inet', pxe.TABLE
+        ).stdout
+        self.assertIn(f'"{pxe.TABLE}" exists and is not ours', self.refused())
+        self.assertEqual(
+            before,
+            namespace.run('nft', 'list', 'table', 'inet', pxe.TABLE).stdout,
+        )
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
     def test_what_cannot_work_is_named(self):
-        self.assertIn(': nft: ', self.refused(
-            'setpriv', '--bounding-set', '-all'))
-        self.assertIn('nft program is not installed', self.refused(
-            *pxe.UNPRIVILEGED, 'env', 'PATH=/nowhere'))
+        self.assertIn(
+            ': nft: ', self.refused('setpriv', '--bounding-set', '-all')
+        )
+        self.assertIn(
+            'nft program is not installed',
+            self.refused(*pxe.UNPRIVILEGED, 'env', 'PATH=/nowhere'),
+        )
         self.one.configure({'inspection_pxe_filter': {'interface': 'pxe9'}})
         self.assertIn('no network interface "pxe9"', self.refused())
-        self.assertEqual('', self.one.namespace.run(
-            'nft', 'list', 'ruleset').stdout)
+        self.assertEqual(
+            '', self.one.namespace.run('nft', 'list', 'ruleset').stdout
+        )
 
-        self.one.configure({
-            'inspection_pxe_filter': {'interface': pxe.INTERFACE},
-            'coordination': {'backend_url': 'radis://192.0.2.1'}})
+        self.one.configure(
+            {
+                'inspection_pxe_filter': {'interface': pxe.INTERFACE},
+                'coordination': {'backend_url': 'radis://192.0.2.1'},
+            }
+        )
         self.assertIn('[coordination]backend_url', self.refused())
         self.assertTrue(self.one.is_guarded)
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
     def test_dhcpv6_is_guarded_where_its_port_is_listed(self):
-        self.one.configure({'inspection_pxe_filter': {
-            'ports': '67/udp, 69/udp, 547/udp'}})
+        self.one.configure(
+            {'inspection_pxe_filter': {'ports': '67/udp, 69/udp, 547/udp'}}
+        )
         self.assertTrue(self.machine.gets_ipv6_lease(KNOWN))
         self.start()
         self.assertTrue(self.machine.gets_ipv6_lease(INSPECTED))
@@ -151,22 +171,24 @@ class OneHostTestCase(pxe.TestCase):
 
 
 class LostDatabaseTestCase(pxe.TestCase):
-
     def setUp(self):
         super().setUp()
         absent = database.why_absent('postgresql')
         if absent:
             self.skipTest(absent)
-        url = self.useFixture(database.Database(
-            'postgresql', ready=False)).engine.url
+        url = self.useFixture(
+            database.Database('postgresql', ready=False)
+        ).engine.url
         self.nodes = self.useFixture(pxe.Nodes(url.render_as_string(False)))
         self.nodes.add('inspect wait', INSPECTED)
         self.one = self.host(1)
-        self.relay = self.useFixture(network.Relay(
-            self.one.namespace, (url.host, url.port or 5432)))
+        self.relay = self.useFixture(
+            network.Relay(self.one.namespace, (url.host, url.port or 5432))
+        )
         near = url.set(host='127.0.0.1', port=self.relay.port)
-        self.one.configure({
-            'database': {'connection': near.render_as_string(False)}})
+        self.one.configure(
+            {'database': {'connection': near.render_as_string(False)}}
+        )
         self.one.start()
         self.wait_for(lambda: self.one.passes, pxe.START)
 
@@ -193,7 +215,6 @@ class LostDatabaseTestCase(pxe.TestCase):
 
 
 class TwoHostsTestCase(pxe.TestCase):
-
     def setUp(self):
         super().setUp()
         missing = coordinator.Redis.why_missing()
@@ -204,20 +225,28 @@ class TwoHostsTestCase(pxe.TestCase):
         self.nodes.add('inspect wait', INSPECTED)
         self.relays = {}
         self.leader, self.other = self.hosts = [
-            self.start(number) for number in (1, 2)]
+            self.start(number) for number in (1, 2)
+        ]
         self.observer = self.useFixture(pxe.Observer(*self.hosts))
-        self.wait_for(lambda: any(host.passes for host in self.hosts),
-                      pxe.START)
+        self.wait_for(
+            lambda: any(host.passes for host in self.hosts), pxe.START
+        )
         if self.other.passes:
             self.leader, self.other = self.other, self.leader
 
     def start(self, number):
         host = self.host(number, database={'connection': self.nodes.url})
-        relay = self.useFixture(network.Relay(
-            host.namespace, (self.redis.host, self.redis.port)))
+        relay = self.useFixture(
+            network.Relay(host.namespace, (self.redis.host, self.redis.port))
+        )
         self.relays[host] = relay
-        host.configure({'coordination': {
-            'backend_url': f'redis://127.0.0.1:{relay.port}'}})
+        host.configure(
+            {
+                'coordination': {
+                    'backend_url': f'redis://127.0.0.1:{relay.port}'
+                }
+            }
+        )
         host.start()
         return host
 
@@ -244,8 +273,10 @@ class TwoHostsTestCase(pxe.TestCase):
         self.wait_for(lambda: not self.leader.passes)
         time.sleep(test_outages.OUTAGE)
         self.redis.start()
-        self.wait_for(lambda: any(host.passes for host in self.hosts),
-                      test_outages.RECOVERY)
+        self.wait_for(
+            lambda: any(host.passes for host in self.hosts),
+            test_outages.RECOVERY,
+        )
         self.assertEqual({0, 1}, self.observer.seen)
         for host in self.hosts:
             self.check_log(host, test_outages.LINES)

@@ -26,57 +26,97 @@ _NOTIFY = {'driver': 'log'}
 class CanaryTestCase(base.TestCase):
     """With masking on, rules hand no secret on."""
 
-    overrides = {'DEFAULT': _TALKATIVE,
-                 'oslo_messaging_notifications': _NOTIFY}
+    overrides = {
+        'DEFAULT': _TALKATIVE,
+        'oslo_messaging_notifications': _NOTIFY,
+    }
 
     def setUp(self) -> None:
         super().setUp()
         self.mac = base.new_mac()
         self.data = base.ramdisk_data(
-            self.mac, site={'api_token': f'{_CANARY}plugin'})
+            self.mac, site={'api_token': f'{_CANARY}plugin'}
+        )
         self.data['inventory']['bmc_account'] = {
-            'password': f'{_CANARY}inventory'}
+            'password': f'{_CANARY}inventory'
+        }
         self.node = self.client.enroll(
-            [self.mac], extra={'admin_password': f'{_CANARY}extra'},
-            driver_info={'ipmi_password': f'{_CANARY}node',
-                         'ipmi_username': 'admin'})
+            [self.mac],
+            extra={'admin_password': f'{_CANARY}extra'},
+            driver_info={
+                'ipmi_password': f'{_CANARY}node',
+                'ipmi_username': 'admin',
+            },
+        )
         self.client.call(
-            'PATCH', f'/v1/ports/{self.client.port(self.mac)["uuid"]}',
-            [{'op': 'add', 'path': '/extra/secret_key',
-              'value': f'{_CANARY}port'}])
+            'PATCH',
+            f'/v1/ports/{self.client.port(self.mac)["uuid"]}',
+            [
+                {
+                    'op': 'add',
+                    'path': '/extra/secret_key',
+                    'value': f'{_CANARY}port',
+                }
+            ],
+        )
 
     def everything(self, node: base.Json) -> str:
         """All that can be read afterwards, without what was seeded."""
-        return '\n'.join((self.shown(node), self.recorded(), self.tables(),
-                          self.ironic.logs()))
+        return '\n'.join(
+            (
+                self.shown(node),
+                self.recorded(),
+                self.tables(),
+                self.ironic.logs(),
+            )
+        )
 
     def recorded(self) -> str:
         """What the API tells of what rules did, or would do."""
         of_node = f'/v1/nodes/{self.node}/inspection_runs'
         rules = '/v1/inspection_rules'
-        answers = [self.client.get(path) for path in (
-            f'{of_node}?detail=true', f'{of_node}/explain?path=/extra/copy0',
-            f'{rules}/statistics', f'{rules}/revisions')]
+        answers = [
+            self.client.get(path)
+            for path in (
+                f'{of_node}?detail=true',
+                f'{of_node}/explain?path=/extra/copy0',
+                f'{rules}/statistics',
+                f'{rules}/revisions',
+            )
+        ]
         answers += [
             self.client.post(f'{rules}/evaluate', json={'node': self.node}),
-            self.client.post(f'{rules}/evaluate', json={
-                'node': self.node, 'inventory': self.data['inventory']})]
+            self.client.post(
+                f'{rules}/evaluate',
+                json={'node': self.node, 'inventory': self.data['inventory']},
+            ),
+        ]
         self.assertTrue(answers[0].json()['inspection_runs'])
         return '\n'.join(answer.text for answer in answers)
 
     def tables(self) -> str:
         """The plugin's tables, without rules and what the ramdisk sent."""
-        seeded = {'inventory', 'plugin_data', 'conditions', 'actions',
-                  'fields'}
+        seeded = {
+            'inventory',
+            'plugin_data',
+            'conditions',
+            'actions',
+            'fields',
+        }
         engine = sa.create_engine(f'sqlite:///{self.ironic.database_file}')
         self.addCleanup(engine.dispose)
         dump = []
         with engine.connect() as connection:
             for table in models.Base.metadata.sorted_tables:
-                columns = [column for column in table.columns
-                           if column.name not in seeded]
-                dump += [(table.name, *row) for row in
-                         connection.execute(sa.select(*columns))]
+                columns = [
+                    column
+                    for column in table.columns
+                    if column.name not in seeded
+                ]
+                dump += [
+                    (table.name, *row)
+                    for row in connection.execute(sa.select(*columns))
+                ]
         self.assertIn('ir_runs', {row[0] for row in dump})
         return repr(dump)
 
@@ -85,8 +125,11 @@ class CanaryTestCase(base.TestCase):
         del node['extra']['admin_password']
         port = self.client.port(self.mac)
         del port['extra']['secret_key']
-        outputs = [node, port, self.client.call(
-            'GET', '/v1/inspection_rules?detail=true')]
+        outputs = [
+            node,
+            port,
+            self.client.call('GET', '/v1/inspection_rules?detail=true'),
+        ]
         stored = self.client.get(f'/v1/nodes/{self.node}/inventory')
         if stored.ok:
             plugin_data = stored.json()['plugin_data']
@@ -95,15 +138,27 @@ class CanaryTestCase(base.TestCase):
         return json.dumps(outputs)
 
     def test_what_is_logged_is_masked(self) -> None:
-        sources = ('{node.driver_info[ipmi_password]}', '{node.driver_info}',
-                   '{node}', '{node!r}', '{ports}', '{ports[0].extra}',
-                   '{inventory[bmc_account]}', '{inventory}', '{plugin_data}',
-                   '{plugin_data[site][api_token]}', '{node.extra}')
-        self.create_rule(*(
-            action('log', f'seen {source}') for source in sources))
+        sources = (
+            '{node.driver_info[ipmi_password]}',
+            '{node.driver_info}',
+            '{node}',
+            '{node!r}',
+            '{ports}',
+            '{ports[0].extra}',
+            '{inventory[bmc_account]}',
+            '{inventory}',
+            '{plugin_data}',
+            '{plugin_data[site][api_token]}',
+            '{node.extra}',
+        )
+        self.create_rule(
+            *(action('log', f'seen {source}') for source in sources)
+        )
         self.create_rule(
             action('log', 'item {item}', loop='{node.driver_info}'),
-            action('log', 'item {item}', loop='{inventory}'), phase='main')
+            action('log', 'item {item}', loop='{inventory}'),
+            phase='main',
+        )
         node = self.client.inspect(self.node, self.data)
         self.assert_inspected(node)
         seen = self.everything(node)
@@ -113,12 +168,16 @@ class CanaryTestCase(base.TestCase):
 
     def test_errors_are_masked(self) -> None:
         for failing in (
-                action('fail', '{node} {ports} {inventory} {plugin_data}'),
-                action('add-trait', '{node.driver_info[ipmi_password]}'),
-                action('set-attribute', '/properties',
-                       '{inventory[bmc_account][password]}'),
-                action('set-port-attribute', '{node.extra}', '/extra/a', 1),
-                action('add-trait', '{node.driver_info[ipmi_password][x]}')):
+            action('fail', '{node} {ports} {inventory} {plugin_data}'),
+            action('add-trait', '{node.driver_info[ipmi_password]}'),
+            action(
+                'set-attribute',
+                '/properties',
+                '{inventory[bmc_account][password]}',
+            ),
+            action('set-port-attribute', '{node.extra}', '/extra/a', 1),
+            action('add-trait', '{node.driver_info[ipmi_password][x]}'),
+        ):
             rule = self.create_rule(failing)
             node = self.client.inspect(self.node, self.data)
             self.assert_failed(node, rule['uuid'], failing['op'])
@@ -131,12 +190,16 @@ class CanaryTestCase(base.TestCase):
             action('set-attribute', '/driver_info/ipmi_password', secret),
             action('log', '{node.driver_info}'),
             conditions=[{'op': '!eq', 'args': [secret, '{node.name}']}],
-            sensitive=True)
+            sensitive=True,
+        )
         self.assertIsNone(rule['actions'])
         self.assertIsNone(rule['conditions'])
         failing = self.create_rule(
-            action('fail', f'{{node.name}} {secret}'), sensitive=True,
-            description='the last one', priority=0)
+            action('fail', f'{{node.name}} {secret}'),
+            sensitive=True,
+            description='the last one',
+            priority=0,
+        )
         node = self.client.inspect(self.node, self.data)
         self.assert_failed(node, failing['uuid'], 'fail')
         self.assertNotIn(_CANARY, self.everything(node))
@@ -148,8 +211,9 @@ class SensitiveOnlyTestCase(base.TestCase):
     overrides = {'inspection_rules': {'mask_secrets': 'sensitive'}}
 
     def test_only_sensitive_rules_see_secrets(self) -> None:
-        copy = action('set-attribute', '/extra/seen',
-                      '{node.driver_info[ipmi_password]}')
+        copy = action(
+            'set-attribute', '/extra/seen', '{node.driver_info[ipmi_password]}'
+        )
         self.create_rule(copy, sensitive=True)
         node = self.inspect(driver_info={'ipmi_password': 'pa55'})
         self.assert_inspected(node)
@@ -166,7 +230,12 @@ class NoMaskingTestCase(base.TestCase):
     overrides = {'inspection_rules': {'mask_secrets': 'never'}}
 
     def test_rules_see_secrets(self) -> None:
-        self.create_rule(action('set-attribute', '/extra/seen',
-                                '{node.driver_info[ipmi_password]}'))
+        self.create_rule(
+            action(
+                'set-attribute',
+                '/extra/seen',
+                '{node.driver_info[ipmi_password]}',
+            )
+        )
         node = self.inspect(driver_info={'ipmi_password': 'pa55'})
         self.assertEqual({'seen': 'pa55'}, node['extra'])

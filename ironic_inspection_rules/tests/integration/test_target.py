@@ -17,14 +17,18 @@ class NodeTestCase(base.TestCase):
             action('set-attribute', '/properties/a/b/c', [1]),
             action('set-attribute', '/properties/a~1b', 'slash'),
             action('extend-attribute', '/properties/a/b/c', 2),
-            action('extend-attribute', path='properties/a/b/c', value=1,
-                   unique=True),
+            action(
+                'extend-attribute',
+                path='properties/a/b/c',
+                value=1,
+                unique=True,
+            ),
             action('extend-attribute', 'extra.list', 'first'),
             action('del-attribute', '/extra/old'),
             action('del-attribute', '/extra/never/there'),
-            action('set-attribute', '/description', None))
-        node = self.inspect(extra={'old': 1, 'kept': 1},
-                            description='to go')
+            action('set-attribute', '/description', None),
+        )
+        node = self.inspect(extra={'old': 1, 'kept': 1}, description='to go')
         self.assert_inspected(node)
         self.assertEqual('small', node['resource_class'])
         self.assertIsNone(node['description'])
@@ -33,16 +37,19 @@ class NodeTestCase(base.TestCase):
         self.assertEqual('slash', node['properties']['a/b'])
 
     def test_capabilities_are_replaced_not_doubled(self) -> None:
-        self.create_rule(action('set-capability', 'boot_mode', 'uefi'),
-                         action('set-capability', 'cpu_vt', 'true'),
-                         action('unset-capability', 'old'))
-        node = self.inspect(properties={
-            'capabilities': 'boot_mode:bios,old:1,kept:yes'})
+        self.create_rule(
+            action('set-capability', 'boot_mode', 'uefi'),
+            action('set-capability', 'cpu_vt', 'true'),
+            action('unset-capability', 'old'),
+        )
+        node = self.inspect(
+            properties={'capabilities': 'boot_mode:bios,old:1,kept:yes'}
+        )
         self.assertEqual(
             {'boot_mode:uefi', 'cpu_vt:true', 'kept:yes'},
-            set(node['properties']['capabilities'].split(',')))
-        self.assertEqual(
-            3, len(node['properties']['capabilities'].split(',')))
+            set(node['properties']['capabilities'].split(',')),
+        )
+        self.assertEqual(3, len(node['properties']['capabilities'].split(',')))
 
     def test_another_driver_leaves_valid_interfaces(self) -> None:
         if not shutil.which('ipmitool'):
@@ -53,16 +60,22 @@ class NodeTestCase(base.TestCase):
         self.assertEqual('ipmi', node['driver'])
         self.assertEqual('agent', node['inspect_interface'])
         self.assertEqual('ipmitool', node['power_interface'])
-        self.client.call('PATCH', f'/v1/nodes/{node["uuid"]}', [
-            {'op': 'add', 'path': '/extra/a', 'value': 1}])
+        self.client.call(
+            'PATCH',
+            f'/v1/nodes/{node["uuid"]}',
+            [{'op': 'add', 'path': '/extra/a', 'value': 1}],
+        )
 
     def test_an_unknown_driver_fails_and_changes_nothing(self) -> None:
-        rule = self.create_rule(action('set-attribute', '/extra/a', 1),
-                                action('set-attribute', '/driver', 'nothing'))
+        rule = self.create_rule(
+            action('set-attribute', '/extra/a', 1),
+            action('set-attribute', '/driver', 'nothing'),
+        )
         node = self.inspect()
         self.assert_failed(node, rule['uuid'], 'set-attribute')
-        self.assertEqual(('fake-hardware', {}),
-                         (node['driver'], node['extra']))
+        self.assertEqual(
+            ('fake-hardware', {}), (node['driver'], node['extra'])
+        )
 
 
 class PortTestCase(base.TestCase):
@@ -75,33 +88,50 @@ class PortTestCase(base.TestCase):
         self.create_rule(
             action('set-port-attribute', macs[0].upper(), '/extra/a', 1),
             action('extend-port-attribute', macs[0], '/extra/list', 'x'),
-            action('set-port-attribute', port_id='{ports[1].uuid}',
-                   path='/physical_network', value='net-{ports[1].address}'),
-            action('del-port-attribute', macs[0], '/extra/never'))
+            action(
+                'set-port-attribute',
+                port_id='{ports[1].uuid}',
+                path='/physical_network',
+                value='net-{ports[1].address}',
+            ),
+            action('del-port-attribute', macs[0], '/extra/never'),
+        )
         self.assert_inspected(self.client.inspect(node, data))
-        self.assertEqual({'a': 1, 'list': ['x']},
-                         self.client.port(macs[0])['extra'])
-        changed = [port for port in map(self.client.port, macs)
-                   if port['physical_network']]
+        self.assertEqual(
+            {'a': 1, 'list': ['x']}, self.client.port(macs[0])['extra']
+        )
+        changed = [
+            port
+            for port in map(self.client.port, macs)
+            if port['physical_network']
+        ]
         self.assertEqual(
             [f'net-{port["address"]}' for port in changed],
-            [port['physical_network'] for port in changed])
+            [port['physical_network'] for port in changed],
+        )
         self.assertEqual(1, len(changed))
 
     def test_ports_made_by_this_inspection_are_there(self) -> None:
         mac = base.new_mac()
         self.create_rule(
-            action('set-port-attribute', '{item[mac_address]}',
-                   '/extra/name', '{item[name]}',
-                   loop='{inventory[interfaces]}'))
+            action(
+                'set-port-attribute',
+                '{item[mac_address]}',
+                '/extra/name',
+                '{item[name]}',
+                loop='{inventory[interfaces]}',
+            )
+        )
         node = self.client.enroll()
         self.assert_inspected(
-            self.client.inspect(node, base.ramdisk_data(mac)))
+            self.client.inspect(node, base.ramdisk_data(mac))
+        )
         self.assertEqual({'name': 'eth0'}, self.client.port(mac)['extra'])
 
     def test_an_unknown_port_fails(self) -> None:
-        rule = self.create_rule(action(
-            'set-port-attribute', base.new_mac(), '/extra/a', 1))
+        rule = self.create_rule(
+            action('set-port-attribute', base.new_mac(), '/extra/a', 1)
+        )
         self.assert_failed(self.inspect(), rule['uuid'], 'set-port-attribute')
 
 
@@ -114,18 +144,26 @@ class TraitTestCase(base.TestCase):
             action('add-trait', 'CUSTOM_A'),
             action('remove-trait', 'CUSTOM_OLD'),
             action('remove-trait', 'CUSTOM_NEVER'),
-            action('set-traits', ['CUSTOM_RACK_B'], 'CUSTOM_RACK_'))
+            action('set-traits', ['CUSTOM_RACK_B'], 'CUSTOM_RACK_'),
+        )
         data = base.ramdisk_data(base.new_mac())
         node = self.client.enroll()
-        self.client.call('PUT', f'/v1/nodes/{node}/traits', {'traits': [
-            'CUSTOM_OLD', 'CUSTOM_RACK_A', 'CUSTOM_KEPT']})
+        self.client.call(
+            'PUT',
+            f'/v1/nodes/{node}/traits',
+            {'traits': ['CUSTOM_OLD', 'CUSTOM_RACK_A', 'CUSTOM_KEPT']},
+        )
         self.assert_inspected(self.client.inspect(node, data))
-        self.assertEqual(['CUSTOM_A', 'CUSTOM_KEPT', 'CUSTOM_RACK_B',
-                          'HW_CPU_X86_VMX'], self.client.traits(node))
+        self.assertEqual(
+            ['CUSTOM_A', 'CUSTOM_KEPT', 'CUSTOM_RACK_B', 'HW_CPU_X86_VMX'],
+            self.client.traits(node),
+        )
 
     def test_a_node_has_at_most_fifty(self) -> None:
-        self.create_rule(action('add-trait', 'CUSTOM_{item}',
-                                loop=list(range(50))), priority=1)
+        self.create_rule(
+            action('add-trait', 'CUSTOM_{item}', loop=list(range(50))),
+            priority=1,
+        )
         self.assert_inspected(self.inspect())
         rule = self.create_rule(action('add-trait', 'CUSTOM_TOO_MANY'))
         node = self.inspect()
@@ -134,6 +172,8 @@ class TraitTestCase(base.TestCase):
 
     def test_a_bad_name_fails(self) -> None:
         rule = self.create_rule(
-            action('add-trait', 'CUSTOM_{inventory[hostname]}'))
-        self.assert_failed(self.inspect(), rule['uuid'], 'add-trait',
-                           'CUSTOM_example')
+            action('add-trait', 'CUSTOM_{inventory[hostname]}')
+        )
+        self.assert_failed(
+            self.inspect(), rule['uuid'], 'add-trait', 'CUSTOM_example'
+        )

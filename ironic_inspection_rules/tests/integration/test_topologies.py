@@ -2,7 +2,6 @@
 
 """Other ways to run Ironic than all in one, and other databases."""
 
-
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration import fixtures
@@ -21,54 +20,103 @@ class TopologyTestCase(base.IntegrationTestCase):
             mac = base.new_mac()
             data = base.ramdisk_data(mac)
             node = client.enroll([mac])
-            rule = client.call('POST', '/v1/inspection_rules', {
-                'phase': 'early',
-                'actions': [action('set-plugin-data', '/cpus',
-                                   '{inventory[cpu][count]}')]})
+            rule = client.call(
+                'POST',
+                '/v1/inspection_rules',
+                {
+                    'phase': 'early',
+                    'actions': [
+                        action(
+                            'set-plugin-data',
+                            '/cpus',
+                            '{inventory[cpu][count]}',
+                        )
+                    ],
+                },
+            )
             for name in ('a', 'b'):
-                client.call('POST', '/v1/inspection_rules', {'actions': [
-                    action('set-attribute', f'/extra/{name}',
-                           '{plugin_data[cpus]}'),
-                    action('add-trait', 'CUSTOM_A')]})
+                client.call(
+                    'POST',
+                    '/v1/inspection_rules',
+                    {
+                        'actions': [
+                            action(
+                                'set-attribute',
+                                f'/extra/{name}',
+                                '{plugin_data[cpus]}',
+                            ),
+                            action('add-trait', 'CUSTOM_A'),
+                        ]
+                    },
+                )
             inspected = client.inspect(node, data)
             self.assertIsNone(inspected['last_error'])
             self.assertEqual({'a': 4, 'b': 4}, inspected['extra'])
             self.assertEqual(['CUSTOM_A'], client.traits(node))
             self.check_fleet(client, node)
             path = f'/v1/inspection_rules/{rule["uuid"]}'
-            client.call('PATCH', path, [{'op': 'replace', 'path': '/actions',
-                                         'value': [action('fail', 'no')]}])
+            client.call(
+                'PATCH',
+                path,
+                [
+                    {
+                        'op': 'replace',
+                        'path': '/actions',
+                        'value': [action('fail', 'no')],
+                    }
+                ],
+            )
             client.start_inspection(node)
-            self.assertEqual(400, client.post('/v1/continue_inspection',
-                                              json=data).status_code)
+            self.assertEqual(
+                400,
+                client.post('/v1/continue_inspection', json=data).status_code,
+            )
             page = client.call('GET', '/v1/inspection_rules?limit=2')
             self.assertEqual(2, len(page['inspection_rules']))
-            self.assertEqual(1, len(client.call('GET', page['next'])[
-                'inspection_rules']))
+            self.assertEqual(
+                1, len(client.call('GET', page['next'])['inspection_rules'])
+            )
             client.call('DELETE', path)
             self.assertEqual(404, client.get(path).status_code)
             client.call('DELETE', '/v1/inspection_rules')
-            self.assertEqual({'inspection_rules': []},
-                             client.call('GET', '/v1/inspection_rules'))
+            self.assertEqual(
+                {'inspection_rules': []},
+                client.call('GET', '/v1/inspection_rules'),
+            )
 
     def check_fleet(self, client: live_client.Client, node: str) -> None:
         """Fail unless a fleet of one is told what its node is told alone."""
         url = '/v1/inspection_rules/evaluate'
-        asked = {'rules': [{'actions': [action(
-            'set-port-attribute', '{ports[0].address}', '/extra/node',
-            '{ports[0].node_uuid}')]}]}
+        asked = {
+            'rules': [
+                {
+                    'actions': [
+                        action(
+                            'set-port-attribute',
+                            '{ports[0].address}',
+                            '/extra/node',
+                            '{ports[0].node_uuid}',
+                        )
+                    ]
+                }
+            ]
+        }
         alone = client.call('POST', url, {'node': node, **asked})
         for nodes in ({}, [node]):
             told = client.call('POST', url, {'nodes': nodes, **asked})
             self.assertIsNone(told['next'], repr(nodes))
             self.assertEqual(
                 [(node, None, alone['changes'])],
-                [(entry['uuid'], entry['error'], entry['changes'])
-                 for entry in told['nodes']])
+                [
+                    (entry['uuid'], entry['error'], entry['changes'])
+                    for entry in told['nodes']
+                ],
+            )
         self.assertEqual(1, len(alone['changes']))
 
-    def check_split(self, kind: str,
-                    overrides: options.Options | None = None) -> None:
+    def check_split(
+        self, kind: str, overrides: options.Options | None = None
+    ) -> None:
         """Check separate services over a database server of some kind."""
         if reason := database.why_absent(kind):
             self.skipTest(reason)
@@ -84,15 +132,22 @@ class TopologyTestCase(base.IntegrationTestCase):
 
     def test_objects_over_rpc(self) -> None:
         bus = self.useFixture(fixtures.MessageBus())
-        self.check_split('mysql', {'DEFAULT': {
-            'rpc_transport': 'oslo',
-            'rpc_response_timeout': 5,
-            'transport_url': bus.url,
-            'use_rpc_for_database': True}})
+        self.check_split(
+            'mysql',
+            {
+                'DEFAULT': {
+                    'rpc_transport': 'oslo',
+                    'rpc_response_timeout': 5,
+                    'transport_url': bus.url,
+                    'use_rpc_for_database': True,
+                }
+            },
+        )
 
     def test_basic_authentication(self) -> None:
         ironic = self.useFixture(
-            fixtures.AllInOne(auth=('admin', 'pa55'))).ironic
+            fixtures.AllInOne(auth=('admin', 'pa55'))
+        ).ironic
         self.check(ironic)
         ironic.auth = None
         with ironic.client() as nobody:

@@ -16,38 +16,48 @@ def new_name(kind: str) -> str:
 
 
 class TraitsTestCase(base.TestCase):
-
-    overrides = {'DEFAULT': {
-        'enabled_hardware_types': 'fake-hardware',
-        'enabled_boot_interfaces': 'fake',
-        'enabled_deploy_interfaces': 'fake,direct',
-    }}
+    overrides = {
+        'DEFAULT': {
+            'enabled_hardware_types': 'fake-hardware',
+            'enabled_boot_interfaces': 'fake',
+            'enabled_deploy_interfaces': 'fake,direct',
+        }
+    }
 
     def setUp(self):
         super().setUp()
         self.trait = new_name('TRAIT')
         self.resource_class = new_name('CLASS')
 
-    def enroll(self, *macs: str, traits: tuple[str, ...] = (),
-               **fields: Any) -> str:
+    def enroll(
+        self, *macs: str, traits: tuple[str, ...] = (), **fields: Any
+    ) -> str:
         """Create a manageable node with traits."""
         node = self.client.enroll(
-            macs, resource_class=self.resource_class, automated_clean=False,
-            **{'deploy_interface': 'fake', **fields})
-        self.client.call('PUT', f'/v1/nodes/{node}/traits',
-                         {'traits': list(traits)})
+            macs,
+            resource_class=self.resource_class,
+            automated_clean=False,
+            **{'deploy_interface': 'fake', **fields},
+        )
+        self.client.call(
+            'PUT', f'/v1/nodes/{node}/traits', {'traits': list(traits)}
+        )
         return node
 
     def provide(self, node: str) -> None:
         """Make a manageable node available."""
-        self.client.call('PUT', f'/v1/nodes/{node}/states/provision',
-                         {'target': 'provide'})
+        self.client.call(
+            'PUT', f'/v1/nodes/{node}/states/provision', {'target': 'provide'}
+        )
         self.client.wait_for_state(node, 'available')
 
     def ask_for(self, node: str, traits: object) -> None:
         """Set the traits that the node's instance asks for."""
-        self.client.call('PATCH', f'/v1/nodes/{node}', [
-            {'op': 'add', 'path': '/instance_info/traits', 'value': traits}])
+        self.client.call(
+            'PATCH',
+            f'/v1/nodes/{node}',
+            [{'op': 'add', 'path': '/instance_info/traits', 'value': traits}],
+        )
 
     def deploy_validation(self, node: str) -> dict[str, Any]:
         """What validating the node says about deploying it."""
@@ -58,8 +68,9 @@ class TraitsTestCase(base.TestCase):
 
         :returns: why it is refused, None when it is not.
         """
-        answer = self.client.put(f'/v1/nodes/{node}/states/provision',
-                                 json={'target': target})
+        answer = self.client.put(
+            f'/v1/nodes/{node}/states/provision', json={'target': target}
+        )
         if answer.status_code == 202:
             return None
         self.assertEqual(400, answer.status_code, answer.text)
@@ -69,17 +80,25 @@ class TraitsTestCase(base.TestCase):
         mac = base.new_mac()
         scope = new_name('SCOPE')
         node = self.enroll(mac, properties={'inspection_scope': scope})
-        rule = self.client.call('POST', '/v1/inspection_rules', {
-            'scope': scope,
-            'conditions': [{'op': 'ge',
-                            'args': ['{inventory[cpu][count]}', 4]}],
-            'actions': [{'op': 'add-trait', 'args': [self.trait]}]})
-        self.addCleanup(self.client.call, 'DELETE',
-                        f'/v1/inspection_rules/{rule["uuid"]}')
+        rule = self.client.call(
+            'POST',
+            '/v1/inspection_rules',
+            {
+                'scope': scope,
+                'conditions': [
+                    {'op': 'ge', 'args': ['{inventory[cpu][count]}', 4]}
+                ],
+                'actions': [{'op': 'add-trait', 'args': [self.trait]}],
+            },
+        )
+        self.addCleanup(
+            self.client.call, 'DELETE', f'/v1/inspection_rules/{rule["uuid"]}'
+        )
 
         self.client.inspect(node, base.ramdisk_data(mac))
         found = self.client.call(
-            'GET', f'/v1/nodes?traits={self.trait}&fields=uuid')['nodes']
+            'GET', f'/v1/nodes?traits={self.trait}&fields=uuid'
+        )['nodes']
         self.assertEqual([node], [each['uuid'] for each in found])
 
         self.provide(node)
@@ -103,14 +122,18 @@ class TraitsTestCase(base.TestCase):
 
     def allocate(self) -> dict[str, Any]:
         """Find a node with the trait through an allocation."""
-        allocation = self.client.call('POST', '/v1/allocations', {
-            'traits': [self.trait], 'resource_class': self.resource_class})
+        allocation = self.client.call(
+            'POST',
+            '/v1/allocations',
+            {'traits': [self.trait], 'resource_class': self.resource_class},
+        )
         deadline = time.monotonic() + 60
         while allocation['state'] == 'allocating':
             self.assertLess(time.monotonic(), deadline, allocation)
             time.sleep(0.1)
             allocation = self.client.call(
-                'GET', f'/v1/allocations/{allocation["uuid"]}')
+                'GET', f'/v1/allocations/{allocation["uuid"]}'
+            )
         self.assertEqual('active', allocation['state'], allocation)
         return allocation
 
@@ -128,11 +151,12 @@ class TraitsTestCase(base.TestCase):
     def test_wrong_types_and_names_are_told_from_missing_ones(self):
         node = self.enroll(traits=(self.trait,))
         for traits, message in (
-                (self.trait, 'must be a list'),
-                ('', 'must be a list'),
-                ({self.trait: True}, 'must be a list'),
-                ([self.trait, 7], 'must be a string, not 7'),
-                (['custom_other'], "'custom_other' is not the name")):
+            (self.trait, 'must be a list'),
+            ('', 'must be a list'),
+            ({self.trait: True}, 'must be a list'),
+            ([self.trait, 7], 'must be a string, not 7'),
+            (['custom_other'], "'custom_other' is not the name"),
+        ):
             self.ask_for(node, traits)
             validation = self.deploy_validation(node)
             self.assertFalse(validation['result'], traits)
@@ -152,7 +176,8 @@ class TraitsTestCase(base.TestCase):
         self.provide(node)
         for traits in (None, []):
             self.ask_for(node, traits)
-            self.assertTrue(self.deploy_validation(node)['result'],
-                            repr(traits))
+            self.assertTrue(
+                self.deploy_validation(node)['result'], repr(traits)
+            )
         self.assertIsNone(self.deploy(node))
         self.client.wait_for_state(node, 'active')

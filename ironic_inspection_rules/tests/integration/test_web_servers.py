@@ -32,8 +32,13 @@ _USER, _GROUP = 'nobody', 'nogroup'
 _CAPABILITIES = '+dac_override,+dac_read_search'
 
 _AS_USER = (
-    'setpriv', f'--reuid={_USER}', f'--regid={_GROUP}', '--clear-groups',
-    f'--inh-caps={_CAPABILITIES}', f'--ambient-caps={_CAPABILITIES}')
+    'setpriv',
+    f'--reuid={_USER}',
+    f'--regid={_GROUP}',
+    '--clear-groups',
+    f'--inh-caps={_CAPABILITIES}',
+    f'--ambient-caps={_CAPABILITIES}',
+)
 """Apache serves nothing as root; yet it is to read this environment."""
 
 _HTTPD_MODULES = pathlib.Path('/usr/lib/apache2/modules')
@@ -47,17 +52,25 @@ class WsgiTestCase(base.BaseTestCase):
         super().setUp()
         if missing := web_server.why_no_environment():
             self.skipTest(missing)
-        directory = pathlib.Path(self.useFixture(
-            fixtures.TempDir(ironics.TEMP)).path)
+        directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir(ironics.TEMP)).path
+        )
         self.directory = directory
         self.environment = web_server.make_environment(directory)
         self.ironic = launcher.Ironic(
-            directory, options.merged(options.split(), {
-                'inspection_queue': {'enabled': True, 'get_timeout': 0.5}}),
-            services=())
+            directory,
+            options.merged(
+                options.split(),
+                {'inspection_queue': {'enabled': True, 'get_timeout': 0.5}},
+            ),
+            services=(),
+        )
         self.addCleanup(self.ironic.stop)
-        self.addOnException(lambda exc_info: self.addDetail(
-            'logs', content.text_content(self.ironic.logs())))
+        self.addOnException(
+            lambda exc_info: self.addDetail(
+                'logs', content.text_content(self.ironic.logs())
+            )
+        )
         self.port = self.ironic.options['api']['port']
 
     def serve(self, *commands: list[str]) -> None:
@@ -69,9 +82,12 @@ class WsgiTestCase(base.BaseTestCase):
         for command in commands:
             with (self.directory / 'web.log').open('ab') as log:
                 server = subprocess.Popen(
-                    command, stdout=log, stderr=log,
+                    command,
+                    stdout=log,
+                    stderr=log,
                     stdin=subprocess.DEVNULL,
-                    preexec_fn=service.end_with_parent)
+                    preexec_fn=service.end_with_parent,
+                )
             self.addCleanup(server.wait)
             self.addCleanup(server.terminate)
         for name in ('ironic-conductor', 'ironic-inspection-worker'):
@@ -81,45 +97,73 @@ class WsgiTestCase(base.BaseTestCase):
     def check(self) -> None:
         """Inspect a machine by a rule, through the queue."""
         with self.ironic.client() as client:
-            client.call('POST', RULES, {'actions': [
-                integration.action('set-attribute', path='/extra/a',
-                                   value='{inventory[cpu][count]}')]})
+            client.call(
+                'POST',
+                RULES,
+                {
+                    'actions': [
+                        integration.action(
+                            'set-attribute',
+                            path='/extra/a',
+                            value='{inventory[cpu][count]}',
+                        )
+                    ]
+                },
+            )
             mac = integration.new_mac()
-            node = client.inspect(client.enroll([mac]),
-                                  integration.ramdisk_data(mac))
-            self.assertEqual((None, {'a': 4}),
-                             (node['last_error'], node['extra']))
+            node = client.inspect(
+                client.enroll([mac]), integration.ramdisk_data(mac)
+            )
+            self.assertEqual(
+                (None, {'a': 4}), (node['last_error'], node['extra'])
+            )
             [request] = client.call('GET', '/v1/inspection_requests')[
-                'inspection_requests']
+                'inspection_requests'
+            ]
             self.assertEqual('finished', request['state'])
 
     def check_fleet(self) -> None:
         """Try a rule on many nodes, by answers that are sent in parts."""
         nodes = fleet.Fleet(self.ironic)
         self.addCleanup(nodes.close)
-        machines = nodes.make([f'node-{number}' for number
-                               in range(_MACHINES)], 'manageable')
-        nodes.store(machines, [
-            {**machine.data()['inventory'],
-             'cpu': {'architecture': 'x86_64', 'count': number}}
-            for number, machine in enumerate(machines)])
+        machines = nodes.make(
+            [f'node-{number}' for number in range(_MACHINES)], 'manageable'
+        )
+        nodes.store(
+            machines,
+            [
+                {
+                    **machine.data()['inventory'],
+                    'cpu': {'architecture': 'x86_64', 'count': number},
+                }
+                for number, machine in enumerate(machines)
+            ],
+        )
         rule = integration.action(
-            'set-attribute', path='/extra/b',
-            value='{inventory[cpu][count]} ' + 'x' * _LONG)
-        body = {'rules': [{'actions': [rule]}], 'limit': _MACHINES // 2,
-                'nodes': {'provision_state': 'manageable'}}
+            'set-attribute',
+            path='/extra/b',
+            value='{inventory[cpu][count]} ' + 'x' * _LONG,
+        )
+        body = {
+            'rules': [{'actions': [rule]}],
+            'limit': _MACHINES // 2,
+            'nodes': {'provision_state': 'manageable'},
+        }
         found = {}
         marker = None
         with self.ironic.client() as client:
             while True:
-                answer = client.post(f'{RULES}/evaluate', json={
-                    **body, 'marker': marker})
+                answer = client.post(
+                    f'{RULES}/evaluate', json={**body, 'marker': marker}
+                )
                 # Nobody knows the length before the last node.
                 self.assertEqual(
-                    (200, None), (answer.status_code,
-                                  answer.headers.get('Content-Length')))
-                found.update({entry['name']: entry for entry
-                              in answer.json()['nodes']})
+                    (200, None),
+                    (answer.status_code, answer.headers.get('Content-Length')),
+                )
+                found.update(
+                    {entry['name']: entry for entry in answer.json()['nodes']}
+                )
                 marker = answer.json()['next']
                 if marker is None:
                     break
@@ -139,21 +183,29 @@ class WsgiTestCase(base.BaseTestCase):
         # Not imported: that makes an application of this process.
         scripts = pathlib.Path(ironic.__file__).parent / 'wsgi'
         config = web_server.sample(
-            self.directory, 'httpd/ironic-api.conf',
+            self.directory,
+            'httpd/ironic-api.conf',
             (r'Listen .*', f'Listen 127.0.0.1:{self.port}'),
             (r'\*:6385', f'*:{self.port}'),
-            (r'user=ironic group=ironic processes=4',
-             f'user={_USER} group={_GROUP} processes=1 '
-             f'python-home={self.environment}'),
-            (r'/usr/lib/python3/dist-packages/ironic/wsgi',
-             str(scripts)),
+            (
+                r'user=ironic group=ironic processes=4',
+                f'user={_USER} group={_GROUP} processes=1 '
+                f'python-home={self.environment}',
+            ),
+            (r'/usr/lib/python3/dist-packages/ironic/wsgi', str(scripts)),
             (r'/var/log/httpd', str(self.directory)),
-            (r'combined', '"%r"'))
+            (r'combined', '"%r"'),
+        )
         with fixtures.EnvironmentVariable(
-                'IRONIC_CONFIG_FILE', str(self.ironic.config)):
-            self.serve(self.httpd(
-                ['wsgi'], f'WSGISocketPrefix {self.directory}/wsgi',
-                f'Include {config}'))
+            'IRONIC_CONFIG_FILE', str(self.ironic.config)
+        ):
+            self.serve(
+                self.httpd(
+                    ['wsgi'],
+                    f'WSGISocketPrefix {self.directory}/wsgi',
+                    f'Include {config}',
+                )
+            )
         self.check()
         self.check_fleet()
 
@@ -164,16 +216,22 @@ class WsgiTestCase(base.BaseTestCase):
         behind = options.free_port()
         self.serve(
             web_server.uwsgi(self.ironic, self.environment, proxied=behind),
-            self.httpd(['proxy', 'proxy_uwsgi'],
-                       f'Listen 127.0.0.1:{self.port}',
-                       f'ProxyPass / uwsgi://127.0.0.1:{behind}/'))
+            self.httpd(
+                ['proxy', 'proxy_uwsgi'],
+                f'Listen 127.0.0.1:{self.port}',
+                f'ProxyPass / uwsgi://127.0.0.1:{behind}/',
+            ),
+        )
         self.check_fleet()
 
     def skip_without_httpd(self, *modules: str) -> None:
         if os.geteuid():
             self.skipTest('only root can run apache2 as another user')
-        missing = [name for name in (*_MODULES, *modules)
-                   if not (_HTTPD_MODULES / f'mod_{name}.so').exists()]
+        missing = [
+            name
+            for name in (*_MODULES, *modules)
+            if not (_HTTPD_MODULES / f'mod_{name}.so').exists()
+        ]
         if not shutil.which('apache2') or missing:
             self.skipTest(f'no apache2, or no modules {missing}')
 
@@ -184,12 +242,24 @@ class WsgiTestCase(base.BaseTestCase):
         :param lines: of its configuration.
         """
         main = self.directory / 'httpd.conf'
-        main.write_text('\n'.join([
-            f'ServerRoot {self.directory}', 'ServerName localhost',
-            f'User {_USER}', f'Group {_GROUP}',
-            f'PidFile {self.directory}/httpd.pid',
-            f'ErrorLog {self.directory}/httpd.log',
-            f'Mutex file:{self.directory}',
-            *(f'LoadModule {name}_module {_HTTPD_MODULES}/mod_{name}.so'
-              for name in (*_MODULES, *modules)), *lines, '']))
+        main.write_text(
+            '\n'.join(
+                [
+                    f'ServerRoot {self.directory}',
+                    'ServerName localhost',
+                    f'User {_USER}',
+                    f'Group {_GROUP}',
+                    f'PidFile {self.directory}/httpd.pid',
+                    f'ErrorLog {self.directory}/httpd.log',
+                    f'Mutex file:{self.directory}',
+                    *(
+                        f'LoadModule {name}_module '
+                        f'{_HTTPD_MODULES}/mod_{name}.so'
+                        for name in (*_MODULES, *modules)
+                    ),
+                    *lines,
+                    '',
+                ]
+            )
+        )
         return [*_AS_USER, 'apache2', '-DFOREGROUND', '-f', str(main)]

@@ -24,8 +24,13 @@ import testtools
 
 from ironic_inspection_rules.tests.iron import progress
 
-_OURS = ('/run', '/etc/libvirt', '/var/lib/libvirt', '/var/log/libvirt',
-         '/var/cache/libvirt')
+_OURS = (
+    '/run',
+    '/etc/libvirt',
+    '/var/lib/libvirt',
+    '/var/log/libvirt',
+    '/var/cache/libvirt',
+)
 """Directories that are of this run alone, and empty at first."""
 
 
@@ -63,9 +68,13 @@ class Result(testtools.TestResult):
     def summary(self) -> str:
         """Say how all tests ended."""
         failed = len(self.errors) + len(self.failures)
-        return '\n'.join([
-            '', *self._lines,
-            f'{self.testsRun - failed} passed, {failed} failed'])
+        return '\n'.join(
+            [
+                '',
+                *self._lines,
+                f'{self.testsRun - failed} passed, {failed} failed',
+            ]
+        )
 
 
 def run(descriptor: int) -> int:
@@ -77,6 +86,7 @@ def run(descriptor: int) -> int:
     # These read where temporary files go when they are imported.
     from ironic_inspection_rules.tests.iron import base
     from ironic_inspection_rules.tests.iron import cases
+
     names = list(cases.CASES)
     result = Result()
     try:
@@ -91,8 +101,9 @@ def run(descriptor: int) -> int:
 def isolate() -> None:
     """Hide the directories of the host that programs would write to."""
     for directory in _OURS:
-        subprocess.run(['mount', '-t', 'tmpfs', 'tmpfs', directory],
-                       check=True)
+        subprocess.run(
+            ['mount', '-t', 'tmpfs', 'tmpfs', directory], check=True
+        )
     temporary = pathlib.Path('/run/iron')
     temporary.mkdir()
     os.environ['TMPDIR'] = tempfile.tempdir = str(temporary)

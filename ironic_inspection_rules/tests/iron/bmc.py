@@ -83,12 +83,30 @@ def prepare_emulator() -> None:
     with tempfile.TemporaryDirectory(dir=_EMULATOR.parent) as directory:
         scratch = pathlib.Path(directory, 'venv')
         subprocess.run(
-            ['/usr/bin/python3', '-m', 'venv', '--without-pip',
-             '--system-site-packages', str(scratch)], check=True)
+            [
+                '/usr/bin/python3',
+                '-m',
+                'venv',
+                '--without-pip',
+                '--system-site-packages',
+                str(scratch),
+            ],
+            check=True,
+        )
         subprocess.run(
-            [sys.executable, '-m', 'pip', '--disable-pip-version-check',
-             '--python', str(scratch / 'bin' / 'python'), 'install',
-             '-qq', f'sushy-tools=={_RELEASE}'], check=True)
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                '--disable-pip-version-check',
+                '--python',
+                str(scratch / 'bin' / 'python'),
+                'install',
+                '-qq',
+                f'sushy-tools=={_RELEASE}',
+            ],
+            check=True,
+        )
         scratch.rename(_EMULATOR)
 
 
@@ -102,35 +120,54 @@ class Bmc(fixtures.Fixture):
     """
 
     def _setUp(self) -> None:
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         pathlib.Path('/etc/libvirt/qemu.conf').write_text(_QEMU)
         config = self._write('libvirtd.conf', _LIBVIRTD)
         self._start('libvirtd', 'libvirtd', '-f', str(config))
-        waiting.wait_for('libvirt answers', lambda: not subprocess.run(
-            ['virsh', 'list'], capture_output=True).returncode)
+        waiting.wait_for(
+            'libvirt answers',
+            lambda: (
+                not subprocess.run(
+                    ['virsh', 'list'], capture_output=True
+                ).returncode
+            ),
+        )
         digest = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
         self._write('users', f'{USER}:{digest}\n')
-        config = self._write('sushy.conf', _SUSHY.format(
-            port=PORT, directory=self.directory, stored=WITH_STORAGE))
+        config = self._write(
+            'sushy.conf',
+            _SUSHY.format(
+                port=PORT, directory=self.directory, stored=WITH_STORAGE
+            ),
+        )
         # Its scripts name the directory in which it was installed.
-        self._start('sushy-emulator', str(_EMULATOR / 'bin' / 'python'),
-                    '-m', 'sushy_tools.emulator.main', '--config',
-                    str(config))
-        waiting.wait_for('the BMCs answer', lambda: waiting.answers(
-            f'{URL}/redfish/v1/'))
+        self._start(
+            'sushy-emulator',
+            str(_EMULATOR / 'bin' / 'python'),
+            '-m',
+            'sushy_tools.emulator.main',
+            '--config',
+            str(config),
+        )
+        waiting.wait_for(
+            'the BMCs answer', lambda: waiting.answers(f'{URL}/redfish/v1/')
+        )
 
     def driver_info(self, system: str) -> dict[str, str]:
         """Return how Ironic reaches the BMC of a machine."""
-        return {'redfish_address': URL,
-                'redfish_system_id': f'/redfish/v1/Systems/{system}',
-                'redfish_username': USER,
-                'redfish_password': PASSWORD}
+        return {
+            'redfish_address': URL,
+            'redfish_system_id': f'/redfish/v1/Systems/{system}',
+            'redfish_username': USER,
+            'redfish_password': PASSWORD,
+        }
 
     def logs(self) -> str:
         """What libvirt and the emulator have logged."""
-        return '\n'.join(path.read_text(errors='replace')
-                         for path in self.directory.glob('*.log'))
+        return '\n'.join(
+            path.read_text(errors='replace')
+            for path in self.directory.glob('*.log')
+        )
 
     def _write(self, name: str, text: str) -> pathlib.Path:
         path = self.directory / name
@@ -139,7 +176,8 @@ class Bmc(fixtures.Fixture):
 
     def _start(self, name: str, *command: str) -> None:
         with self.directory.joinpath(f'{name}.log').open('ab') as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log,
-                                       stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)

@@ -22,8 +22,14 @@ FAILED = CACHE / 'failed'
 
 _HERE = pathlib.Path(__file__).parent
 _SOURCES = (_HERE / 'build_image', _HERE / 'ramdisk_init')
-_ISOLATED = ('unshare', '--mount', '--pid', '--mount-proc', '--fork',
-             '--kill-child=KILL')
+_ISOLATED = (
+    'unshare',
+    '--mount',
+    '--pid',
+    '--mount-proc',
+    '--fork',
+    '--kill-child=KILL',
+)
 """The build mounts file systems, which end with it, however it ends."""
 
 _AGENT = re.compile(r'^ironic-python-agent==(\S+)$', re.MULTILINE)
@@ -81,8 +87,9 @@ class BootImage:
         for old in self._cache.glob('image-*'):
             shutil.rmtree(old)
         # A build that is killed leaves nothing of the final name.
-        scratch = pathlib.Path(tempfile.mkdtemp(
-            prefix='image-', dir=self._cache))
+        scratch = pathlib.Path(
+            tempfile.mkdtemp(prefix='image-', dir=self._cache)
+        )
         try:
             self._build(scratch)
         except BaseException:
@@ -94,11 +101,20 @@ class BootImage:
     def _build(self, directory: pathlib.Path) -> None:
         """Build the image in an empty directory."""
         with subprocess.Popen(
-                [*_ISOLATED, 'bash', str(_SOURCES[0]), str(directory),
-                 sys.executable, self._agent],
-                stdout=subprocess.PIPE, text=True) as building:
+            [
+                *_ISOLATED,
+                'bash',
+                str(_SOURCES[0]),
+                str(directory),
+                sys.executable,
+                self._agent,
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as building:
             for line in building.stdout:
                 progress.say(f'  {line.rstrip()}')
         if building.returncode:
-            raise subprocess.CalledProcessError(building.returncode,
-                                                building.args)
+            raise subprocess.CalledProcessError(
+                building.returncode, building.args
+            )

@@ -34,8 +34,10 @@ _API_PORT = 6385
 _API_URL = f'http://{bridge.ADDRESS}:{_API_PORT}'
 _FILES_URL = f'http://{bridge.ADDRESS}:{dhcp.HTTP_PORT}'
 _AGENT_RAMDISK = 'ipa.initramfs'
-AGENT = {'deploy_kernel': f'{_FILES_URL}/ipa.kernel',
-         'deploy_ramdisk': f'{_FILES_URL}/{_AGENT_RAMDISK}'}
+AGENT = {
+    'deploy_kernel': f'{_FILES_URL}/ipa.kernel',
+    'deploy_ramdisk': f'{_FILES_URL}/{_AGENT_RAMDISK}',
+}
 """What a node needs in ``driver_info`` for Ironic to manage its boot."""
 PROBE_RAMDISK = 'probe.initramfs'
 PROBE = AGENT | {'deploy_ramdisk': f'{_FILES_URL}/{PROBE_RAMDISK}'}
@@ -69,10 +71,10 @@ class Cloud(fixtures.Fixture):
         self.database = self.useFixture(servers.MariaDB())
         self.useFixture(durable.Sabotage())
         self.broker = self.useFixture(servers.RabbitMQ())
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
-        self.ironic = launcher.Ironic(self.directory, self._options(),
-                                      services=())
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.ironic = launcher.Ironic(
+            self.directory, self._options(), services=()
+        )
         self.addCleanup(self.ironic.stop)
         self._serve_files()
         self.ironic.create_database()
@@ -86,8 +88,7 @@ class Cloud(fixtures.Fixture):
     def _start_conductor_and_workers(self) -> None:
         self.start_conductor()
         for number in range(_WORKERS):
-            self.ironic.spawn(WORKER, {
-                'DEFAULT': {'host': f'worker{number}'}})
+            self.ironic.spawn(WORKER, {'DEFAULT': {'host': f'worker{number}'}})
 
     def _wait_for_services(self) -> None:
         self.ironic.start()
@@ -112,8 +113,11 @@ class Cloud(fixtures.Fixture):
                 'enabled_vendor_interfaces': 'no-vendor',
             },
             'agent': {'deploy_logs_collect': 'never'},
-            'api': {'host_ip': '0.0.0.0', 'port': _API_PORT,
-                    'public_endpoint': _API_URL},
+            'api': {
+                'host_ip': '0.0.0.0',
+                'port': _API_PORT,
+                'public_endpoint': _API_URL,
+            },
             'auto_discovery': {'enabled': True, 'driver': 'fake-hardware'},
             'conductor': {
                 'automated_clean': False,
@@ -124,57 +128,87 @@ class Cloud(fixtures.Fixture):
             'database': {'connection': self.database.url},
             'deploy': {'http_url': _FILES_URL, 'default_boot_mode': 'bios'},
             'inspection_queue': {
-                'enabled': True, 'embedded': False, 'lease': LEASE,
-                'clean_up_period': 2, 'connection_retry_interval': 1},
+                'enabled': True,
+                'embedded': False,
+                'lease': LEASE,
+                'clean_up_period': 2,
+                'connection_retry_interval': 1,
+            },
             'inspection_rules': {'keep_history': 90},
             'inspector': {
                 'hooks': '$default_hooks,sabotage,inspection-rules',
-                'extra_kernel_params':
-                    'ipa-inspection-collectors=default,pci-devices '
-                    'ipa-debug=1',
+                'extra_kernel_params': (
+                    'ipa-inspection-collectors=default,pci-devices ipa-debug=1'
+                ),
             },
             'oslo_messaging_rabbit': {'rabbit_quorum_queue': False},
-            'pxe': {'ipxe_fallback_script': _FALLBACK,
-                    'kernel_append_params':
-                        f'nofb vga=normal {dhcp.KERNEL_PARAMETERS}'},
-            'service_catalog': {'auth_type': 'none',
-                                'endpoint_override': _API_URL},
+            'pxe': {
+                'ipxe_fallback_script': _FALLBACK,
+                'kernel_append_params': (
+                    f'nofb vga=normal {dhcp.KERNEL_PARAMETERS}'
+                ),
+            },
+            'service_catalog': {
+                'auth_type': 'none',
+                'endpoint_override': _API_URL,
+            },
         }
 
     def _serve_files(self) -> None:
         root = self.directory / 'http'
         for name in ('ipa.kernel', _AGENT_RAMDISK):
             shutil.copy(self._image.directory / name, root)
-        root.joinpath(PROBE_RAMDISK).write_bytes(probe.build(
-            self._image.directory / _AGENT_RAMDISK))
+        root.joinpath(PROBE_RAMDISK).write_bytes(
+            probe.build(self._image.directory / _AGENT_RAMDISK)
+        )
         self.serve_script()
         with self.directory.joinpath('files.log').open('ab') as log:
             server = subprocess.Popen(
-                [sys.executable, '-m', 'http.server', '--bind',
-                 bridge.ADDRESS, '--directory', str(root),
-                 str(dhcp.HTTP_PORT)], stdout=log, stderr=log)
+                [
+                    sys.executable,
+                    '-m',
+                    'http.server',
+                    '--bind',
+                    bridge.ADDRESS,
+                    '--directory',
+                    str(root),
+                    str(dhcp.HTTP_PORT),
+                ],
+                stdout=log,
+                stderr=log,
+            )
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
 
     def _host(self, number: int) -> dhcp.Host:
         """Make a host whose filter reaches the database and the election."""
-        host = self.useFixture(dhcp.Host(self.bridge, number, {
-            'auto_discovery': {'enabled': True},
-            'coordination': {'backend_url':
-                             f'file://{self.directory}/election'},
-        }))
-        relay = self.useFixture(network.Relay(
-            host.namespace, (self.database.host, self.database.port)))
-        url = self.database.url.replace(f':{self.database.port}/',
-                                        f':{relay.port}/')
+        host = self.useFixture(
+            dhcp.Host(
+                self.bridge,
+                number,
+                {
+                    'auto_discovery': {'enabled': True},
+                    'coordination': {
+                        'backend_url': f'file://{self.directory}/election'
+                    },
+                },
+            )
+        )
+        relay = self.useFixture(
+            network.Relay(
+                host.namespace, (self.database.host, self.database.port)
+            )
+        )
+        url = self.database.url.replace(
+            f':{self.database.port}/', f':{relay.port}/'
+        )
         host.configure({'database': {'connection': url}})
         host.start()
         return host
 
     def reconfigure(self, changes: options.Options) -> None:
         """Restart conductor and workers with other options."""
-        restarted = [part for part in self.ironic.services
-                     if part.name != API]
+        restarted = [part for part in self.ironic.services if part.name != API]
         # All at once, as it takes each of them seconds.
         for part in restarted:
             part.process.terminate()
@@ -211,8 +245,10 @@ class Cloud(fixtures.Fixture):
 
     def logs(self) -> dict[str, str]:
         """What all parts have logged, by name."""
-        logs = {path.stem: path.read_text(errors='replace')
-                for path in self.directory.glob('*.log')}
+        logs = {
+            path.stem: path.read_text(errors='replace')
+            for path in self.directory.glob('*.log')
+        }
         logs['bmc'] = self.bmc.logs()
         for host in self.hosts:
             logs[f'filter{host.number}'] = host.log()

@@ -37,18 +37,26 @@ class Host(pxe.Host):
         config.write_text(
             _shown(_FILTER_PAGE, 'ini', 'dhcp-boot=')
             .replace('interface=eth1', f'interface={pxe.INTERFACE}')
-            .replace('192.0.2.100,192.0.2.199',
-                     f'{subnet}.10,{subnet}.250,255.255.0.0')
+            .replace(
+                '192.0.2.100,192.0.2.199',
+                f'{subnet}.10,{subnet}.250,255.255.0.0',
+            )
             .replace('192.0.2.1:8080', f'{bridge.ADDRESS}:{HTTP_PORT}')
             .replace('/var/lib/ironic/tftpboot', str(loaders))
-            .replace('fd00:a::', f'fd00:77:{self.number}::'))
-        return [f'--conf-file={config}', '--log-dhcp',
-                f'--log-facility={self.dhcp_log}']
+            .replace('fd00:a::', f'fd00:77:{self.number}::')
+        )
+        return [
+            f'--conf-file={config}',
+            '--log-dhcp',
+            f'--log-facility={self.dhcp_log}',
+        ]
 
     def offers(self, mac: str) -> int:
         """Count the addresses that the server has offered a machine."""
-        return sum('DHCPOFFER' in line and mac in line
-                   for line in self.dhcp_log.read_text().splitlines())
+        return sum(
+            'DHCPOFFER' in line and mac in line
+            for line in self.dhcp_log.read_text().splitlines()
+        )
 
 
 class OpenHost(Host):
@@ -57,16 +65,17 @@ class OpenHost(Host):
     :param mac: the address of the machine.
     """
 
-    def __init__(self, switch: network.Switch, number: int,
-                 mac: str) -> None:
+    def __init__(self, switch: network.Switch, number: int, mac: str) -> None:
         super().__init__(switch, number, {})
         self._mac = mac
 
     def dhcp_arguments(self, directory: pathlib.Path) -> list[str]:
         """Return the arguments of a dnsmasq that knows the machine."""
-        return [*super().dhcp_arguments(directory),
-                f'--dhcp-host={self._mac},set:served',
-                '--dhcp-ignore=tag:!served']
+        return [
+            *super().dhcp_arguments(directory),
+            f'--dhcp-host={self._mac},set:served',
+            '--dhcp-ignore=tag:!served',
+        ]
 
 
 def boot_script(api: str) -> str:
@@ -76,14 +85,21 @@ def boot_script(api: str) -> str:
     """
     return (
         _shown(_BOOT_PAGE, 'text', '#!ipxe')
-        .replace('http://192.0.2.1:8080', f'http://{bridge.ADDRESS}:{HTTP_PORT}')
+        .replace(
+            'http://192.0.2.1:8080', f'http://{bridge.ADDRESS}:{HTTP_PORT}'
+        )
         .replace('http://192.0.2.1:6385', api)
-        .replace('BOOTIF=${mac}',
-                 f'BOOTIF=${{mac}} {KERNEL_PARAMETERS} ipa-debug=1'))
+        .replace(
+            'BOOTIF=${mac}', f'BOOTIF=${{mac}} {KERNEL_PARAMETERS} ipa-debug=1'
+        )
+    )
 
 
 def _shown(page: str, language: str, word: str) -> str:
     """Return the one block of a page that has a word."""
-    block, = (block for block in guide.Page(page).blocks
-              if block.language == language and word in block.text)
+    (block,) = (
+        block
+        for block in guide.Page(page).blocks
+        if block.language == language and word in block.text
+    )
     return block.text

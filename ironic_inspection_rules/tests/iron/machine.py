@@ -75,7 +75,7 @@ _DISK = """\
   <wwn>{wwn}</wwn>
 </disk>"""
 
-_DISK_SIZE = 4 * 1024 ** 3
+_DISK_SIZE = 4 * 1024**3
 
 _LOGS = pathlib.Path('/var/log/libvirt/qemu')
 _POWER_ON = re.compile(r'^(\S+ \S+): starting up libvirt', re.MULTILINE)
@@ -98,12 +98,17 @@ class Machine(fixtures.Fixture):
     :ivar uuid: the identity, a new one where none was given.
     """
 
-    def __init__(self, directory: pathlib.Path, name: str,
-                 serial: str | None = None, memory: int = 1280,
-                 uefi: bool = False,
-                 disks: tuple[str, ...] | None = None,
-                 identity: str | None = None,
-                 retries: bool = False) -> None:
+    def __init__(
+        self,
+        directory: pathlib.Path,
+        name: str,
+        serial: str | None = None,
+        memory: int = 1280,
+        uefi: bool = False,
+        disks: tuple[str, ...] | None = None,
+        identity: str | None = None,
+        retries: bool = False,
+    ) -> None:
         super().__init__()
         self.name = name
         self.serial = serial or name
@@ -125,17 +130,25 @@ class Machine(fixtures.Fixture):
 
     def _define(self) -> None:
         firmware = _BIOS.format(
-            milliseconds=_SOON if self._retries else _NEVER)
+            milliseconds=_SOON if self._retries else _NEVER
+        )
         if self._uefi:
             firmware = _UEFI.format(
-                nvram=self._directory / f'{self.name}.nvram')
+                nvram=self._directory / f'{self.name}.nvram'
+            )
         description = _DOMAIN.format(
-            name=self.name, uuid=self.uuid, memory=self._memory,
-            mac=self.mac, firmware=firmware,
+            name=self.name,
+            uuid=self.uuid,
+            memory=self._memory,
+            mac=self.mac,
+            firmware=firmware,
             serial=xml.sax.saxutils.escape(self.serial),
-            bridge=bridge.NAME, console=self._console,
-            disks='\n'.join(self._disk(*numbered)
-                            for numbered in enumerate(self._disks)))
+            bridge=bridge.NAME,
+            console=self._console,
+            disks='\n'.join(
+                self._disk(*numbered) for numbered in enumerate(self._disks)
+            ),
+        )
         path = self._directory / f'{self.name}.xml'
         path.write_text(description)
         _virsh('define', str(path))
@@ -145,8 +158,8 @@ class Machine(fixtures.Fixture):
         with path.open('ab') as disk:
             disk.truncate(_DISK_SIZE)
         return _DISK.format(
-            path=path, letter='abcdef'[number], serial=serial,
-            wwn=wwn(serial))
+            path=path, letter='abcdef'[number], serial=serial, wwn=wwn(serial)
+        )
 
     def swap_disks(self, *serials: str) -> None:
         """Replace all disks while the machine is off.
@@ -167,8 +180,10 @@ class Machine(fixtures.Fixture):
         Libvirt logs that to the millisecond, whoever does it.
         """
         log = _LOGS.joinpath(f'{self.name}.log').read_text(errors='replace')
-        return [datetime.datetime.fromisoformat(time).timestamp()
-                for time in _POWER_ON.findall(log)]
+        return [
+            datetime.datetime.fromisoformat(time).timestamp()
+            for time in _POWER_ON.findall(log)
+        ]
 
     def power_on(self) -> None:
         """Push the power button of a machine that is off."""
@@ -191,17 +206,24 @@ class Machine(fixtures.Fixture):
         """All that its serial console has shown."""
         return self._console.read_text(errors='replace')
 
-    def wait_for_console(self, event: str, text: str, before: int = 0,
-                         pause: float = waiting.PAUSE) -> None:
+    def wait_for_console(
+        self,
+        event: str,
+        text: str,
+        before: int = 0,
+        pause: float = waiting.PAUSE,
+    ) -> None:
         """Wait until the console shows a text.
 
         :param event: what that means.
         :param before: length of what it had shown before.
         :param pause: seconds between two looks.
         """
-        waiting.wait_for(f'{self.name}: {event}',
-                         lambda: text in self.console()[before:],
-                         pause=pause)
+        waiting.wait_for(
+            f'{self.name}: {event}',
+            lambda: text in self.console()[before:],
+            pause=pause,
+        )
 
     def wait_until_off(self) -> None:
         """Wait until something has powered it off."""
@@ -216,4 +238,7 @@ def wwn(serial: str) -> str:
 def _virsh(*arguments: str) -> str:
     return subprocess.run(
         ['virsh', '--quiet', '--connect', 'qemu:///system', *arguments],
-        check=True, capture_output=True, text=True).stdout
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout

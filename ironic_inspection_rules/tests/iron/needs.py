@@ -34,7 +34,7 @@ FILES = {
 }
 """Debian packages by a file of theirs."""
 
-MEMORY = 3 * 1024 ** 3
+MEMORY = 3 * 1024**3
 """Bytes that must be free for a case: Ironic, its servers, two machines."""
 
 _PATH = os.pathsep.join(['/usr/local/sbin', '/usr/sbin', '/sbin'])
@@ -43,10 +43,14 @@ _PATH = os.pathsep.join(['/usr/local/sbin', '/usr/sbin', '/sbin'])
 def missing_packages() -> list[str]:
     """Return the Debian packages of which a program or a file is missing."""
     path = os.pathsep.join([os.environ.get('PATH', ''), _PATH])
-    packages = {package for program, package in PROGRAMS.items()
-                if not shutil.which(program, path=path)}
-    packages |= {package for file, package in FILES.items()
-                 if not os.path.exists(file)}
+    packages = {
+        package
+        for program, package in PROGRAMS.items()
+        if not shutil.which(program, path=path)
+    }
+    packages |= {
+        package for file, package in FILES.items() if not os.path.exists(file)
+    }
     return sorted(packages)
 
 
@@ -69,11 +73,15 @@ def problems(jobs: int = 1) -> list[str]:
         found.append('It needs root: it makes networks and machines.')
     packages = missing_packages()
     if packages:
-        found.append('Packages are missing. As root: apt-get install '
-                     f'--no-install-recommends {" ".join(packages)}')
+        found.append(
+            'Packages are missing. As root: apt-get install '
+            f'--no-install-recommends {" ".join(packages)}'
+        )
     memory = free_memory()
     needed = MEMORY * jobs
     if memory < needed:
-        found.append(f'It needs {needed >> 20} MiB of free memory; there are '
-                     f'{memory >> 20}.')
+        found.append(
+            f'It needs {needed >> 20} MiB of free memory; there are '
+            f'{memory >> 20}.'
+        )
     return found

@@ -12,16 +12,30 @@ import tempfile
 
 _INIT = pathlib.Path(__file__).with_name('probe_init')
 
-_MODULES = ('virtio', 'virtio_ring', 'virtio_pci_legacy_dev',
-            'virtio_pci_modern_dev', 'virtio_pci', 'failover',
-            'net_failover', 'virtio_net')
+_MODULES = (
+    'virtio',
+    'virtio_ring',
+    'virtio_pci_legacy_dev',
+    'virtio_pci_modern_dev',
+    'virtio_pci',
+    'failover',
+    'net_failover',
+    'virtio_net',
+)
 """In an order in which each finds what it needs."""
 
-_FILES = ('lib', 'lib64', 'usr/lib64/*', 'usr/bin/busybox',
-          'etc/udhcpc/default.script',
-          *(f'usr/lib/x86_64-linux-gnu/{library}' for library in (
-              'ld-linux-x86-64.so.2', 'libc.so.6', 'libresolv.so.2')),
-          *(f'usr/lib/modules/*/{name}.ko' for name in _MODULES))
+_FILES = (
+    'lib',
+    'lib64',
+    'usr/lib64/*',
+    'usr/bin/busybox',
+    'etc/udhcpc/default.script',
+    *(
+        f'usr/lib/x86_64-linux-gnu/{library}'
+        for library in ('ld-linux-x86-64.so.2', 'libc.so.6', 'libresolv.so.2')
+    ),
+    *(f'usr/lib/modules/*/{name}.ko' for name in _MODULES),
+)
 
 _COMMANDS = ('cat', 'insmod', 'ip', 'mount', 'sh', 'sleep', 'udhcpc', 'wget')
 
@@ -36,11 +50,24 @@ def build(initramfs: pathlib.Path) -> bytes:
         root = pathlib.Path(directory)
         with initramfs.open('rb') as packed:
             subprocess.run(
-                ['bash', '-o', 'pipefail', '-c',
-                 'zstd -dc | cpio --extract --make-directories --quiet "$@"',
-                 'bash', *_FILES], cwd=root, stdin=packed, check=True)
-        modules = [next(root.glob(f'usr/lib/modules/**/{name}.ko'))
-                   for name in _MODULES]
+                [
+                    'bash',
+                    '-o',
+                    'pipefail',
+                    '-c',
+                    'zstd -dc | cpio --extract --make-directories --quiet '
+                    '"$@"',
+                    'bash',
+                    *_FILES,
+                ],
+                cwd=root,
+                stdin=packed,
+                check=True,
+            )
+        modules = [
+            next(root.glob(f'usr/lib/modules/**/{name}.ko'))
+            for name in _MODULES
+        ]
         for name in ('dev', 'proc', 'sys'):
             root.joinpath(name).mkdir()
         for name in _COMMANDS:
@@ -52,4 +79,7 @@ def build(initramfs: pathlib.Path) -> bytes:
         init.chmod(0o755)
         return subprocess.run(
             ['sh', '-c', 'find . | cpio --create --format=newc --quiet'],
-            cwd=root, check=True, capture_output=True).stdout
+            cwd=root,
+            check=True,
+            capture_output=True,
+        ).stdout

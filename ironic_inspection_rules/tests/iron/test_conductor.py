@@ -9,7 +9,6 @@ from ironic_inspection_rules.tests.live import fleet
 
 
 class ConductorTestCase(base.IronTestCase):
-
     def test_an_inspection_goes_on_without_it(self) -> None:
         machine = self.small_machine('lonely')
         self.create_rules(*fleet.RULES)

@@ -19,7 +19,6 @@ _SOON = 0.1
 
 
 class DatabaseTestCase(base.IronTestCase):
-
     def test_all_inspections_go_on_when_it_is_back(self) -> None:
         self.create_rules(*fleet.RULES)
         # The name has a hook take a second.
@@ -30,28 +29,34 @@ class DatabaseTestCase(base.IronTestCase):
         node_ahead = self.enroll(ahead, iron_cloud.PROBE)
         node_behind = self.enroll(behind, iron_cloud.PROBE)
         self.start_inspection(node_behind)
-        behind.wait_for_console('it is in its firmware', 'SeaBIOS (version',
-                                pause=_SOON)
+        behind.wait_for_console(
+            'it is in its firmware', 'SeaBIOS (version', pause=_SOON
+        )
         behind.suspend()
         self.client.wait_for_state(node_behind, 'inspect wait')
         self.assertNotIn('the kernel has started', behind.console())
         self.start_inspection(node_ahead)
         waiting.wait_for(
             f'{ahead.name}: its inventory is processed',
-            lambda: self.is_processed(node_ahead), pause=_SOON)
+            lambda: self.is_processed(node_ahead),
+            pause=_SOON,
+        )
         self.cloud.database.stop()
         stopped = time.time()
         progress.say('the database is away')
-        waiting.wait_for('no machine passes', lambda: (
-            self.cloud.leader() is None))
+        waiting.wait_for(
+            'no machine passes', lambda: self.cloud.leader() is None
+        )
         offers = self.offers(behind)
         behind.resume()
         time.sleep(AWAY)
         self.assertEqual(offers, self.offers(behind))
         self.cloud.database.start()
         progress.say('the database is back')
-        waiting.wait_for('Ironic answers', lambda: waiting.answers(
-            f'{self.cloud.ironic.url}/v1/nodes'))
+        waiting.wait_for(
+            'Ironic answers',
+            lambda: waiting.answers(f'{self.cloud.ironic.url}/v1/nodes'),
+        )
         self.check_inspected(node_ahead, ahead)
         self.check_inspected(node_behind, behind)
         # Else the first one was done before, and all of this showed nothing.
@@ -59,14 +64,17 @@ class DatabaseTestCase(base.IronTestCase):
 
     def is_processed(self, node: str) -> bool:
         """Return whether a worker is at the inventory of a node just now."""
-        return bool(self.client.call(
-            'GET', f'/v1/inspection_requests?node={node}&state=processing')[
-                'inspection_requests'])
+        return bool(
+            self.client.call(
+                'GET', f'/v1/inspection_requests?node={node}&state=processing'
+            )['inspection_requests']
+        )
 
     def finished_at(self, node: str) -> float:
         """Return when the one request of a node ended, since the epoch."""
-        request, = self.client.call(
-            'GET', f'/v1/inspection_requests?node={node}')[
-                'inspection_requests']
+        (request,) = self.client.call(
+            'GET', f'/v1/inspection_requests?node={node}'
+        )['inspection_requests']
         return datetime.datetime.fromisoformat(
-            request['finished_at']).timestamp()
+            request['finished_at']
+        ).timestamp()

@@ -41,33 +41,43 @@ rules:
 
 
 class DiscoveryTestCase(base.IronTestCase):
-
     def test_it_is_powered_off_by_the_bmc_that_a_table_has(self) -> None:
         machine = self.machine('unknown', serial='ACME-1')
-        rows = ['serial,name,address,system,user,password',
-                _row('ACME-2', 'rack-other', str(uuid.uuid4())),
-                _row(machine.serial, 'rack-unknown', machine.uuid)]
+        rows = [
+            'serial,name,address,system,user,password',
+            _row('ACME-2', 'rack-other', str(uuid.uuid4())),
+            _row(machine.serial, 'rack-unknown', machine.uuid),
+        ]
         self.apply(rules_yaml=RULES, machines_csv='\n'.join(rows))
         machine.power_on()
         machine.wait_for_console('the ramdisk runs', 'the network is there')
-        waiting.wait_for('rack-unknown is enrolled', lambda: (
-            self.client.get('/v1/nodes/rack-unknown').ok))
+        waiting.wait_for(
+            'rack-unknown is enrolled',
+            lambda: self.client.get('/v1/nodes/rack-unknown').ok,
+        )
         machine.wait_until_off()
-        node = self.client.wait_for('rack-unknown', lambda shown: (
-            shown['power_state'] == 'power off'))
+        node = self.client.wait_for(
+            'rack-unknown', lambda shown: shown['power_state'] == 'power off'
+        )
         self.assertEqual(
             ('redfish', 'enroll', None),
-            (node['driver'], node['provision_state'], node['last_error']))
+            (node['driver'], node['provision_state'], node['last_error']),
+        )
         self.assertEqual(
             self.cloud.bmc.driver_info(machine.uuid)
-            | {'redfish_password': '******'}, node['driver_info'])
-        self.assertEqual(node['uuid'], self.client.port(
-            machine.mac)['node_uuid'])
+            | {'redfish_password': '******'},
+            node['driver_info'],
+        )
+        self.assertEqual(
+            node['uuid'], self.client.port(machine.mac)['node_uuid']
+        )
         for log in self.cloud.logs().values():
             self.assertNotIn(bmc.PASSWORD, log)
 
 
 def _row(serial: str, name: str, system: str) -> str:
     """Return the row of a machine."""
-    return (f'{serial},{name},{bmc.URL},/redfish/v1/Systems/{system},'
-            f'{bmc.USER},{bmc.PASSWORD}')
+    return (
+        f'{serial},{name},{bmc.URL},/redfish/v1/Systems/{system},'
+        f'{bmc.USER},{bmc.PASSWORD}'
+    )

@@ -7,15 +7,27 @@ from ironic_inspection_rules.tests.iron import cloud as iron_cloud
 
 
 class FailureTestCase(base.IronTestCase):
-
     def test_a_rule_fails_the_inspection(self) -> None:
         machine = self.small_machine('small')
-        self.create_rules({
-            'conditions': [{'op': 'lt', 'args': {
-                'values': ['{inventory.cpu.count}', 64]}}],
-            'actions': [{'op': 'fail', 'args': {
-                'msg': 'only {inventory.cpu.count} processors',
-                'maintenance': True}}]})
+        self.create_rules(
+            {
+                'conditions': [
+                    {
+                        'op': 'lt',
+                        'args': {'values': ['{inventory.cpu.count}', 64]},
+                    }
+                ],
+                'actions': [
+                    {
+                        'op': 'fail',
+                        'args': {
+                            'msg': 'only {inventory.cpu.count} processors',
+                            'maintenance': True,
+                        },
+                    }
+                ],
+            }
+        )
         node = self.enroll(machine, iron_cloud.PROBE)
         self.boot_for_inspection(node, machine)
         shown = self.wait_until_inspected(node)

@@ -10,7 +10,6 @@ from ironic_inspection_rules.tests.live import fleet
 
 
 class LeaderTestCase(base.IronTestCase):
-
     def test_the_machine_boots_through_the_other(self) -> None:
         # What the first server has offered, the second one does not give: a
         # request names the server that it is for. So iPXE gives up, and the
@@ -20,11 +19,15 @@ class LeaderTestCase(base.IronTestCase):
         node = self.enroll(machine, iron_cloud.PROBE)
         leader = self.cloud.leader()
         self.start_inspection(node)
-        waiting.wait_for('its iPXE was offered an address', lambda: (
-            leader.offers(machine.mac)))
+        waiting.wait_for(
+            'its iPXE was offered an address',
+            lambda: leader.offers(machine.mac),
+        )
         leader.kill()
         progress.say('the leader is killed')
-        waiting.wait_for('the other one leads', lambda: (
-            self.cloud.leader() not in (None, leader)))
+        waiting.wait_for(
+            'the other one leads',
+            lambda: self.cloud.leader() not in (None, leader),
+        )
         self.check_inspected(node, machine)
         leader.start()

@@ -22,15 +22,16 @@ AT_ONCE = 2
 
 _STEP = re.compile(
     rf'Request \S+ \({queue_request.CONTINUE}\) of node (\S+), state \w+, '
-    r'attempt \d+: (.*)')
+    r'attempt \d+: (.*)'
+)
 _BEGINS = 'processing begins'
 
 
 class ThrottleTestCase(base.IronTestCase):
-
     def test_all_are_inspected_in_their_turn(self) -> None:
-        self.reconfigure({'inspection_queue': {
-            'reboot_throttle': INTERVAL, 'workers': 1}})
+        self.reconfigure(
+            {'inspection_queue': {'reboot_throttle': INTERVAL, 'workers': 1}}
+        )
         self.create_rules(*fleet.RULES)
         machines = {}
         for number in range(4):
@@ -43,7 +44,8 @@ class ThrottleTestCase(base.IronTestCase):
         for node in machines:
             self.client.wait_for_state(node, 'inspect wait')
         starting = self.client.call(
-            'GET', '/v1/inspection_requests?state=starting')
+            'GET', '/v1/inspection_requests?state=starting'
+        )
         self.assertNotEqual([], starting['inspection_requests'])
         waiting.wait_for('all are inspected', self.are_all_inspected)
         for node, machine in machines.items():
@@ -53,18 +55,21 @@ class ThrottleTestCase(base.IronTestCase):
 
     def are_all_inspected(self) -> bool:
         nodes = self.client.call('GET', '/v1/nodes')['nodes']
-        return all(node['provision_state'] in ('manageable', 'inspect failed')
-                   for node in nodes)
+        return all(
+            node['provision_state'] in ('manageable', 'inspect failed')
+            for node in nodes
+        )
 
-    def check_power_ons(self, began: float,
-                        machines: Iterable[iron_machine.Machine]) -> None:
+    def check_power_ons(
+        self, began: float, machines: Iterable[iron_machine.Machine]
+    ) -> None:
         """Fail if a machine was powered on before its turn.
 
         :param began: when the first inspection was started.
         """
         power_ons = []
         for machine in machines:
-            power_on, = machine.power_ons()
+            (power_on,) = machine.power_ons()
             power_ons.append(power_on)
         # An interval passes before the first power-on, too.
         for turn, power_on in enumerate(sorted(power_ons), start=1):

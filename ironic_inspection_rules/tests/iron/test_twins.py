@@ -30,7 +30,6 @@ ACME-7,r1
 
 
 class TwinsTestCase(base.IronTestCase):
-
     def test_a_table_shows_both(self) -> None:
         self.apply(rules_yaml=RULES, machines_csv=ROWS)
         self.create_rules(*fleet.RULES)
@@ -39,8 +38,10 @@ class TwinsTestCase(base.IronTestCase):
         self.assertEqual([('ACME-7', castor, 'right')], findings)
         pollux = self.inspect('pollux')
         findings = self.compare(ends_with=2)
-        self.assertCountEqual([('ACME-7', castor, 'twice'),
-                               ('ACME-7', pollux, 'twice')], findings)
+        self.assertCountEqual(
+            [('ACME-7', castor, 'twice'), ('ACME-7', pollux, 'twice')],
+            findings,
+        )
 
     def inspect(self, name: str) -> str:
         """Inspect a new machine; return the UUID of its node."""
@@ -53,8 +54,18 @@ class TwinsTestCase(base.IronTestCase):
 
     def compare(self, ends_with: int) -> list[tuple[str, str, str]]:
         """Return key, node and state of all that the table has to say."""
-        answer = json.loads(self.openstack(
-            'inspection', 'table', 'machines', 'machines', '-f', 'json',
-            ends_with=ends_with))
-        return [(machine['key'], machine['node'], machine['state'])
-                for machine in answer['machines']]
+        answer = json.loads(
+            self.openstack(
+                'inspection',
+                'table',
+                'machines',
+                'machines',
+                '-f',
+                'json',
+                ends_with=ends_with,
+            )
+        )
+        return [
+            (machine['key'], machine['node'], machine['state'])
+            for machine in answer['machines']
+        ]

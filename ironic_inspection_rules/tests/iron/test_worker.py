@@ -8,7 +8,6 @@ from ironic_inspection_rules.tests.live import fleet
 
 
 class WorkerTestCase(base.IronTestCase):
-
     def test_another_worker_takes_over(self) -> None:
         # The name has the worker killed after the first phase, once.
         machine = self.small_machine('phases-1')
@@ -17,7 +16,7 @@ class WorkerTestCase(base.IronTestCase):
         self.boot_for_inspection(node, machine)
         machine.wait_until_off()
         self.check_inspected(node, machine)
-        request, = self.client.call(
-            'GET', f'/v1/inspection_requests?node={node}')[
-                'inspection_requests']
+        (request,) = self.client.call(
+            'GET', f'/v1/inspection_requests?node={node}'
+        )['inspection_requests']
         self.assertEqual(2, request['attempts'])

@@ -16,8 +16,12 @@ PAUSE = 1.0
 """Seconds between two looks. Each takes time that machines would need."""
 
 
-def wait_for(event: str, holds: Callable[[], object],
-             patience: float = PATIENCE, pause: float = PAUSE) -> None:
+def wait_for(
+    event: str,
+    holds: Callable[[], object],
+    patience: float = PATIENCE,
+    pause: float = PAUSE,
+) -> None:
     """Wait until something holds, then print what has come.
 
     :param event: what is waited for.

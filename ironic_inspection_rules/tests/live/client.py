@@ -24,8 +24,7 @@ class Client(requests.Session):
     :ivar pause: time between two looks for an event, in seconds.
     """
 
-    def __init__(self, url: str,
-                 auth: tuple[str, str] | None = None) -> None:
+    def __init__(self, url: str, auth: tuple[str, str] | None = None) -> None:
         super().__init__()
         self.url = url
         self.auth = auth
@@ -33,14 +32,17 @@ class Client(requests.Session):
         self.pause = _POLL
         self.headers.update(_LATEST)
 
-    def request(self, method: str, url: str,  # type: ignore[override]
-                **kwargs: Any) -> requests.Response:
+    def request(
+        self,
+        method: str,
+        url: str,  # type: ignore[override]
+        **kwargs: Any,
+    ) -> requests.Response:
         """Send one request; ``url`` is a path or a whole URL."""
         kwargs.setdefault('timeout', _REQUEST_TIMEOUT)
         return super().request(method, parse.urljoin(self.url, url), **kwargs)
 
-    def call(self, method: str, path: str,
-             body: object = None) -> Any:
+    def call(self, method: str, path: str, body: object = None) -> Any:
         """Send one request that must succeed.
 
         :returns: the answer's document, None when it is empty.
@@ -50,24 +52,27 @@ class Client(requests.Session):
         if not answer.ok:
             raise requests.HTTPError(
                 f'{method} {path}: {answer.status_code} {answer.text}',
-                response=answer)
+                response=answer,
+            )
         return answer.json() if answer.content else None
 
-    def enroll(self, macs: list[str] | tuple[str, ...] = (),
-               **fields: Any) -> str:
+    def enroll(
+        self, macs: list[str] | tuple[str, ...] = (), **fields: Any
+    ) -> str:
         """Create a manageable node with a port for each MAC address.
 
         :param fields: of the node; the driver is ``fake-hardware`` unless
             given.
         :returns: the node's UUID.
         """
-        node: str = self.call('POST', '/v1/nodes',
-                              {'driver': 'fake-hardware', **fields})['uuid']
+        node: str = self.call(
+            'POST', '/v1/nodes', {'driver': 'fake-hardware', **fields}
+        )['uuid']
         for mac in macs:
-            self.call('POST', '/v1/ports', {'node_uuid': node,
-                                            'address': mac})
-        self.call('PUT', f'/v1/nodes/{node}/states/provision',
-                  {'target': 'manage'})
+            self.call('POST', '/v1/ports', {'node_uuid': node, 'address': mac})
+        self.call(
+            'PUT', f'/v1/nodes/{node}/states/provision', {'target': 'manage'}
+        )
         self.wait_for_state(node, 'manageable')
         return node
 
@@ -78,8 +83,9 @@ class Client(requests.Session):
 
     def stored_data(self, node: str) -> dict[str, Any]:
         """The node's stored ``inventory`` and ``plugin_data``."""
-        stored: dict[str, Any] = self.call('GET',
-                                           f'/v1/nodes/{node}/inventory')
+        stored: dict[str, Any] = self.call(
+            'GET', f'/v1/nodes/{node}/inventory'
+        )
         return stored
 
     def trace(self, node: str) -> dict[str, list[dict[str, Any]]]:
@@ -95,13 +101,14 @@ class Client(requests.Session):
     def port(self, mac: str) -> dict[str, Any]:
         """The port with a MAC address."""
         port: dict[str, Any]
-        port, = self.call('GET', f'/v1/ports/detail?address={mac}')['ports']
+        (port,) = self.call('GET', f'/v1/ports/detail?address={mac}')['ports']
         return port
 
     def start_inspection(self, node: str) -> None:
         """Have a manageable node wait for the data of its ramdisk."""
-        self.call('PUT', f'/v1/nodes/{node}/states/provision',
-                  {'target': 'inspect'})
+        self.call(
+            'PUT', f'/v1/nodes/{node}/states/provision', {'target': 'inspect'}
+        )
         self.wait_for_state(node, 'inspect wait')
 
     def inspect(self, node: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -120,8 +127,9 @@ class Client(requests.Session):
         :returns: the node.
         :raises: TimeoutError that shows the node it stayed.
         """
-        return self.wait_for(node, lambda shown: (
-            shown['provision_state'] in states))
+        return self.wait_for(
+            node, lambda shown: shown['provision_state'] in states
+        )
 
     def discover(self, data: dict[str, Any]) -> dict[str, Any]:
         """Post the data of an unknown machine that Ironic is to enroll.
@@ -130,13 +138,18 @@ class Client(requests.Session):
         """
         answer = self.call('POST', '/v1/continue_inspection', data)
         node: str = answer['node']['uuid']
-        self.wait_for(node, lambda shown: (
-            shown['last_error']
-            or self.get(f'/v1/nodes/{node}/inventory').ok))
+        self.wait_for(
+            node,
+            lambda shown: (
+                shown['last_error']
+                or self.get(f'/v1/nodes/{node}/inventory').ok
+            ),
+        )
         return self.node(node)
 
-    def wait_for(self, node: str,
-                 holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    def wait_for(
+        self, node: str, holds: Callable[[dict[str, Any]], object]
+    ) -> dict[str, Any]:
         """Wait until something holds of a node that is not locked."""
         deadline = time.monotonic() + self.patience
         while True:
@@ -146,5 +159,6 @@ class Client(requests.Session):
             if time.monotonic() > deadline:
                 raise TimeoutError(
                     f'node {node} stays in {shown["provision_state"]}: '
-                    f'{shown["last_error"]}')
+                    f'{shown["last_error"]}'
+                )
             time.sleep(self.pause)

@@ -20,15 +20,28 @@ from ironic_inspection_rules.tests.live import client as live_client
 from ironic_inspection_rules.tests.live import launcher
 
 RULES = (
-    {'phase': 'preprocess', 'actions': [
-        {'op': 'extend-attribute', 'args': ['/extra/marks', 'preprocess']},
-        {'op': 'extend-plugin-data', 'args': ['/marks', 'preprocess']}]},
-    {'phase': 'main', 'actions': [
-        {'op': 'extend-attribute', 'args': ['/extra/marks', 'main']},
-        {'op': 'extend-plugin-data', 'args': ['/marks', 'main']},
-        {'op': 'extend-port-attribute', 'args': [
-            '{inventory[interfaces][0][mac_address]}', '/extra/marks',
-            'main']}]},
+    {
+        'phase': 'preprocess',
+        'actions': [
+            {'op': 'extend-attribute', 'args': ['/extra/marks', 'preprocess']},
+            {'op': 'extend-plugin-data', 'args': ['/marks', 'preprocess']},
+        ],
+    },
+    {
+        'phase': 'main',
+        'actions': [
+            {'op': 'extend-attribute', 'args': ['/extra/marks', 'main']},
+            {'op': 'extend-plugin-data', 'args': ['/marks', 'main']},
+            {
+                'op': 'extend-port-attribute',
+                'args': [
+                    '{inventory[interfaces][0][mac_address]}',
+                    '/extra/marks',
+                    'main',
+                ],
+            },
+        ],
+    },
 )
 """Rules whose effects show when they have happened twice."""
 
@@ -51,15 +64,31 @@ class Machine:
 
     def data(self) -> dict[str, Any]:
         """What its ramdisk posts."""
-        return {'inventory': {
-            'interfaces': [{'name': 'eth0', 'mac_address': self.mac,
-                            'ipv4_address': '192.0.2.1',
-                            'has_carrier': True}],
-            'boot': {'current_boot_mode': 'uefi', 'pxe_interface': self.mac},
-            'cpu': {'architecture': 'x86_64', 'count': 4},
-            'disks': [{'name': '/dev/sda', 'size': 500107862016,
-                       'model': 'Example disk'}],
-            'memory': {'physical_mb': 16384}}}
+        return {
+            'inventory': {
+                'interfaces': [
+                    {
+                        'name': 'eth0',
+                        'mac_address': self.mac,
+                        'ipv4_address': '192.0.2.1',
+                        'has_carrier': True,
+                    }
+                ],
+                'boot': {
+                    'current_boot_mode': 'uefi',
+                    'pxe_interface': self.mac,
+                },
+                'cpu': {'architecture': 'x86_64', 'count': 4},
+                'disks': [
+                    {
+                        'name': '/dev/sda',
+                        'size': 500107862016,
+                        'model': 'Example disk',
+                    }
+                ],
+                'memory': {'physical_mb': 16384},
+            }
+        }
 
 
 class Fleet:
@@ -71,79 +100,135 @@ class Fleet:
     def __init__(self, ironic: launcher.Ironic) -> None:
         self._client = ironic.client()
         self._engine = sa.create_engine(
-            ironic.options['database']['connection'], pool_pre_ping=True)
+            ironic.options['database']['connection'], pool_pre_ping=True
+        )
         metadata = sa.MetaData()
         self._nodes = sa.Table('nodes', metadata, autoload_with=self._engine)
         self._ports = sa.Table('ports', metadata, autoload_with=self._engine)
-        self._inventories = sa.Table('node_inventory', metadata,
-                                     autoload_with=self._engine)
+        self._inventories = sa.Table(
+            'node_inventory', metadata, autoload_with=self._engine
+        )
         template = self._client.enroll([_mac()])
         with self._engine.connect() as connection:
-            self._node = connection.execute(
-                sa.select(self._nodes).where(
-                    self._nodes.c.uuid == template)).mappings().one()
-            self._port = connection.execute(
-                sa.select(self._ports).where(
-                    self._ports.c.node_id == self._node['id'])
-            ).mappings().one()
+            self._node = (
+                connection.execute(
+                    sa.select(self._nodes).where(
+                        self._nodes.c.uuid == template
+                    )
+                )
+                .mappings()
+                .one()
+            )
+            self._port = (
+                connection.execute(
+                    sa.select(self._ports).where(
+                        self._ports.c.node_id == self._node['id']
+                    )
+                )
+                .mappings()
+                .one()
+            )
 
     def close(self) -> None:
         """Let go of the database and the API."""
         self._engine.dispose()
         self._client.close()
 
-    def make(self, names: Sequence[str],
-             provision_state: str = 'inspect wait') -> list[Machine]:
+    def make(
+        self, names: Sequence[str], provision_state: str = 'inspect wait'
+    ) -> list[Machine]:
         """Make machines of these names.
 
         :param provision_state: the state that their nodes are in.
         """
-        machines = [Machine(str(uuid.uuid4()), name, _mac())
-                    for name in names]
-        common = {key: value for key, value in self._node.items()
-                  if key != 'id'}
-        common.update(provision_state=provision_state,
-                      target_provision_state='manageable')
+        machines = [Machine(str(uuid.uuid4()), name, _mac()) for name in names]
+        common = {
+            key: value for key, value in self._node.items() if key != 'id'
+        }
+        common.update(
+            provision_state=provision_state,
+            target_provision_state='manageable',
+        )
         if provision_state == 'inspect wait':
             common['inspection_started_at'] = timeutils.utcnow()
-        port = {key: value for key, value in self._port.items()
-                if key != 'id'}
+        port = {key: value for key, value in self._port.items() if key != 'id'}
         with self._engine.begin() as connection:
-            connection.execute(sa.insert(self._nodes), [
-                {**common, 'uuid': machine.uuid, 'name': machine.name}
-                for machine in machines])
-            ids = dict(connection.execute(
-                sa.select(self._nodes.c.uuid, self._nodes.c.id)).all())
-            connection.execute(sa.insert(self._ports), [
-                {**port, 'uuid': str(uuid.uuid4()), 'address': machine.mac,
-                 'node_id': ids[machine.uuid]} for machine in machines])
+            connection.execute(
+                sa.insert(self._nodes),
+                [
+                    {**common, 'uuid': machine.uuid, 'name': machine.name}
+                    for machine in machines
+                ],
+            )
+            ids = dict(
+                connection.execute(
+                    sa.select(self._nodes.c.uuid, self._nodes.c.id)
+                ).all()
+            )
+            connection.execute(
+                sa.insert(self._ports),
+                [
+                    {
+                        **port,
+                        'uuid': str(uuid.uuid4()),
+                        'address': machine.mac,
+                        'node_id': ids[machine.uuid],
+                    }
+                    for machine in machines
+                ],
+            )
         return machines
 
-    def store(self, machines: Sequence[Machine],
-              inventories: Iterable[dict[str, Any]]) -> None:
+    def store(
+        self,
+        machines: Sequence[Machine],
+        inventories: Iterable[dict[str, Any]],
+    ) -> None:
         """Have machines been inspected, each with one of the inventories."""
         made = zip(machines, inventories, strict=True)
         with self._engine.begin() as connection:
-            ids = dict(connection.execute(
-                sa.select(self._nodes.c.uuid, self._nodes.c.id)).all())
+            ids = dict(
+                connection.execute(
+                    sa.select(self._nodes.c.uuid, self._nodes.c.id)
+                ).all()
+            )
             while some := list(itertools.islice(made, _TOGETHER)):
-                connection.execute(sa.insert(self._inventories), [
-                    {'node_id': ids[machine.uuid], 'version': '1.0',
-                     'inventory_data': json.dumps(inventory),
-                     'plugin_data': '{}'} for machine, inventory in some])
+                connection.execute(
+                    sa.insert(self._inventories),
+                    [
+                        {
+                            'node_id': ids[machine.uuid],
+                            'version': '1.0',
+                            'inventory_data': json.dumps(inventory),
+                            'plugin_data': '{}',
+                        }
+                        for machine, inventory in some
+                    ],
+                )
 
     def delete(self, machine: Machine) -> None:
         """Delete a node as if by force."""
         with self._engine.begin() as connection:
-            node = sa.select(self._nodes.c.id).where(
-                self._nodes.c.uuid == machine.uuid).scalar_subquery()
-            connection.execute(sa.delete(self._ports).where(
-                self._ports.c.node_id == node))
-            connection.execute(sa.delete(self._nodes).where(
-                self._nodes.c.uuid == machine.uuid))
+            node = (
+                sa.select(self._nodes.c.id)
+                .where(self._nodes.c.uuid == machine.uuid)
+                .scalar_subquery()
+            )
+            connection.execute(
+                sa.delete(self._ports).where(self._ports.c.node_id == node)
+            )
+            connection.execute(
+                sa.delete(self._nodes).where(
+                    self._nodes.c.uuid == machine.uuid
+                )
+            )
 
-    def post(self, machines: Sequence[Machine], at_once: int = 8,
-             insist: bool = True) -> list[requests.Response]:
+    def post(
+        self,
+        machines: Sequence[Machine],
+        at_once: int = 8,
+        insist: bool = True,
+    ) -> list[requests.Response]:
         """Post what the ramdisks of machines send.
 
         :param at_once: how many post at the same time.
@@ -152,8 +237,9 @@ class Fleet:
         :returns: the answers, in the order of the machines.
         """
         with futures.ThreadPoolExecutor(at_once) as pool:
-            return list(pool.map(
-                lambda machine: self._post(machine, insist), machines))
+            return list(
+                pool.map(lambda machine: self._post(machine, insist), machines)
+            )
 
     def _post(self, machine: Machine, insist: bool) -> requests.Response:
         deadline = time.monotonic() + _PATIENCE
@@ -163,7 +249,8 @@ class Fleet:
                 try:
                     answer = ramdisk.post(
                         f'/v1/continue_inspection?node_uuid={machine.uuid}',
-                        json=machine.data())
+                        json=machine.data(),
+                    )
                     if not (insist and _may_pass(answer)):
                         return answer
                 except requests.ConnectionError:
@@ -183,8 +270,9 @@ class Fleet:
             yield from page['inspection_requests']
             path = page.get('next')
 
-    def wait(self, machines: Sequence[Machine], patience: float = _PATIENCE
-             ) -> dict[str, dict[str, Any]]:
+    def wait(
+        self, machines: Sequence[Machine], patience: float = _PATIENCE
+    ) -> dict[str, dict[str, Any]]:
         """Wait until the last request of each of these machines is done.
 
         :returns: that request, by UUID of the node.
@@ -196,12 +284,15 @@ class Fleet:
         while time.monotonic() < deadline:
             # The API is away when its process or database is.
             with contextlib.suppress(requests.RequestException):
-                last = {request['node_uuid']: request
-                        for request in self.requests()
-                        if request['node_uuid'] in wanted}
+                last = {
+                    request['node_uuid']: request
+                    for request in self.requests()
+                    if request['node_uuid'] in wanted
+                }
                 if len(last) == len(wanted) and all(
-                        request['state'] in ('finished', 'error')
-                        for request in last.values()):
+                    request['state'] in ('finished', 'error')
+                    for request in last.values()
+                ):
                     return last
             time.sleep(_PAUSE)
         raise TimeoutError(f'not all of {wanted} are done: {last}')
@@ -211,22 +302,28 @@ class Fleet:
 
         Reads the database: each effect is to show exactly once.
         """
-        return [problem for machine in machines
-                for problem in self._problems(machine)]
+        return [
+            problem
+            for machine in machines
+            for problem in self._problems(machine)
+        ]
 
     def _problems(self, machine: Machine) -> Iterator[str]:
         node = self._client.wait_for_state(
-            machine.uuid, 'manageable', 'inspect failed')
+            machine.uuid, 'manageable', 'inspect failed'
+        )
         if node['provision_state'] != 'manageable':
             yield f'{machine.name}: {node["last_error"]}'
             return
-        port, = self._client.call(
-            'GET', f'/v1/ports?address={machine.mac}&fields=extra')['ports']
+        (port,) = self._client.call(
+            'GET', f'/v1/ports?address={machine.mac}&fields=extra'
+        )['ports']
         found = {
             'node': node['extra'].get('marks'),
             'port': port['extra'].get('marks'),
             'plugin data': self._client.stored_data(machine.uuid)[
-                'plugin_data'].get('marks'),
+                'plugin_data'
+            ].get('marks'),
         }
         expected = {'node': MARKS, 'port': MARKS[1:], 'plugin data': MARKS}
         if found != expected:
@@ -235,9 +332,10 @@ class Fleet:
 
 def _mac() -> str:
     tail = uuid.uuid4().hex[:10]
-    return ':'.join(['52', *(tail[i:i + 2] for i in range(0, 10, 2))])
+    return ':'.join(['52', *(tail[i : i + 2] for i in range(0, 10, 2))])
 
 
 def _may_pass(answer: requests.Response) -> bool:
     return answer.status_code >= 500 or (
-        answer.status_code == 409 and 'is locked by host' in answer.text)
+        answer.status_code == 409 and 'is locked by host' in answer.text
+    )

@@ -42,21 +42,41 @@ class Keystone:
     def __enter__(self) -> Self:
         self._write_config()
         self._manage('db_sync')
-        owner = ('--keystone-user', getpass.getuser(), '--keystone-group',
-                 grp.getgrgid(os.getgid()).gr_name)
+        owner = (
+            '--keystone-user',
+            getpass.getuser(),
+            '--keystone-group',
+            grp.getgrgid(os.getgid()).gr_name,
+        )
         self._manage('fernet_setup', *owner)
         self._manage('credential_setup', *owner)
         self._manage(
-            'bootstrap', '--bootstrap-username', USER,
-            '--bootstrap-password', PASSWORD,
-            '--bootstrap-region-id', REGION,
-            *(argument for interface in ('admin', 'internal', 'public')
-              for argument in (f'--bootstrap-{interface}-url', self.url)))
+            'bootstrap',
+            '--bootstrap-username',
+            USER,
+            '--bootstrap-password',
+            PASSWORD,
+            '--bootstrap-region-id',
+            REGION,
+            *(
+                argument
+                for interface in ('admin', 'internal', 'public')
+                for argument in (f'--bootstrap-{interface}-url', self.url)
+            ),
+        )
         with open(self._directory / 'keystone.log', 'ab') as log:
             self._process = subprocess.Popen(
-                [sys.executable, '-m', __name__, str(self._config),
-                 str(self._port)], stdout=log, stderr=subprocess.STDOUT,
-                preexec_fn=service.end_with_parent)
+                [
+                    sys.executable,
+                    '-m',
+                    __name__,
+                    str(self._config),
+                    str(self._port),
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                preexec_fn=service.end_with_parent,
+            )
         self._wait()
         return self
 
@@ -67,11 +87,25 @@ class Keystone:
     @functools.cached_property
     def token(self) -> str:
         """A token of the administrator, of the whole system."""
-        answer = requests.post(f'{self.url}/auth/tokens', json={'auth': {
-            'identity': {'methods': ['password'], 'password': {'user': {
-                'name': USER, 'domain': {'id': 'default'},
-                'password': PASSWORD}}},
-            'scope': {'system': {'all': True}}}}, timeout=30)
+        answer = requests.post(
+            f'{self.url}/auth/tokens',
+            json={
+                'auth': {
+                    'identity': {
+                        'methods': ['password'],
+                        'password': {
+                            'user': {
+                                'name': USER,
+                                'domain': {'id': 'default'},
+                                'password': PASSWORD,
+                            }
+                        },
+                    },
+                    'scope': {'system': {'all': True}},
+                }
+            },
+            timeout=30,
+        )
         answer.raise_for_status()
         return answer.headers['X-Subject-Token']
 
@@ -82,14 +116,24 @@ class Keystone:
         """
         added = self._post('services', 'service', {'type': kind})
         for interface in ('admin', 'internal', 'public'):
-            self._post('endpoints', 'endpoint', {
-                'service_id': added['id'], 'interface': interface,
-                'url': url, 'region': REGION})
+            self._post(
+                'endpoints',
+                'endpoint',
+                {
+                    'service_id': added['id'],
+                    'interface': interface,
+                    'url': url,
+                    'region': REGION,
+                },
+            )
 
     def _post(self, path: str, name: str, body: dict[str, Any]) -> Any:
         answer = requests.post(
-            f'{self.url}/{path}', json={name: body}, timeout=30,
-            headers={'X-Auth-Token': self.token})
+            f'{self.url}/{path}',
+            json={name: body},
+            timeout=30,
+            headers={'X-Auth-Token': self.token},
+        )
         answer.raise_for_status()
         return answer.json()[name]
 
@@ -97,20 +141,36 @@ class Keystone:
         groups = {'fernet_tokens': 'fernet', 'credential': 'credential'}
         for name in groups.values():
             (self._directory / name).mkdir(mode=0o700)
-        self._config.write_text(options.as_ini({
-            'database': {'connection':
-                         f'sqlite:///{self._directory}/keystone.sqlite'},
-            **{group: {'key_repository': self._directory / name}
-               for group, name in groups.items()}}))
+        self._config.write_text(
+            options.as_ini(
+                {
+                    'database': {
+                        'connection': f'sqlite:///{self._directory}/keystone.sqlite'
+                    },
+                    **{
+                        group: {'key_repository': self._directory / name}
+                        for group, name in groups.items()
+                    },
+                }
+            )
+        )
 
     def _manage(self, *arguments: str) -> None:
         done = subprocess.run(
-            [*service.console_script('keystone-manage'), '--config-file',
-             str(self._config), *arguments], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            [
+                *service.console_script('keystone-manage'),
+                '--config-file',
+                str(self._config),
+                *arguments,
+            ],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         if done.returncode:
             raise service.LaunchError(
-                f'keystone-manage {arguments[0]}:\n{done.stdout}')
+                f'keystone-manage {arguments[0]}:\n{done.stdout}'
+            )
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT

@@ -34,11 +34,14 @@ class Ironic:
     :param outlive: whether the services may outlive this process.
     """
 
-    def __init__(self, directory: str | os.PathLike[str],
-                 overrides: options.Options | None = None,
-                 services: Sequence[str] = ('ironic',),
-                 auth: tuple[str, str] | None = None,
-                 outlive: bool = False) -> None:
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        overrides: options.Options | None = None,
+        services: Sequence[str] = ('ironic',),
+        auth: tuple[str, str] | None = None,
+        outlive: bool = False,
+    ) -> None:
         self.directory = pathlib.Path(directory)
         self.config = self.directory / 'ironic.conf'
         self.auth = auth
@@ -46,7 +49,8 @@ class Ironic:
         self.options = options.merged(
             options.all_in_one(self.directory),
             options.basic_auth(self.directory, *auth) if auth else {},
-            overrides or {})
+            overrides or {},
+        )
         self._names = tuple(services)
         self._outlive = outlive
 
@@ -93,14 +97,22 @@ class Ironic:
         """
         self.write_config()
         done = subprocess.run(
-            [*service.console_script(name), '--config-file', str(self.config),
-             *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            stdin=subprocess.DEVNULL)
+            [
+                *service.console_script(name),
+                '--config-file',
+                str(self.config),
+                *arguments,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
         if done.returncode:
             raise service.LaunchError(
                 f'{name} {" ".join(arguments)} ended with '
-                f'{done.returncode}:\n{done.stdout}')
+                f'{done.returncode}:\n{done.stdout}'
+            )
         return done.stdout
 
     def start(self) -> None:
@@ -117,14 +129,17 @@ class Ironic:
             for part in self.services:
                 if reason := part.failure():
                     raise service.LaunchError(
-                        f'{reason}:\n{tail(part.output())}')
+                        f'{reason}:\n{tail(part.output())}'
+                    )
             if time.monotonic() > deadline:
                 raise service.LaunchError(
-                    f'Ironic did not come up:\n{tail(self.logs())}')
+                    f'Ironic did not come up:\n{tail(self.logs())}'
+                )
             time.sleep(_POLL)
 
-    def spawn(self, name: str,
-              changes: options.Options | None = None) -> service.Service:
+    def spawn(
+        self, name: str, changes: options.Options | None = None
+    ) -> service.Service:
         """Start one console script as a service with this configuration.
 
         Its log is the file ``<name>.log``, which outlives restarts.
@@ -135,11 +150,12 @@ class Ironic:
         config = self.config
         if changes:
             config = self.directory / f'{name}-{len(self.services)}.conf'
-            config.write_text(options.as_ini(
-                options.merged(self.options, changes)))
-        started = service.Service(name, config,
-                                  self.directory / f'{name}.log',
-                                  self._outlive)
+            config.write_text(
+                options.as_ini(options.merged(self.options, changes))
+            )
+        started = service.Service(
+            name, config, self.directory / f'{name}.log', self._outlive
+        )
         self.services.append(started)
         return started
 
@@ -164,8 +180,10 @@ class Ironic:
 
     def logs(self) -> str:
         """Everything all services have logged so far."""
-        return '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")}'
-                         for path in sorted(self.directory.glob('*.log')))
+        return '\n'.join(
+            f'--- {path.name}\n{path.read_text(errors="replace")}'
+            for path in sorted(self.directory.glob('*.log'))
+        )
 
     def _answers(self) -> bool:
         try:

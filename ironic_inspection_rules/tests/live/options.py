@@ -40,8 +40,10 @@ def _hardware() -> dict[str, str]:
     """What Ironic can load here: all of ipmi needs ipmitool."""
     if shutil.which('ipmitool'):
         return {'enabled_hardware_types': 'fake-hardware,ipmi,redfish'}
-    return {'enabled_hardware_types': 'fake-hardware,redfish',
-            'enabled_vendor_interfaces': 'redfish,no-vendor'}
+    return {
+        'enabled_hardware_types': 'fake-hardware,redfish',
+        'enabled_vendor_interfaces': 'redfish,no-vendor',
+    }
 
 
 def all_in_one(directory: pathlib.Path) -> Options:
@@ -51,8 +53,10 @@ def all_in_one(directory: pathlib.Path) -> Options:
 
     :param directory: where it may write; must exist.
     """
-    files = {name: directory / name
-             for name in ('state', 'http', 'tftp', 'images', 'logs')}
+    files = {
+        name: directory / name
+        for name in ('state', 'http', 'tftp', 'images', 'logs')
+    }
     for path in files.values():
         path.mkdir(exist_ok=True)
     return {
@@ -93,8 +97,11 @@ def split() -> Options:
     """API and conductor as services of their own that speak JSON-RPC."""
     return {
         'DEFAULT': {'rpc_transport': 'json-rpc'},
-        'json_rpc': {'auth_strategy': 'noauth', 'host_ip': '127.0.0.1',
-                     'port': free_port()},
+        'json_rpc': {
+            'auth_strategy': 'noauth',
+            'host_ip': '127.0.0.1',
+            'port': free_port(),
+        },
     }
 
 
@@ -107,8 +114,7 @@ def merged(*layers: Options) -> dict[str, dict[str, Any]]:
     return result
 
 
-def basic_auth(directory: pathlib.Path, user: str,
-               password: str) -> Options:
+def basic_auth(directory: pathlib.Path, user: str, password: str) -> Options:
     """HTTP basic authentication that lets in one user.
 
     :param directory: where the file of users goes.
@@ -116,8 +122,12 @@ def basic_auth(directory: pathlib.Path, user: str,
     users = directory / 'htpasswd'
     digest = bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()
     users.write_text(f'{user}:{digest}\n')
-    return {'DEFAULT': {'auth_strategy': 'http_basic',
-                        'http_basic_auth_user_file': users}}
+    return {
+        'DEFAULT': {
+            'auth_strategy': 'http_basic',
+            'http_basic_auth_user_file': users,
+        }
+    }
 
 
 def as_ini(options: Options) -> str:
@@ -125,6 +135,9 @@ def as_ini(options: Options) -> str:
     lines = []
     for group, values in options.items():
         lines.append(f'[{group}]')
-        lines.extend(f'{name} = {value}' for name, value in values.items()
-                     if value is not None)
+        lines.extend(
+            f'{name} = {value}'
+            for name, value in values.items()
+            if value is not None
+        )
     return '\n'.join(lines) + '\n'

@@ -31,22 +31,26 @@ def answer(session: client.Client, machine: Callable[[str], Json]) -> None:
 
     :param machine: what the machine with this MAC address posts.
     """
-    waiting = session.call('GET', '/v1/nodes?provision_state=inspect%20wait'
-                                  '&fields=uuid,reservation')['nodes']
+    waiting = session.call(
+        'GET',
+        '/v1/nodes?provision_state=inspect%20wait&fields=uuid,reservation',
+    )['nodes']
     for node in waiting:
-        ports = session.call(
-            'GET', f'/v1/nodes/{node["uuid"]}/ports')['ports']
+        ports = session.call('GET', f'/v1/nodes/{node["uuid"]}/ports')['ports']
         if ports and node['reservation'] is None:
             session.call(
-                'POST', f'/v1/continue_inspection?node_uuid={node["uuid"]}',
-                machine(ports[0]['address']))
+                'POST',
+                f'/v1/continue_inspection?node_uuid={node["uuid"]}',
+                machine(ports[0]['address']),
+            )
 
 
 def find(machines: list[Json], mac: str) -> Json:
     """Return the machine with an interface, or one like the first."""
     for data in machines:
-        if mac in [nic['mac_address']
-                   for nic in data['inventory']['interfaces']]:
+        if mac in [
+            nic['mac_address'] for nic in data['inventory']['interfaces']
+        ]:
             return data
     data = copy.deepcopy(machines[0])
     data['inventory']['interfaces'][0]['mac_address'] = mac

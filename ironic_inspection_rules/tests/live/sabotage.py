@@ -55,8 +55,9 @@ class Sabotage(base.InspectionHook):
         _before(database_queue.DatabaseQueue, 'consume', 'consume')
         _after(database_queue.DatabaseQueue, 'consume', 'unlock')
 
-    def preprocess(self, task: Any, inventory: dict,
-                   plugin_data: dict) -> None:
+    def preprocess(
+        self, task: Any, inventory: dict, plugin_data: dict
+    ) -> None:
         """Do what the name of the node says."""
         name = task.node.name or ''
         if name.startswith('raise-'):
@@ -65,8 +66,7 @@ class Sabotage(base.InspectionHook):
             time.sleep(_EXTRA_SECONDS)
         _reach('hook', task.node.uuid)
 
-    def __call__(self, task: Any, inventory: dict,
-                 plugin_data: dict) -> None:
+    def __call__(self, task: Any, inventory: dict, plugin_data: dict) -> None:
         """Come between the two phases of rules."""
         _reach('phases', task.node.uuid)
 

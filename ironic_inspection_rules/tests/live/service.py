@@ -32,9 +32,12 @@ def console_script(name: str) -> list[str]:
     if not found:
         raise LaunchError(f'{name} is not installed for {sys.executable}')
     module, function = next(iter(found)).value.split(':')
-    return [sys.executable, '-c',
-            f'import sys; sys.argv[0] = {name!r}; '
-            f'from {module} import {function}; sys.exit({function}())']
+    return [
+        sys.executable,
+        '-c',
+        f'import sys; sys.argv[0] = {name!r}; '
+        f'from {module} import {function}; sys.exit({function}())',
+    ]
 
 
 class Service:
@@ -43,17 +46,25 @@ class Service:
     :param outlive: whether it may outlive this process.
     """
 
-    def __init__(self, name: str, config: pathlib.Path, log: pathlib.Path,
-                 outlive: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: pathlib.Path,
+        log: pathlib.Path,
+        outlive: bool = False,
+    ) -> None:
         self.name = name
         self.log = log
         self._log_start = log.stat().st_size if log.exists() else 0
         with log.open('ab') as output:
             self.process = subprocess.Popen(
                 [*console_script(name), '--config-file', str(config)],
-                stdout=output, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, start_new_session=True,
-                preexec_fn=None if outlive else end_with_parent)
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=None if outlive else end_with_parent,
+            )
 
     def failure(self) -> str | None:
         """Why the service cannot come up, or None while it still may.

@@ -23,8 +23,10 @@ def rules(listed: list[Json]) -> rich_table.Table:
     for each in sorted(listed, key=lambda each: -each['priority']):
         ops = dict.fromkeys(action['op'] for action in each['actions'])
         shown.add_row(
-            str(each['priority']), each['description'],
-            ', '.join(ops) + (' (sensitive)' if each.get('sensitive') else ''))
+            str(each['priority']),
+            each['description'],
+            ', '.join(ops) + (' (sensitive)' if each.get('sensitive') else ''),
+        )
     return shown
 
 
@@ -43,8 +45,10 @@ def rule(told: Json) -> rich_tree.Tree:
         return tree
     for condition in told['conditions']:
         reason = markup.escape(_short(condition['reason'] or ''))
-        tree.add(f'[dim]because {condition["op"]} is '
-                 f'{str(condition["result"]).lower()}: {reason}[/]')
+        tree.add(
+            f'[dim]because {condition["op"]} is '
+            f'{str(condition["result"]).lower()}: {reason}[/]'
+        )
     for action in told['actions'] or ():
         for change in action['changes']:
             tree.add(_change(change))
@@ -55,8 +59,10 @@ def _change(change: Json) -> str:
     if change['object'] == 'traits':
         return f'trait [cyan]{change["value"]}[/]'
     value = _short(json.dumps(change['value']))
-    return (f'{change["object"]} {change["path"]} = '
-            f'[cyan]{markup.escape(value)}[/]')
+    return (
+        f'{change["object"]} {change["path"]} = '
+        f'[cyan]{markup.escape(value)}[/]'
+    )
 
 
 def _short(text: str) -> str:
@@ -69,16 +75,28 @@ def machine(data: Json) -> str:
     :param data: what its ramdisk posts.
     """
     inventory = data['inventory']
-    vendor = ' '.join(filter(None, (
-        inventory['system_vendor'].get(name)
-        for name in ('manufacturer', 'product_name'))))
-    parts = [f'{inventory["cpu"]["count"]} x '
-             f'{inventory["cpu"].get("model_name") or "unknown"}',
-             f'{inventory["memory"]["physical_mb"]} MiB',
-             *(f'{disk["name"]} {disk["size"] // 10 ** 9} GB'
-               for disk in inventory['disks']),
-             *(f'{nic["name"]} {nic["mac_address"]}'
-               for nic in inventory['interfaces'])]
+    vendor = ' '.join(
+        filter(
+            None,
+            (
+                inventory['system_vendor'].get(name)
+                for name in ('manufacturer', 'product_name')
+            ),
+        )
+    )
+    parts = [
+        f'{inventory["cpu"]["count"]} x '
+        f'{inventory["cpu"].get("model_name") or "unknown"}',
+        f'{inventory["memory"]["physical_mb"]} MiB',
+        *(
+            f'{disk["name"]} {disk["size"] // 10**9} GB'
+            for disk in inventory['disks']
+        ),
+        *(
+            f'{nic["name"]} {nic["mac_address"]}'
+            for nic in inventory['interfaces']
+        ),
+    ]
     return markup.escape(', '.join([vendor, *parts] if vendor else parts))
 
 

@@ -22,8 +22,9 @@ def why_no_environment() -> str | None:
     version = '.'.join(map(str, sys.version_info[:2]))
     if not shutil.which(_PYTHON):
         return f'no {_PYTHON}'
-    done = subprocess.run([_PYTHON, '--version'], capture_output=True,
-                          text=True)
+    done = subprocess.run(
+        [_PYTHON, '--version'], capture_output=True, text=True
+    )
     if f' {version}.' not in done.stdout:
         return f'{_PYTHON} is not of Python {version}'
     return None
@@ -32,16 +33,19 @@ def why_no_environment() -> str | None:
 def make_environment(directory: pathlib.Path) -> pathlib.Path:
     """Make a virtual environment of that Python, with our packages."""
     path = directory / 'environment'
-    subprocess.run([_PYTHON, '-m', 'venv', '--without-pip', str(path)],
-                   check=True)
+    subprocess.run(
+        [_PYTHON, '-m', 'venv', '--without-pip', str(path)], check=True
+    )
     [packages] = path.glob('lib/python*/site-packages')
     (packages / 'ours.pth').write_text(
-        f'{sysconfig.get_path("purelib")}\n{ETC.parent}\n')
+        f'{sysconfig.get_path("purelib")}\n{ETC.parent}\n'
+    )
     return path
 
 
-def sample(directory: pathlib.Path, name: str,
-           *changes: tuple[str, str]) -> str:
+def sample(
+    directory: pathlib.Path, name: str, *changes: tuple[str, str]
+) -> str:
     """Write a sample with what differs on this machine; return where.
 
     :param changes: expressions that must match, and what is there here.
@@ -57,8 +61,9 @@ def sample(directory: pathlib.Path, name: str,
     return str(path)
 
 
-def uwsgi_config(ironic: launcher.Ironic, processes: int = 1,
-                 proxied: int | None = None) -> str:
+def uwsgi_config(
+    ironic: launcher.Ironic, processes: int = 1, proxied: int | None = None
+) -> str:
     """Write the sample of uWSGI for the API of an Ironic; return where.
 
     :param proxied: the port to speak uWSGI's own protocol at, to a web server
@@ -66,19 +71,32 @@ def uwsgi_config(ironic: launcher.Ironic, processes: int = 1,
     """
     port = proxied or ironic.options['api']['port']
     return sample(
-        ironic.directory, 'uwsgi/ironic-api.ini',
-        (r'http-socket = .*',
-         f'{"socket" if proxied else "http-socket"} = 127.0.0.1:{port}'),
+        ironic.directory,
+        'uwsgi/ironic-api.ini',
+        (
+            r'http-socket = .*',
+            f'{"socket" if proxied else "http-socket"} = 127.0.0.1:{port}',
+        ),
         (r'processes = .*', f'processes = {processes}'),
-        (r'/etc/ironic/ironic\.conf', str(ironic.config)))
+        (r'/etc/ironic/ironic\.conf', str(ironic.config)),
+    )
 
 
-def uwsgi(ironic: launcher.Ironic, environment: pathlib.Path,
-          proxied: int | None = None) -> list[str]:
+def uwsgi(
+    ironic: launcher.Ironic,
+    environment: pathlib.Path,
+    proxied: int | None = None,
+) -> list[str]:
     """Return the command that serves the API of an Ironic by uWSGI.
 
     :param proxied: as :func:`uwsgi_config` takes it.
     """
-    return ['uwsgi', '--plugin', 'python3', '--ini',
-            uwsgi_config(ironic, proxied=proxied), '--virtualenv',
-            str(environment)]
+    return [
+        'uwsgi',
+        '--plugin',
+        'python3',
+        '--ini',
+        uwsgi_config(ironic, proxied=proxied),
+        '--virtualenv',
+        str(environment),
+    ]

@@ -40,10 +40,18 @@ INSPECTION_TIMEOUT = 60.0
 LEADER_PERIOD = 5.0
 TIME_LIMIT = 30.0
 SETTINGS = worker.WorkerSettings(
-    threads=2, get_timeout=4.0, lease=LEASE, max_attempts=3,
-    connection_retries=3, retry_interval=1.0, time_limit=TIME_LIMIT)
-NODES = ('3c1d8f5e-24b7-4a0e-9a65-7be1f3a0c2d4',
-         '9b2f6c10-7d3e-4c58-8f21-0e6a5d4b3c17')
+    threads=2,
+    get_timeout=4.0,
+    lease=LEASE,
+    max_attempts=3,
+    connection_retries=3,
+    retry_interval=1.0,
+    time_limit=TIME_LIMIT,
+)
+NODES = (
+    '3c1d8f5e-24b7-4a0e-9a65-7be1f3a0c2d4',
+    '9b2f6c10-7d3e-4c58-8f21-0e6a5d4b3c17',
+)
 PATIENCE = 3 * LEASE
 """Seconds in which an idle worker has to claim a due request."""
 
@@ -71,8 +79,9 @@ class InspectInterface(Anything):
         """See Ironic's ``InspectInterface``."""
         return states.INSPECTWAIT
 
-    def continue_inspection(self, task: Any, inventory: dict,
-                            plugin_data: dict) -> None:
+    def continue_inspection(
+        self, task: Any, inventory: dict, plugin_data: dict
+    ) -> None:
         """See Ironic's ``InspectInterface``."""
         self.before()
         rules = hook.InspectionRulesHook()
@@ -81,8 +90,13 @@ class InspectInterface(Anything):
 
 
 DRIVER = types.SimpleNamespace(
-    inspect=InspectInterface(), network=Anything(), power=Anything(),
-    firmware=Anything(), boot=Anything(), management=Anything())
+    inspect=InspectInterface(),
+    network=Anything(),
+    power=Anything(),
+    firmware=Anything(),
+    boot=Anything(),
+    management=Anything(),
+)
 
 
 class WorkerProcess(scheduler.Process):
@@ -90,26 +104,44 @@ class WorkerProcess(scheduler.Process):
 
     def __init__(self, name: str, cluster: 'Cluster') -> None:
         super().__init__(name)
-        requests = watched.WatchedQueue(LEASE, cluster.watch, cluster.turns,
-                                        cluster.candidates)
-        lock = watched.WatchedNodes(requests, INSPECTION_TIMEOUT,
-                                    cluster.watch, cluster.turns).lock
-        self.worker = worker.Worker(worker.make_name(name), requests, lock,
-                                    SETTINGS)
+        requests = watched.WatchedQueue(
+            LEASE, cluster.watch, cluster.turns, cluster.candidates
+        )
+        lock = watched.WatchedNodes(
+            requests, INSPECTION_TIMEOUT, cluster.watch, cluster.turns
+        ).lock
+        self.worker = worker.Worker(
+            worker.make_name(name), requests, lock, SETTINGS
+        )
         tasks = maintenance.QueueMaintenance(
-            requests, INSPECTION_TIMEOUT, 86400.0, self.worker.wake,
-            functools.partial(attempt.settle, requests, lock)).tasks
+            requests,
+            INSPECTION_TIMEOUT,
+            86400.0,
+            self.worker.wake,
+            functools.partial(attempt.settle, requests, lock),
+        ).tasks
         self.leader_tasks = maintenance.LeaderTasks(
             functools.partial(
-                election.Election, 'upkeep', 'sim://', self.worker.name,
-                connection_retries=3, lease=6.0, heartbeat=2.0),
-            (*(cluster.candidates.looked_for_by(task)
-               for task in tasks),
-             cluster.note_leader_round), LEADER_PERIOD, TIME_LIMIT)
+                election.Election,
+                'upkeep',
+                'sim://',
+                self.worker.name,
+                connection_retries=3,
+                lease=6.0,
+                heartbeat=2.0,
+            ),
+            (
+                *(cluster.candidates.looked_for_by(task) for task in tasks),
+                cluster.note_leader_round,
+            ),
+            LEADER_PERIOD,
+            TIME_LIMIT,
+        )
         self.idle_since = cluster.turns.now
         cluster.turns.spawn('worker', self, self.worker.run)
-        cluster.turns.spawn('leader', self, lambda: self.leader_tasks.run(
-            cluster.never))
+        cluster.turns.spawn(
+            'leader', self, lambda: self.leader_tasks.run(cluster.never)
+        )
 
 
 class Cluster:
@@ -120,8 +152,12 @@ class Cluster:
     :param never: an event that is never set.
     """
 
-    def __init__(self, turns: scheduler.Scheduler,
-                 database: sim_database.Database, never: Any) -> None:
+    def __init__(
+        self,
+        turns: scheduler.Scheduler,
+        database: sim_database.Database,
+        never: Any,
+    ) -> None:
         self.turns = turns
         self.database = database
         self.never = never
@@ -136,11 +172,13 @@ class Cluster:
         self._context = ironic_context.get_admin_context()
         self._api = scheduler.Process('api')
         self._queue = database_queue.DatabaseQueue(
-            LEASE, node_reservation.stop_clock, wake=self._wake)
+            LEASE, node_reservation.stop_clock, wake=self._wake
+        )
         self._posted = 0
         DRIVER.inspect.before = lambda: None
         self.conductor = conductor.Conductor(
-            turns, self.watch, self._queue, self.post)
+            turns, self.watch, self._queue, self.post
+        )
         database.start(turns)
         database.around_commit = self.watch.around_commit
         database.note_stall = self.watch.excuse_all
@@ -149,17 +187,24 @@ class Cluster:
     def tell_time(self) -> None:
         """Set the clocks of all hosts to the time of the scheduler."""
         timeutils.set_time_override(
-            _EPOCH + datetime.timedelta(seconds=self.turns.now))
+            _EPOCH + datetime.timedelta(seconds=self.turns.now)
+        )
 
     def _disturbed_until(self) -> float:
         """Return when the last fault ended that may delay heartbeats.
 
         Any process that stalls may have locked SQLite meanwhile.
         """
-        return max([self.turns.disturbed_at, self.database.away_until,
-                    *(max(actor.process.stalled_until,
-                          actor.process.hangs_until)
-                      for actor in self.turns.actors)])
+        return max(
+            [
+                self.turns.disturbed_at,
+                self.database.away_until,
+                *(
+                    max(actor.process.stalled_until, actor.process.hangs_until)
+                    for actor in self.turns.actors
+                ),
+            ]
+        )
 
     def note_leader_round(self) -> None:
         """Record that a leader has done all its tasks."""
@@ -168,11 +213,17 @@ class Cluster:
     def make_node(self, node_uuid: str) -> None:
         """Create a node in "inspect wait"."""
         objects.Node(
-            self._context, uuid=node_uuid, driver='fake-hardware',
-            inspect_interface='agent', provision_state=states.INSPECTWAIT,
-            target_provision_state=states.MANAGEABLE, properties={},
-            extra={}, driver_info={},
-            inspection_started_at=timeutils.utcnow()).create()
+            self._context,
+            uuid=node_uuid,
+            driver='fake-hardware',
+            inspect_interface='agent',
+            provision_state=states.INSPECTWAIT,
+            target_provision_state=states.MANAGEABLE,
+            properties={},
+            extra={},
+            driver_info={},
+            inspection_started_at=timeutils.utcnow(),
+        ).create()
 
     def start_worker(self) -> None:
         """Start another worker process."""
@@ -189,8 +240,9 @@ class Cluster:
         """Start a thread that posts the data of a machine until answered."""
         self._posted += 1
         mark = f'mark{self._posted}'
-        self.turns.spawn('post', self._api,
-                         lambda: self._post(node_uuid, mark))
+        self.turns.spawn(
+            'post', self._api, lambda: self._post(node_uuid, mark)
+        )
 
     def _post(self, node_uuid: str, mark: str) -> None:
         self.turns.note(f'node {node_uuid} posts {mark}')
@@ -205,8 +257,13 @@ class Cluster:
                 if node.provision_state != states.INSPECTWAIT:
                     return
                 put = self._queue.put(
-                    node_uuid, queue_request.CONTINUE, {'mark': mark}, {},
-                    checkpoint.of_early_phase({}, {}, None), trusted=True)
+                    node_uuid,
+                    queue_request.CONTINUE,
+                    {'mark': mark},
+                    {},
+                    checkpoint.of_early_phase({}, {}, None),
+                    trusted=True,
+                )
                 self.watch.accepted(node_uuid, mark, put.uuid)
                 self.turns.note(f'{mark} is accepted as {put.uuid}')
                 return
@@ -230,6 +287,7 @@ class Cluster:
             self.watch.excuse(request)
             self.turns.note(f'a hook hangs for {seconds:.0f} seconds')
             self.turns.pause(lambda: False, seconds)
+
         DRIVER.inspect.before = hang
 
     def check(self) -> None:
@@ -239,8 +297,11 @@ class Cluster:
         """
         self.database.end_idle_transactions(LEASE)
         self.watch.check()
-        leaders = [process.name for process in self.workers
-                   if process.leader_tasks._election.is_leader]
+        leaders = [
+            process.name
+            for process in self.workers
+            if process.leader_tasks._election.is_leader
+        ]
         if len(leaders) > 1:
             raise invariants.Violated(f'two leaders: {leaders}')
         # On SQLite one writer blocks all others.
@@ -251,18 +312,24 @@ class Cluster:
         """Check that idle workers claim due requests in time."""
         now = self.turns.now
         for process in self.workers:
-            if (process.stalled_until > now or self.database.is_away()
-                    or process.hangs_until > now
-                    or not process.worker._free.value):
+            if (
+                process.stalled_until > now
+                or self.database.is_away()
+                or process.hangs_until > now
+                or not process.worker._free.value
+            ):
                 process.idle_since = now
         idle_since = min(process.idle_since for process in self.workers)
         if now - idle_since <= PATIENCE:
             return
         for row in self.database.requests():
-            if row['open_node_uuid'] and (
-                    row['due_at'] or 0.0) < self.database.now() - PATIENCE:
+            if (
+                row['open_node_uuid']
+                and (row['due_at'] or 0.0) < self.database.now() - PATIENCE
+            ):
                 raise invariants.Violated(
-                    f'request {row["uuid"]} waits although a worker is idle')
+                    f'request {row["uuid"]} waits although a worker is idle'
+                )
 
     def _wake(self) -> None:
         for process in self.workers:

@@ -38,10 +38,13 @@ class Conductor:
     :param post: lets the machine of a node post its data.
     """
 
-    def __init__(self, turns: scheduler.Scheduler,
-                 watch: invariants.Invariants,
-                 requests: database_queue.DatabaseQueue,
-                 post: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        turns: scheduler.Scheduler,
+        watch: invariants.Invariants,
+        requests: database_queue.DatabaseQueue,
+        post: Callable[[str], None],
+    ) -> None:
         self._turns = turns
         self._watch = watch
         self._queue = requests
@@ -55,18 +58,22 @@ class Conductor:
 
         An error of the database restarts the conductor.
         """
+
         def run() -> None:
             if not self._is_up:
                 self._turns.pause(lambda: self._is_up)
             try:
                 target()
-            except (exceptions.InspectionRulesError,
-                    ironic_exception.IronicException,
-                    *TROUBLE) as exc:
+            except (
+                exceptions.InspectionRulesError,
+                ironic_exception.IronicException,
+                *TROUBLE,
+            ) as exc:
                 self._turns.note(f'{name} is given up: {exc}')
                 if isinstance(exc, TROUBLE):
                     # It may have a lock without knowing, after a lost answer.
                     self._turns.soon.append(self.restart)
+
         self._turns.spawn(name, self._process, run)
 
     def abort(self, node_uuid: str) -> None:
@@ -81,13 +88,20 @@ class Conductor:
         with self._lock(node_uuid, 'abort') as task:
             if task.node.provision_state == states.INSPECTWAIT:
                 task.node.last_error = invariants.ABORTED
-                with (self._watch.begin_inspection(node_uuid),
-                      self._watch.aborting(node_uuid)):
+                with (
+                    self._watch.begin_inspection(node_uuid),
+                    self._watch.aborting(node_uuid),
+                ):
                     task.process_event('abort')
 
     def _lock(self, node_uuid: str, purpose: str) -> Any:
-        return task_manager.acquire(self._context, node_uuid, retry=False,
-                                    load_driver=False, purpose=purpose)
+        return task_manager.acquire(
+            self._context,
+            node_uuid,
+            retry=False,
+            load_driver=False,
+            purpose=purpose,
+        )
 
     def inspect(self, node_uuid: str) -> None:
         """Inspect a node again, as an operator."""
@@ -95,8 +109,10 @@ class Conductor:
 
     def _inspect(self, node_uuid: str) -> None:
         with self._lock(node_uuid, 'inspect') as task:
-            if task.node.provision_state not in (states.MANAGEABLE,
-                                                 states.INSPECTFAIL):
+            if task.node.provision_state not in (
+                states.MANAGEABLE,
+                states.INSPECTFAIL,
+            ):
                 return
             # Two inspections of a node must not begin at the same time.
             self._turns.pause(lambda: False, 1.0)
@@ -125,14 +141,19 @@ class Conductor:
 
     def _keep_locked(self, node_uuid: str) -> None:
         with self._lock(node_uuid, 'something'):
-            self._turns.pause(lambda: False, self._turns.random.choice(
-                (0.0, 3.0, 8.0, 100.0)))
+            self._turns.pause(
+                lambda: False,
+                self._turns.random.choice((0.0, 3.0, 8.0, 100.0)),
+            )
 
     def time_out(self) -> None:
         """Run Ironic's periodic task for timeouts of inspection."""
-        self._spawn('timeouts', lambda: unwrapped(
-            manager.ConductorManager._check_inspect_wait_timeouts)(
-                self._manager(), self._context))
+        self._spawn(
+            'timeouts',
+            lambda: unwrapped(
+                manager.ConductorManager._check_inspect_wait_timeouts
+            )(self._manager(), self._context),
+        )
 
     def restart(self) -> None:
         """Kill the conductor, and start it again."""
@@ -145,9 +166,11 @@ class Conductor:
         while not self._is_up:
             try:
                 db_api.get_instance().clear_node_reservations_for_conductor(
-                        HOST)
+                    HOST
+                )
                 base_manager.BaseConductorManager._fail_transient_state(
-                    self._manager(), states.INSPECTING, 'no conductor')
+                    self._manager(), states.INSPECTING, 'no conductor'
+                )
                 self._is_up = True
             except TROUBLE:
                 self._turns.pause(lambda: False, 1.0)
@@ -155,17 +178,22 @@ class Conductor:
     def _manager(self) -> Any:
         """Build the part of a conductor that Ironic's methods use."""
         one = types.SimpleNamespace(
-            host=HOST, iter_nodes=self._iter_nodes,
-            _spawn_worker=_run_at_once)
+            host=HOST, iter_nodes=self._iter_nodes, _spawn_worker=_run_at_once
+        )
         one._fail_if_in_state = types.MethodType(
-            base_manager.BaseConductorManager._fail_if_in_state, one)
+            base_manager.BaseConductorManager._fail_if_in_state, one
+        )
         return one
 
-    def _iter_nodes(self, filters: dict, sort_key: str,
-                    sort_dir: str) -> Iterator[tuple[str, str, str]]:
+    def _iter_nodes(
+        self, filters: dict, sort_key: str, sort_dir: str
+    ) -> Iterator[tuple[str, str, str]]:
         for node in objects.Node.list(
-                self._context, filters=filters, sort_key=sort_key,
-                sort_dir=sort_dir):
+            self._context,
+            filters=filters,
+            sort_key=sort_key,
+            sort_dir=sort_dir,
+        ):
             yield node.uuid, node.driver, node.conductor_group
 
 
@@ -174,8 +202,9 @@ def unwrapped(method: Any) -> Any:
     return getattr(method, '__wrapped__', method)
 
 
-def _run_at_once(function: Callable[..., Any], *args: Any,
-                 **kwargs: Any) -> futures.Future:
+def _run_at_once(
+    function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> futures.Future:
     future: futures.Future = futures.Future()
     future.set_result(function(*args, **kwargs))
     return future

@@ -54,11 +54,13 @@ class Coordinator:
 
 def make_module(service: Coordinator) -> types.SimpleNamespace:
     """Build the stand-in for the module ``coordinator``."""
+
     class LeasedLock:
         """See :class:`.coordinator.LeasedLock`."""
 
-        def __init__(self, url: str, member: str, name: str,
-                     lease: float) -> None:
+        def __init__(
+            self, url: str, member: str, name: str, lease: float
+        ) -> None:
             self._name = name
             self._lease = lease
             self._held = False
@@ -84,5 +86,7 @@ def make_module(service: Coordinator) -> types.SimpleNamespace:
             # The answer may be delayed or lost, too.
             service.ask()
             return self._held
-    return types.SimpleNamespace(LeasedLock=LeasedLock,
-                                 LockLost=coordinator.LockLost)
+
+    return types.SimpleNamespace(
+        LeasedLock=LeasedLock, LockLost=coordinator.LockLost
+    )

@@ -17,15 +17,28 @@ from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.tests.simulation import scheduler
 from ironic_inspection_rules.tests.simulation import waiting
 
-_TABLES = ('ir_requests', 'ir_unprocessed', 'ir_runs', 'ir_inventories',
-           'ir_parts', 'ir_content_sections', 'ir_contents',
-           'ir_sections', 'node_history', 'node_traits', 'node_inventory',
-           'ports', 'nodes')
+_TABLES = (
+    'ir_requests',
+    'ir_unprocessed',
+    'ir_runs',
+    'ir_inventories',
+    'ir_parts',
+    'ir_content_sections',
+    'ir_contents',
+    'ir_sections',
+    'node_history',
+    'node_traits',
+    'node_inventory',
+    'ports',
+    'nodes',
+)
 
 _CLOCK = 'clock_of_schedule'
 
-_OF_NODES = ('uuid, reservation, provision_state, last_error, extra, '
-             'properties, maintenance, updated_at, inspection_started_at')
+_OF_NODES = (
+    'uuid, reservation, provision_state, last_error, extra, '
+    'properties, maintenance, updated_at, inspection_started_at'
+)
 
 
 class Database:
@@ -44,18 +57,24 @@ class Database:
         self.stall_inside = self.swallow_next = 0.0
         self.pauses = 0.0
         self.changed = self.was_written = True
-        self.note_stall: Callable[[scheduler.Process], None] = (
-            lambda process: None)
+        self.note_stall: Callable[[scheduler.Process], None] = _ignore
         self.around_commit: Callable[[Callable[[], None]], None] = (
-            lambda commit: commit())
-        self._clock_sql = str(sa.select(clock.now()).compile(
-            dialect=engine.dialect)).partition('SELECT ')[2].rpartition(
-                ' AS ')[0]
+            lambda commit: commit()
+        )
+        self._clock_sql = (
+            str(sa.select(clock.now()).compile(dialect=engine.dialect))
+            .partition('SELECT ')[2]
+            .rpartition(' AS ')[0]
+        )
         # Outside the pool: reads of the invariants must cause no pause.
         self._watcher = sa.create_engine(
-            engine.url, isolation_level='AUTOCOMMIT', pool_size=1,
+            engine.url,
+            isolation_level='AUTOCOMMIT',
+            pool_size=1,
             connect_args={'check_same_thread': False}
-            if engine.dialect.name == 'sqlite' else {})
+            if engine.dialect.name == 'sqlite'
+            else {},
+        )
         self._reading: Any = self._watcher.raw_connection()
         dialect: Any = engine.dialect
         self.waits = waiting.make(engine)
@@ -144,16 +163,18 @@ class Database:
         cursor = self._reading.cursor()
         cursor.execute(query)
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True))
-                for row in cursor.fetchall()]
+        return [
+            dict(zip(names, row, strict=True)) for row in cursor.fetchall()
+        ]
 
     def _begin(self, dbapi_connection: Any) -> None:
         self.turns.pause()
         self._require()
         self._do_begin(dbapi_connection)
 
-    def _execute(self, cursor: Any, statement: str, parameters: Any,
-                 context: Any = None) -> None:
+    def _execute(
+        self, cursor: Any, statement: str, parameters: Any, context: Any = None
+    ) -> None:
         """Execute a statement, perhaps after a pause or with a fault."""
         actor = self.turns.current
         statement = self._replace_clock(statement)
@@ -163,16 +184,19 @@ class Database:
         if actor is None:
             self._do_execute(cursor, statement, parameters, context)
             return
-        if statement != 'BEGIN' and (
-                self.turns.random.random() < self.pauses):
+        if statement != 'BEGIN' and (self.turns.random.random() < self.pauses):
             self.turns.pause()
         self._require()
         self._swallow()
         connection = cursor.connection
         self._idle_since[connection] = math.inf
         try:
-            self.waits.carry_out(connection, lambda: self._do_execute(
-                cursor, statement, parameters, context))
+            self.waits.carry_out(
+                connection,
+                lambda: self._do_execute(
+                    cursor, statement, parameters, context
+                ),
+            )
         finally:
             self._idle_since[connection] = self.turns.now
         if is_change:
@@ -225,6 +249,7 @@ class Database:
         def commit() -> None:
             self._do_commit(dbapi_connection)
             self._writes += is_change
+
         if self.turns.current is None:
             commit()
             return
@@ -261,7 +286,8 @@ class Database:
         # A function, as the driver caches prepared statements by their text.
         if statement not in self._with_clock:
             self._with_clock[statement] = statement.replace(
-                self._clock_sql, f'{_CLOCK}()')
+                self._clock_sql, f'{_CLOCK}()'
+            )
         return self._with_clock[statement]
 
     def _prepare_sqlite(self, connection: Any, record: Any) -> None:
@@ -270,6 +296,10 @@ class Database:
         connection.execute('PRAGMA synchronous=OFF')
         connection.execute('PRAGMA busy_timeout=0')
         connection.create_function(_CLOCK, 0, self.now)
+
+
+def _ignore(process: scheduler.Process) -> None:
+    """Take no note of a stall."""
 
 
 def _of_driver(connection: Any) -> Any:

@@ -27,13 +27,14 @@ from ironic_inspection_rules.queue import worker
 
 
 class _LockInTheNameOfTheWorker(queue_node.DeliveryTask):
-
     def __init__(self, context: Any, request: Any) -> None:
         task_manager.TaskManager.__init__(
-            self, context, request.node_uuid, shared=True, load_driver=False)
+            self, context, request.node_uuid, shared=True, load_driver=False
+        )
         self._holder = request.worker
-        self.node = objects.Node.reserve(context, self._holder,
-                                         request.node_uuid)
+        self.node = objects.Node.reserve(
+            context, self._holder, request.node_uuid
+        )
         self.shared = False
 
 
@@ -42,7 +43,8 @@ def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
     query = sa.select(models.RequestRow.uuid).where(
         models.RequestRow.node_uuid == node.uuid,
         models.RequestRow.worker == node.reservation,
-        models.RequestRow.due_at > clock.now())
+        models.RequestRow.due_at > clock.now(),
+    )
     with transaction.reader() as session:
         if set(session.execute(query).scalars()) - {request.uuid}:
             return False
@@ -56,16 +58,21 @@ def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
 @contextlib.contextmanager
 def node_lock_of_worker() -> Iterator[None]:
     """Lock nodes by worker, which confuses its own locks with dead ones."""
-    with mock.patch.object(queue_node, 'DeliveryTask',
-                           _LockInTheNameOfTheWorker), mock.patch.object(
+    with (
+        mock.patch.object(
+            queue_node, 'DeliveryTask', _LockInTheNameOfTheWorker
+        ),
+        mock.patch.object(
             queue_node, '_unlock_dead_holder', _unlock_by_worker
-    ), mock.patch.object(fence, 'while_locked',
-                         lambda *args: contextlib.nullcontext()):
+        ),
+        mock.patch.object(
+            fence, 'while_locked', lambda *args: contextlib.nullcontext()
+        ),
+    ):
         yield
 
 
 class _ByRequest(dict):
-
     def __setitem__(self, delivery: str, request: Any) -> None:
         super().__setitem__(request.uuid, request)
 
@@ -81,6 +88,7 @@ def in_hand_by_request() -> Iterator[None]:
     def make_with_defect(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
         self._in_hand = _ByRequest()
+
     with mock.patch.object(worker.Worker, '__init__', make_with_defect):
         yield
 
@@ -96,27 +104,32 @@ def election_for_once() -> Iterator[None]:
         except ConnectionError:
             self.leave()
             raise
-    with mock.patch.object(election.Candidacy, '_hold_lock',
-                           hold_lock_once):
+
+    with mock.patch.object(election.Candidacy, '_hold_lock', hold_lock_once):
         yield
 
 
-def _claim_and_read_later(candidate: Any, worker_name: str,
-                          lease: float) -> Any:
+def _claim_and_read_later(
+    candidate: Any, worker_name: str, lease: float
+) -> Any:
     with transaction.reader() as session:
         uuid = session.get_one(models.RequestRow, candidate.id).uuid
     token = candidate.token
     if not db_request.change_request(
-            uuid, token, {'worker': worker_name, 'token': token + 1},
-            due_in=lease):
+        uuid, token, {'worker': worker_name, 'token': token + 1}, due_in=lease
+    ):
         return None
     with transaction.reader() as session:
         return session.execute(
             sa.select(models.RequestRow, models.InspectionDataRow)
             .options(orm.undefer(models.RequestRow.checkpoints))
-            .outerjoin(models.InspectionDataRow, models.InspectionDataRow.id
-                       == models.RequestRow.unprocessed_id)
-            .where(models.RequestRow.uuid == uuid)).one()
+            .outerjoin(
+                models.InspectionDataRow,
+                models.InspectionDataRow.id
+                == models.RequestRow.unprocessed_id,
+            )
+            .where(models.RequestRow.uuid == uuid)
+        ).one()
 
 
 @contextlib.contextmanager
@@ -128,8 +141,9 @@ def claim_of_another() -> Iterator[None]:
 
 def _end_apart(self: Any, consume: Any, store: Any) -> Any:
     with fence.suspended(), transaction.writer() as session:
-        self.shared = node_reservation.release(session, self.node.uuid,
-                                               self._holder)
+        self.shared = node_reservation.release(
+            session, self.node.uuid, self._holder
+        )
     with fence.suspended(), transaction.writer() as session:
         return consume(session)
 
@@ -145,32 +159,36 @@ def end_apart() -> Iterator[None]:
 def one_attempt() -> Iterator[None]:
     """Fail a request after its first attempt."""
     decide = delivery.decide
-    with mock.patch.object(delivery, 'decide',
-                           lambda request, most: decide(request, 1)):
+    with mock.patch.object(
+        delivery, 'decide', lambda request, most: decide(request, 1)
+    ):
         yield
 
 
 @contextlib.contextmanager
 def claim_at_any_time() -> Iterator[None]:
     """Deliver requests that a worker holds."""
-    with mock.patch.object(leases, '_deliverable',
-                           lambda lease: (models.RequestRow.id > 0,)):
+    with mock.patch.object(
+        leases, '_deliverable', lambda lease: (models.RequestRow.id > 0,)
+    ):
         yield
 
 
 @contextlib.contextmanager
 def no_heartbeat() -> Iterator[None]:
     """Renew no lease at a heartbeat."""
-    with mock.patch.object(leases, 'prolong_requests',
-                           lambda held, lease: set(held)):
+    with mock.patch.object(
+        leases, 'prolong_requests', lambda held, lease: set(held)
+    ):
         yield
 
 
 @contextlib.contextmanager
 def no_fence() -> Iterator[None]:
     """Accept writes of workers that have lost their lease."""
-    with mock.patch.object(fence, 'while_locked',
-                           lambda *args: contextlib.nullcontext()):
+    with mock.patch.object(
+        fence, 'while_locked', lambda *args: contextlib.nullcontext()
+    ):
         yield
 
 
@@ -181,6 +199,7 @@ def leader_at_once() -> Iterator[None]:
 
     def make_at_once(since: float, until: float) -> election.Leadership:
         return make(since=0.0, until=until)
+
     with mock.patch.object(election, 'Leadership', make_at_once):
         yield
 
@@ -190,8 +209,10 @@ def lease_without_end() -> Iterator[None]:
     """Let machines pass for the full time after a late nft."""
     pass_for = nftables.FilterTable.pass_for
 
-    def pass_for_ever(self: Any, seconds: float, now: float,
-                      until: float) -> list[str]:
+    def pass_for_ever(
+        self: Any, seconds: float, now: float, until: float
+    ) -> list[str]:
         return pass_for(self, seconds, 0.0, 1e10)
+
     with mock.patch.object(nftables.FilterTable, 'pass_for', pass_for_ever):
         yield

@@ -48,8 +48,10 @@ class Source:
 
     def ping(self) -> None:
         """See :class:`.watcher.PortSource`."""
-        self._turns.pause(lambda: self._turns.now >= self.hangs_until,
-                          max(self.hangs_until - self._turns.now, 0.0))
+        self._turns.pause(
+            lambda: self._turns.now >= self.hangs_until,
+            max(self.hangs_until - self._turns.now, 0.0),
+        )
         if self._turns.now < self.away_until:
             raise ConnectionError('the database is away')
 
@@ -64,15 +66,19 @@ class Source:
 class Host(scheduler.Process):
     """A process with a PXE filter, on the host of a kernel."""
 
-    def __init__(self, name: str, kernel: kernels.Kernel,
-                 doors: 'Doors') -> None:
+    def __init__(
+        self, name: str, kernel: kernels.Kernel, doors: 'Doors'
+    ) -> None:
         super().__init__(name)
         self.kernel = kernel
         self.part: election.Election | None = None
         self.led_until = 0.0
         self._filter = service.PxeFilter(
             firewall.Firewall(nftables.FilterTable('lo', ['67/udp']), kernel),
-            doors.source, self._elect, service.Settings())
+            doors.source,
+            self._elect,
+            service.Settings(),
+        )
         doors.turns.spawn('filter', self, lambda: self._run(doors))
 
     def _run(self, doors: 'Doors') -> None:
@@ -85,11 +91,16 @@ class Host(scheduler.Process):
             return
         self._filter.run(doors.never)
 
-    def _elect(self, on_gained: election.Callback,
-               on_lost: election.Callback) -> election.Election:
+    def _elect(
+        self, on_gained: election.Callback, on_lost: election.Callback
+    ) -> election.Election:
         self.part = election.Election(
-            service.ELECTION_NAME, 'sim://', self.name, on_gained=on_gained,
-            on_lost=on_lost)
+            service.ELECTION_NAME,
+            'sim://',
+            self.name,
+            on_gained=on_gained,
+            on_lost=on_lost,
+        )
         return self.part
 
 
@@ -124,33 +135,57 @@ class Doors:
         for _host in range(HOSTS):
             self._start(kernels.Kernel(self.turns))
         faults = sorted(
-            ((self._random.uniform(0, PERIOD), self._random.choice((
-                self._kill, self._stall, self._lose_database,
-                self._hang_database, self._lose_coordinator,
-                self._forget_locks, self._slow_nft, self._jump_clock)))
-             for _fault in range(self._random.randint(1, 10))),
-            key=lambda fault: fault[0])
+            (
+                (
+                    self._random.uniform(0, PERIOD),
+                    self._random.choice(
+                        (
+                            self._kill,
+                            self._stall,
+                            self._lose_database,
+                            self._hang_database,
+                            self._lose_coordinator,
+                            self._forget_locks,
+                            self._slow_nft,
+                            self._jump_clock,
+                        )
+                    ),
+                )
+                for _fault in range(self._random.randint(1, 10))
+            ),
+            key=lambda fault: fault[0],
+        )
         while self.turns.now < PERIOD:
             # A random delay, so that faults happen between any two steps.
-            while faults and faults[0][0] <= self.turns.now and (
-                    self._random.random() < 0.3):
+            while (
+                faults
+                and faults[0][0] <= self.turns.now
+                and (self._random.random() < 0.3)
+            ):
                 faults.pop(0)[1]()
             self._step()
         self._check_recovery()
 
     def _check_recovery(self) -> None:
         """Check that a door opens after the last fault."""
-        end = max([self.turns.now, self.source.away_until,
-                   self.source.hangs_until, self._coordinator.away_until,
-                   *(host.stalled_until for host in self._hosts),
-                   *(host.kernel.slow_until for host in self._hosts)])
+        end = max(
+            [
+                self.turns.now,
+                self.source.away_until,
+                self.source.hangs_until,
+                self._coordinator.away_until,
+                *(host.stalled_until for host in self._hosts),
+                *(host.kernel.slow_until for host in self._hosts),
+            ]
+        )
         self.turns.note('no more faults')
         while self.turns.now < end + HANDOVER:
             self._step()
             if self.turns.now > end and self._open():
                 return
         raise invariants.Violated(
-            f'no door is open {HANDOVER:.0f} seconds after the last fault')
+            f'no door is open {HANDOVER:.0f} seconds after the last fault'
+        )
 
     def _step(self) -> None:
         self.turns.step()
@@ -159,12 +194,14 @@ class Doors:
                 host.led_until = self.turns.now + host.part.remaining()
         doors = self._open()
         if len(doors) > 1:
-            raise invariants.Violated('two doors are open: ' + ', '.join(
-                host.name for host in doors))
+            raise invariants.Violated(
+                'two doors are open: ' + ', '.join(host.name for host in doors)
+            )
         for host in doors:
             if self.turns.now > host.led_until + _ROUNDING:
                 raise invariants.Violated(
-                    f'the door of {host.name} is open without a leader')
+                    f'the door of {host.name} is open without a leader'
+                )
 
     def _open(self) -> list[Host]:
         return [host for host in self._hosts if host.kernel.is_open()]
@@ -202,8 +239,9 @@ class Doors:
         self.turns.note('the database hangs')
 
     def _lose_coordinator(self) -> None:
-        self._coordinator.away_until = (
-            self.turns.now + self._random.uniform(0.1, 9))
+        self._coordinator.away_until = self.turns.now + self._random.uniform(
+            0.1, 9
+        )
         self.turns.note('the coordinator is away')
 
     def _forget_locks(self) -> None:
@@ -231,20 +269,31 @@ class Doors:
 
     @contextlib.contextmanager
     def _stand_ins(self) -> Iterator[None]:
-        time = types.SimpleNamespace(monotonic=lambda: self.turns.now,
-                                     time=self._time)
+        time = types.SimpleNamespace(
+            monotonic=lambda: self.turns.now, time=self._time
+        )
         make_queue = functools.partial(standins.SimpleQueue, self.turns)
         with contextlib.ExitStack() as stack:
             for module in (election, service, watcher):
-                stack.enter_context(mock.patch.object(
-                    module, 'threading', self._threading))
+                stack.enter_context(
+                    mock.patch.object(module, 'threading', self._threading)
+                )
             for module in (election, watcher, firewall):
                 stack.enter_context(mock.patch.object(module, 'time', time))
             for module, name, value in (
-                    (service, 'futures', standins.make_futures(self.turns)),
-                    (watcher, 'queue', types.SimpleNamespace(
-                        SimpleQueue=make_queue, Empty=standins.Empty)),
-                    (election, 'coordinator',
-                     coordinator.make_module(self._coordinator))):
+                (service, 'futures', standins.make_futures(self.turns)),
+                (
+                    watcher,
+                    'queue',
+                    types.SimpleNamespace(
+                        SimpleQueue=make_queue, Empty=standins.Empty
+                    ),
+                ),
+                (
+                    election,
+                    'coordinator',
+                    coordinator.make_module(self._coordinator),
+                ),
+            ):
                 stack.enter_context(mock.patch.object(module, name, value))
             yield

@@ -66,8 +66,9 @@ class Invariants:
         if key in self._delivered:
             self._violate(f'{key} was delivered twice')
         self._delivered.add(key)
-        if request.token == max(token for uuid, token in self._delivered
-                                if uuid == request.uuid):
+        if request.token == max(
+            token for uuid, token in self._delivered if uuid == request.uuid
+        ):
             self.marks[request.uuid] = request.inventory.get('mark')
 
     def _check_lease(self, request: queue_request.Request) -> None:
@@ -83,13 +84,18 @@ class Invariants:
             node_uuid = other.node_uuid
             is_posted = self._posting[node_uuid] or (
                 self._posted_in.get(node_uuid, -1)
-                > self._delivered_in[other.delivery])
-            if (other.uuid == request.uuid and not is_posted
-                    and now - self._delivered_at[other.delivery]
-                    <= self.time_limit
-                    and now - self.disturbed_until() > self.lease):
-                self._violate(f'{other.delivery} is at work, and '
-                              f'{request.delivery} takes over')
+                > self._delivered_in[other.delivery]
+            )
+            if (
+                other.uuid == request.uuid
+                and not is_posted
+                and now - self._delivered_at[other.delivery] <= self.time_limit
+                and now - self.disturbed_until() > self.lease
+            ):
+                self._violate(
+                    f'{other.delivery} is at work, and '
+                    f'{request.delivery} takes over'
+                )
 
     @contextlib.contextmanager
     def begin_inspection(self, node_uuid: str) -> Iterator[None]:
@@ -107,14 +113,22 @@ class Invariants:
                 now = self._inspections[node_uuid]
                 for mark, (node, first, last) in self._posted.items():
                     if node == node_uuid:
-                        self._posted[mark] = node, min(first, now), min(
-                            last, now)
+                        self._posted[mark] = (
+                            node,
+                            min(first, now),
+                            min(last, now),
+                        )
             raise
 
     def _state(self, node_uuid: str) -> Any:
-        return next((node['provision_state'] for node
-                     in self._database.nodes()
-                     if node['uuid'] == node_uuid), None)
+        return next(
+            (
+                node['provision_state']
+                for node in self._database.nodes()
+                if node['uuid'] == node_uuid
+            ),
+            None,
+        )
 
     def posts(self, node_uuid: str, mark: str) -> None:
         """Record in which inspection a machine posts."""
@@ -180,32 +194,43 @@ class Invariants:
 
     def _snapshot(self) -> list[Any]:
         """Read all that an attempt may change, except the node's lock."""
-        return [{name: value for name, value in row.items()
-                 if name not in ('reservation', 'updated_at')}
-                for row in self._database.nodes() + self._database.requests()]
+        return [
+            {
+                name: value
+                for name, value in row.items()
+                if name not in ('reservation', 'updated_at')
+            }
+            for row in self._database.nodes() + self._database.requests()
+        ]
 
     def _is_at_work(self, request: queue_request.Request) -> bool:
         """Return whether a delivery is the last one of its request.
 
         That of an ended request settles the node.
         """
-        return any(row['open_node_uuid'] is not None
-                   or request.state in state.TERMINAL
-                   for row in self._rows(request))
+        return any(
+            row['open_node_uuid'] is not None
+            or request.state in state.TERMINAL
+            for row in self._rows(request)
+        )
 
     def _has_lock(self, request: queue_request.Request) -> bool:
         """Return whether no other delivery may unlock the node.
 
         See :meth:`.queue.request.Queue.is_held`.
         """
-        return any(row['open_node_uuid'] is not None
-                   or (row['due_at'] or 0.0) > self._database.now()
-                   for row in self._rows(request))
+        return any(
+            row['open_node_uuid'] is not None
+            or (row['due_at'] or 0.0) > self._database.now()
+            for row in self._rows(request)
+        )
 
     def _rows(self, request: queue_request.Request) -> list[Any]:
-        return [row for row in self._database.requests()
-                if row['uuid'] == request.uuid
-                and row['token'] == request.token]
+        return [
+            row
+            for row in self._database.requests()
+            if row['uuid'] == request.uuid and row['token'] == request.token
+        ]
 
     def check(self) -> None:
         """Check what must hold after every step."""
@@ -218,12 +243,17 @@ class Invariants:
         live = [request for request in self.inside if self._has_lock(request)]
         if len({request.node_uuid for request in live}) < len(live):
             raise Violated(f'two attempts inside one node: {live}')
-        holders = {row['uuid']: row['reservation']
-                   for row in self._database.nodes()} if live else {}
+        holders = (
+            {row['uuid']: row['reservation'] for row in self._database.nodes()}
+            if live
+            else {}
+        )
         for request in live:
             if holders[request.node_uuid] is None:
-                raise Violated('another process has released the lock of '
-                               f'{request.delivery}')
+                raise Violated(
+                    'another process has released the lock of '
+                    f'{request.delivery}'
+                )
 
     def _check_new_marks(self) -> None:
         """Check that no data are processed in another inspection."""
@@ -235,8 +265,10 @@ class Invariants:
                 now = self._inspections[node['uuid']]
                 _node, first, last = self._posted[mark.split()[0]]
                 if not first <= now <= last:
-                    raise Violated(f'{mark} is of inspection {first}, and is '
-                                   f'processed in inspection {now}')
+                    raise Violated(
+                        f'{mark} is of inspection {first}, and is '
+                        f'processed in inspection {now}'
+                    )
 
     def is_settled(self) -> bool:
         """Return whether all requests have ended as they must."""
@@ -265,11 +297,14 @@ class Invariants:
             if row['state'] == state.ERROR and not row['last_error']:
                 raise Violated(f'request {row["uuid"]} fails without reason')
             if row['progress'] not in ('{}', {}):
-                raise Violated(f'request {row["uuid"]} keeps '
-                               f'{row["progress"]}')
+                raise Violated(
+                    f'request {row["uuid"]} keeps {row["progress"]}'
+                )
         for node in self._database.nodes():
-            self._check_node(node, [row for row in requests
-                                    if row['node_uuid'] == node['uuid']])
+            self._check_node(
+                node,
+                [row for row in requests if row['node_uuid'] == node['uuid']],
+            )
 
     def _check_promise(self, row: Any, requests: list[Any]) -> None:
         """Check that an accepted request is finished.
@@ -279,23 +314,35 @@ class Invariants:
         attempts fail.
         """
         uuid, node_uuid = row['uuid'], row['node_uuid']
-        if (uuid not in self._accepted or row['state'] != state.ERROR
-                or node_uuid in self.deleted or uuid in self._allowed
-                or self._excuses[uuid] >= row['attempts'] > 2):
+        if (
+            uuid not in self._accepted
+            or row['state'] != state.ERROR
+            or node_uuid in self.deleted
+            or uuid in self._allowed
+            or self._excuses[uuid] >= row['attempts'] > 2
+        ):
             return
         inspection = self._posted[self._accepted[uuid][1]]
         if self._inspections[node_uuid] > inspection[1]:
             return
-        marks = [self.marks.get(other['uuid'], '') for other in requests
-                 if other['state'] == state.FINISHED]
+        marks = [
+            self.marks.get(other['uuid'], '')
+            for other in requests
+            if other['state'] == state.FINISHED
+        ]
         # Its data came after the abort of a request, before the node's.
-        marks += [self._accepted[other['uuid']][1] for other in requests
-                  if other['last_error'] == ABORTED
-                  and other['uuid'] in self._accepted]
+        marks += [
+            self._accepted[other['uuid']][1]
+            for other in requests
+            if other['last_error'] == ABORTED
+            and other['uuid'] in self._accepted
+        ]
         if inspection in map(self._posted.get, marks):
             return
-        raise Violated(f'request {uuid} was accepted, and is not finished: '
-                       f'{row["last_error"]}')
+        raise Violated(
+            f'request {uuid} was accepted, and is not finished: '
+            f'{row["last_error"]}'
+        )
 
     def _check_outcome(self, node: Any, requests: list[Any]) -> None:
         """Check that a node whose data were processed does not fail."""
@@ -303,36 +350,52 @@ class Invariants:
             return
         for row in requests:
             accepted = self._accepted.get(row['uuid'])
-            if accepted and row['state'] == state.FINISHED and (
+            if (
+                accepted
+                and row['state'] == state.FINISHED
+                and (
                     self._posted[accepted[1]][1]
-                    == self._inspections[node['uuid']]):
-                raise Violated(f'{accepted[1]} was processed, and the node '
-                               f'fails: {node["last_error"]}')
+                    == self._inspections[node['uuid']]
+                )
+            ):
+                raise Violated(
+                    f'{accepted[1]} was processed, and the node '
+                    f'fails: {node["last_error"]}'
+                )
 
     def _check_node(self, node: Any, requests: list[Any]) -> None:
         if node['reservation'] is not None:
             raise Violated(f'the node stays locked by {node["reservation"]}')
-        if node['provision_state'] not in (states.MANAGEABLE,
-                                           states.INSPECTFAIL):
+        if node['provision_state'] not in (
+            states.MANAGEABLE,
+            states.INSPECTFAIL,
+        ):
             raise Violated(f'the node stays in {node["provision_state"]}')
-        if (node['provision_state'] == states.INSPECTFAIL
-                and not node['last_error']):
+        if (
+            node['provision_state'] == states.INSPECTFAIL
+            and not node['last_error']
+        ):
             raise Violated('the node fails without a reason')
         self._check_outcome(node, requests)
         marks = collections.Counter(_marks(node))
         # A machine that got no answer posts the same again, perhaps in
         # another inspection.
         delivered = collections.Counter(
-            self.marks.get(row['uuid']) for row in requests)
+            self.marks.get(row['uuid']) for row in requests
+        )
         for row in requests:
             mark = self.marks.get(row['uuid'])
             for phase in PHASES:
                 count = marks[f'{mark} {phase}']
-                wanted = (row['event'] == queue_request.CONTINUE
-                          and row['state'] == state.FINISHED)
+                wanted = (
+                    row['event'] == queue_request.CONTINUE
+                    and row['state'] == state.FINISHED
+                )
                 if count > delivered[mark] or wanted and not count:
-                    raise Violated(f'phase {phase} of {row["uuid"]} happened '
-                                   f'{count} times')
+                    raise Violated(
+                        f'phase {phase} of {row["uuid"]} happened '
+                        f'{count} times'
+                    )
 
 
 def _marks(node: Any) -> list[str]:

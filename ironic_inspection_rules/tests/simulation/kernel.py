@@ -32,13 +32,17 @@ class Kernel:
     def is_open(self) -> bool:
         """Return whether machines pass."""
         return self._turns.now < self._leader_until and any(
-            sets and any(float(first) <= self.time() <= float(last)
-                         for first, last in (span.split('-') for span
-                                             in sets['lease']))
-            for sets in self._sets.tables.values())
+            sets
+            and any(
+                float(first) <= self.time() <= float(last)
+                for first, last in (span.split('-') for span in sets['lease'])
+            )
+            for sets in self._sets.tables.values()
+        )
 
-    def __call__(self, *arguments: str, script: str | None = None,
-                 timeout: float = 10.0) -> str:
+    def __call__(
+        self, *arguments: str, script: str | None = None, timeout: float = 10.0
+    ) -> str:
         """See :func:`.firewall.run_nft`."""
         self._turns.pause()
         if script is None:
@@ -47,15 +51,19 @@ class Kernel:
         if self._turns.now < self.slow_until:
             delay = self._turns.random.uniform(0, 4)
         nft = _Nft()
-        self._turns.spawn('nft', scheduler.Process('kernel'),
-                          lambda: self._carry_out(nft, script, delay, timeout))
+        self._turns.spawn(
+            'nft',
+            scheduler.Process('kernel'),
+            lambda: self._carry_out(nft, script, delay, timeout),
+        )
         self._turns.pause(lambda: nft.done)
         if nft.error is not None:
             raise nft.error
         return ''
 
-    def _carry_out(self, nft: '_Nft', script: str, delay: float,
-                   timeout: float) -> None:
+    def _carry_out(
+        self, nft: '_Nft', script: str, delay: float, timeout: float
+    ) -> None:
         self._turns.pause(lambda: delay == 0, min(delay, timeout))
         try:
             if delay > timeout:
@@ -65,8 +73,11 @@ class Kernel:
             nft.error = exc
         else:
             match = _TIMEOUT.search(script)
-            self._leader_until = 0.0 if match is None else (
-                self._turns.now + int(match[1]) / 1000)
+            self._leader_until = (
+                0.0
+                if match is None
+                else (self._turns.now + int(match[1]) / 1000)
+            )
         nft.done = True
 
 

@@ -51,7 +51,7 @@ class Schedule:
         self._cluster: sim_cluster.Cluster
         # With two nodes both threads of a worker are busy; with one they
         # compete.
-        self._nodes = sim_cluster.NODES[:self._random.randint(1, 2)]
+        self._nodes = sim_cluster.NODES[: self._random.randint(1, 2)]
 
     @property
     def trace(self) -> list[str]:
@@ -64,8 +64,9 @@ class Schedule:
         :raises: AssertionError if an invariant is violated.
         """
         threading = standins.Threading(self.turns)
-        self._cluster = sim_cluster.Cluster(self.turns, self._database,
-                                            threading.Event())
+        self._cluster = sim_cluster.Cluster(
+            self.turns, self._database, threading.Event()
+        )
         with self._stand_ins(threading):
             try:
                 self._run_with_faults()
@@ -89,27 +90,32 @@ class Schedule:
     @contextlib.contextmanager
     def _stand_ins(self, threading: standins.Threading) -> Iterator[None]:
         time = standins.make_time(self.turns)
-        contexts = [standins.Local(lambda: self.turns.current)
-                    for _owner in range(2)]
+        contexts = [
+            standins.Local(lambda: self.turns.current) for _owner in range(2)
+        ]
         with contextlib.ExitStack() as stack:
             for module, name, value in (
-                    (transaction, '_CONTEXT', contexts[0]),
-                    (db_api, '_CONTEXT', contexts[1]),
-                    (worker, 'threading', threading),
-                    (worker, 'time', time),
-                    (watchdog, 'threading', threading),
-                    (watchdog, 'time', time),
-                    (history, 'time', time),
-                    (history, 'cleaner', history.Cleaner()),
-                    (maintenance, 'threading', threading),
-                    (election, 'threading', threading),
-                    (election, 'time', time),
-                    (oslo_db_api, 'time', time),
-                    (oslo_db_api, 'random', self._random),
-                    (tenacity.nap, 'time', time),
-                    (tenacity.wait, 'random', self._random),
-                    (election, 'coordinator', coordinator.make_module(
-                        self._cluster.coordinator))):
+                (transaction, '_CONTEXT', contexts[0]),
+                (db_api, '_CONTEXT', contexts[1]),
+                (worker, 'threading', threading),
+                (worker, 'time', time),
+                (watchdog, 'threading', threading),
+                (watchdog, 'time', time),
+                (history, 'time', time),
+                (history, 'cleaner', history.Cleaner()),
+                (maintenance, 'threading', threading),
+                (election, 'threading', threading),
+                (election, 'time', time),
+                (oslo_db_api, 'time', time),
+                (oslo_db_api, 'random', self._random),
+                (tenacity.nap, 'time', time),
+                (tenacity.wait, 'random', self._random),
+                (
+                    election,
+                    'coordinator',
+                    coordinator.make_module(self._cluster.coordinator),
+                ),
+            ):
                 stack.enter_context(mock.patch.object(module, name, value))
             yield
 
@@ -121,26 +127,38 @@ class Schedule:
 
     def _plan_faults(self) -> dict[int, Callable[[], None]]:
         conductor = self._cluster.conductor
-        kinds = (self._kill, self._stall, self._lose_database,
-                 self._lose_answer, self._lose_coordinator,
-                 self._forget_locks, self._swallow, self._hang,
-                 self._jump_clock, self._set_clock_back, self._pass_time,
-                 self._stall_after_commit, self._stall_after_claim,
-                 self._stall_inside, self._refuse_thread,
-                 conductor.time_out, conductor.restart,
-                 self._for_a_node(self._cluster.post),
-                 self._for_a_node(conductor.abort),
-                 self._for_a_node(conductor.lock),
-                 self._for_a_node(conductor.inspect),
-                 self._for_a_node(conductor.inspect),
-                 self._for_a_node(conductor.delete))
+        kinds = (
+            self._kill,
+            self._stall,
+            self._lose_database,
+            self._lose_answer,
+            self._lose_coordinator,
+            self._forget_locks,
+            self._swallow,
+            self._hang,
+            self._jump_clock,
+            self._set_clock_back,
+            self._pass_time,
+            self._stall_after_commit,
+            self._stall_after_claim,
+            self._stall_inside,
+            self._refuse_thread,
+            conductor.time_out,
+            conductor.restart,
+            self._for_a_node(self._cluster.post),
+            self._for_a_node(conductor.abort),
+            self._for_a_node(conductor.lock),
+            self._for_a_node(conductor.inspect),
+            self._for_a_node(conductor.inspect),
+            self._for_a_node(conductor.delete),
+        )
         # Most of the work is done in the first steps.
-        return {int(self._random.random() ** 2 * STEPS):
-                self._random.choice(kinds)
-                for _fault in range(self._random.randint(0, 8))}
+        return {
+            int(self._random.random() ** 2 * STEPS): self._random.choice(kinds)
+            for _fault in range(self._random.randint(0, 8))
+        }
 
-    def _for_a_node(self, fault: Callable[[str], None]
-                    ) -> Callable[[], None]:
+    def _for_a_node(self, fault: Callable[[str], None]) -> Callable[[], None]:
         return lambda: fault(self._random.choice(self._nodes))
 
     def _kill(self) -> None:
@@ -153,65 +171,79 @@ class Schedule:
         if self.turns.last in self._cluster.workers:
             # The last process to run is likely inside a transaction.
             process = self.turns.last
-        process.stalled_until = self.turns.now + self._random.uniform(
-            0.5, 3) * sim_cluster.LEASE
+        process.stalled_until = (
+            self.turns.now + self._random.uniform(0.5, 3) * sim_cluster.LEASE
+        )
         self._cluster.watch.excuse_all(process)
-        self.turns.note(f'{process.name} stalls until '
-                        f'{process.stalled_until:.1f}')
+        self.turns.note(
+            f'{process.name} stalls until {process.stalled_until:.1f}'
+        )
 
     def _stall_after_commit(self) -> None:
-        self._database.stall_next = self._random.uniform(
-            0.5, 3) * sim_cluster.LEASE
+        self._database.stall_next = (
+            self._random.uniform(0.5, 3) * sim_cluster.LEASE
+        )
 
     def _stall_after_claim(self) -> None:
-        self._database.stall_claim = self._random.uniform(
-            1, 4) * sim_cluster.LEASE
+        self._database.stall_claim = (
+            self._random.uniform(1, 4) * sim_cluster.LEASE
+        )
 
     def _stall_inside(self) -> None:
-        self._database.stall_inside = self._random.uniform(
-            1, 9) * sim_cluster.LEASE
+        self._database.stall_inside = (
+            self._random.uniform(1, 9) * sim_cluster.LEASE
+        )
 
     def _refuse_thread(self) -> None:
         self.turns.refused_threads += 1
 
     def _lose_database(self) -> None:
         self._database.away_until = self.turns.now + self._random.choice(
-            (0.5, 5.0, 2 * sim_cluster.LEASE))
-        self.turns.note('the database is away until '
-                        f'{self._database.away_until:.1f}')
+            (0.5, 5.0, 2 * sim_cluster.LEASE)
+        )
+        self.turns.note(
+            f'the database is away until {self._database.away_until:.1f}'
+        )
 
     def _lose_answer(self) -> None:
         self._database.lose_answers += self._random.randint(1, 2)
 
     def _lose_coordinator(self) -> None:
         self._cluster.coordinator.away_until = (
-            self.turns.now + self._random.choice((1.0, 5.0, 20.0)))
+            self.turns.now + self._random.choice((1.0, 5.0, 20.0))
+        )
         self.turns.note('the coordinator is away')
 
     def _jump_clock(self) -> None:
         self._database.clock_offset += self._random.uniform(-1, 1.5) * (
-            sim_cluster.LEASE)
+            sim_cluster.LEASE
+        )
         self.turns.disturbed_at = self.turns.now
-        self.turns.note('the clock of the database jumps to '
-                        f'{self._database.now():.1f}')
+        self.turns.note(
+            f'the clock of the database jumps to {self._database.now():.1f}'
+        )
 
     def _set_clock_back(self) -> None:
         self._database.clock_offset -= self._random.choice((60.0, 86400.0))
         self.turns.disturbed_at = self.turns.now
-        self.turns.note('the clock of the database is set back to '
-                        f'{self._database.now():.1f}')
+        self.turns.note(
+            'the clock of the database is set back to '
+            f'{self._database.now():.1f}'
+        )
 
     def _forget_locks(self) -> None:
         self._cluster.coordinator.forget()
         self.turns.note('the coordinator forgets all locks')
 
     def _swallow(self) -> None:
-        self._database.swallow_next = self._random.uniform(
-            0.5, 9) * sim_cluster.LEASE
+        self._database.swallow_next = (
+            self._random.uniform(0.5, 9) * sim_cluster.LEASE
+        )
 
     def _hang(self) -> None:
-        self._cluster.hang_next(self._random.uniform(0.5, 9)
-                                * sim_cluster.LEASE)
+        self._cluster.hang_next(
+            self._random.uniform(0.5, 9) * sim_cluster.LEASE
+        )
 
     def _pass_time(self) -> None:
         self.turns.now += self._random.uniform(0, 2) * sim_cluster.LEASE
@@ -224,22 +256,30 @@ class Schedule:
         self._database.calm_down()
         self._cluster.hang_next(0.0)
         self.turns.refused_threads = 0
-        calm_since = max([
-            self.turns.now, self._database.away_until,
-            self._cluster.coordinator.away_until,
-            *(max(actor.process.stalled_until, actor.process.hangs_until)
-              for actor in self.turns.actors)])
+        calm_since = max(
+            [
+                self.turns.now,
+                self._database.away_until,
+                self._cluster.coordinator.away_until,
+                *(
+                    max(actor.process.stalled_until, actor.process.hangs_until)
+                    for actor in self.turns.actors
+                ),
+            ]
+        )
         end = calm_since + CALM
         for _step in range(CALM_STEPS):
             self._step()
             if self.turns.now >= end or (
-                    self._cluster.last_leader_round > calm_since
-                    and self._cluster.watch.is_settled()
-                    and self._are_workers_idle()):
+                self._cluster.last_leader_round > calm_since
+                and self._cluster.watch.is_settled()
+                and self._are_workers_idle()
+            ):
                 break
         else:
             raise invariants.Violated(
-                f'requests do not end in {CALM_STEPS} steps')
+                f'requests do not end in {CALM_STEPS} steps'
+            )
         self._cluster.watch.check_end()
         self._check_workers()
 
@@ -247,7 +287,8 @@ class Schedule:
         late = self.turns.now - self._cluster.last_leader_round
         if late > 4 * sim_cluster.LEADER_PERIOD:
             raise invariants.Violated(
-                f'no leader has worked for {late:.0f} seconds')
+                f'no leader has worked for {late:.0f} seconds'
+            )
         if not self._are_workers_idle():
             raise invariants.Violated('a worker has lost a thread')
 
@@ -260,4 +301,6 @@ class Schedule:
         return all(
             not one._in_hand
             and one._free.value + one._asks  # type: ignore[attr-defined]
-            == sim_cluster.SETTINGS.threads for one in workers)
+            == sim_cluster.SETTINGS.threads
+            for one in workers
+        )

@@ -38,8 +38,9 @@ class Actor:
     it goes on anyway.
     """
 
-    def __init__(self, name: str, process: Process,
-                 target: Callable[[], Any], test: Any) -> None:
+    def __init__(
+        self, name: str, process: Process, target: Callable[[], Any], test: Any
+    ) -> None:
         self.name = name
         self.process = process
         self.target = target
@@ -83,15 +84,19 @@ class Scheduler:
         self.soon: list[Callable[[], None]] = []
         """Functions to call before the next step, e.g. to kill a process."""
 
-    def spawn(self, name: str, process: Process,
-              target: Callable[[], Any]) -> Actor:
+    def spawn(
+        self, name: str, process: Process, target: Callable[[], Any]
+    ) -> Actor:
         """Start a thread; it runs when it is chosen."""
         actor = Actor(name, process, target, self._test)
         self.actors.append(actor)
         return actor
 
-    def pause(self, ready: Callable[[], bool] | None = None,
-              timeout: float | None = None) -> bool:
+    def pause(
+        self,
+        ready: Callable[[], bool] | None = None,
+        timeout: float | None = None,
+    ) -> bool:
         """Let other threads run until this one is chosen again.
 
         :param ready: returns whether it may be chosen; None for always.
@@ -113,17 +118,26 @@ class Scheduler:
 
     def note(self, text: str) -> None:
         """Add a line to the trace of this schedule."""
-        name = (f'{self.current.process.name}/{self.current.name}'
-                if self.current else '-')
+        name = (
+            f'{self.current.process.name}/{self.current.name}'
+            if self.current
+            else '-'
+        )
         self.trace.append(f'{self.now:8.1f} {name}: {text}')
 
     def runnable(self) -> list[Actor]:
         """Return the threads that can go on now."""
-        return [actor for actor in self.actors if not actor.done
-                and actor.process.stalled_until <= self.now
-                and (actor.ready is None or actor.ready() or (
-                    actor.deadline is not None
-                    and actor.deadline <= self.now))]
+        return [
+            actor
+            for actor in self.actors
+            if not actor.done
+            and actor.process.stalled_until <= self.now
+            and (
+                actor.ready is None
+                or actor.ready()
+                or (actor.deadline is not None and actor.deadline <= self.now)
+            )
+        ]
 
     def step(self) -> bool:
         """Run one thread to its next pause; if none can run, let time pass.
@@ -144,11 +158,16 @@ class Scheduler:
 
     def pass_time(self) -> bool:
         """Let time pass until a thread can go on."""
-        times = [actor.process.stalled_until for actor in self.actors
-                 if not actor.done]
-        times += [max(actor.deadline, actor.process.stalled_until)
-                  for actor in self.actors
-                  if not actor.done and actor.deadline is not None]
+        times = [
+            actor.process.stalled_until
+            for actor in self.actors
+            if not actor.done
+        ]
+        times += [
+            max(actor.deadline, actor.process.stalled_until)
+            for actor in self.actors
+            if not actor.done and actor.deadline is not None
+        ]
         later = [time for time in times if time > self.now]
         if later:
             self.now = min(later)
@@ -164,8 +183,10 @@ class Scheduler:
             self.actors.remove(actor)
             # A delay by this thread still counts after its end.
             self.disturbed_at = max(
-                self.disturbed_at, actor.process.stalled_until,
-                actor.process.hangs_until)
+                self.disturbed_at,
+                actor.process.stalled_until,
+                actor.process.hangs_until,
+            )
             if actor.error is not None:
                 raise AssertionError(
                     f'thread {actor.process.name}/{actor.name} died'

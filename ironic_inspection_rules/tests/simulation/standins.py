@@ -27,8 +27,7 @@ class Local:
 
     def _space(self) -> dict[Any, Any]:
         actor = self._current()
-        return (self._own if actor is None
-                else actor.local.setdefault(self, {}))
+        return self._own if actor is None else actor.local.setdefault(self, {})
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -68,8 +67,13 @@ class Threading:
         """See :class:`threading.Condition`."""
         return Condition(self._turns)
 
-    def Thread(self, target: Callable[..., Any], args: tuple = (),
-               name: str = 'thread', daemon: bool = False) -> 'Thread':
+    def Thread(
+        self,
+        target: Callable[..., Any],
+        args: tuple = (),
+        name: str = 'thread',
+        daemon: bool = False,
+    ) -> 'Thread':
         """See :class:`threading.Thread`."""
         return Thread(self._turns, lambda: target(*args), name)
 
@@ -129,8 +133,9 @@ class Condition(contextlib.AbstractContextManager):
     def notify_all(self) -> None:
         """See :meth:`threading.Condition.notify_all`."""
 
-    def wait_for(self, predicate: Callable[[], bool],
-                 timeout: float | None = None) -> bool:
+    def wait_for(
+        self, predicate: Callable[[], bool], timeout: float | None = None
+    ) -> bool:
         """See :meth:`threading.Condition.wait_for`."""
         return self._turns.pause(predicate, timeout)
 
@@ -163,8 +168,9 @@ class Thread:
 
     ident = None
 
-    def __init__(self, turns: scheduler.Scheduler,
-                 target: Callable[[], Any], name: str) -> None:
+    def __init__(
+        self, turns: scheduler.Scheduler, target: Callable[[], Any], name: str
+    ) -> None:
         self._turns = turns
         self._target = target
         self._name = name
@@ -178,7 +184,8 @@ class Thread:
             self._turns.note('a thread cannot start')
             raise RuntimeError("can't start new thread")
         self._actor = self._turns.spawn(
-            self._name, self._turns.current.process, self._target)
+            self._name, self._turns.current.process, self._target
+        )
 
     def is_alive(self) -> bool:
         """See :meth:`threading.Thread.is_alive`."""
@@ -189,23 +196,28 @@ class Thread:
         self._turns.pause(lambda: not self.is_alive(), timeout)
 
 
-def make_futures(turns: scheduler.Scheduler, strict: bool = False
-                 ) -> types.SimpleNamespace:
+def make_futures(
+    turns: scheduler.Scheduler, strict: bool = False
+) -> types.SimpleNamespace:
     """Build the stand-in for ``concurrent.futures``.
 
     :param strict: whether an error in a submitted function also fails the
         schedule.
     """
-    class ThreadPoolExecutor(contextlib.AbstractContextManager):
 
+    class ThreadPoolExecutor(contextlib.AbstractContextManager):
         def __init__(self, max_workers: int) -> None:
             self._threads: list[Thread] = []
 
-        def submit(self, function: Callable[..., Any], *args: Any
-                   ) -> futures.Future:
+        def submit(
+            self, function: Callable[..., Any], *args: Any
+        ) -> futures.Future:
             future: futures.Future = futures.Future()
-            thread = Thread(turns, lambda: _set_result(
-                strict, future, function, *args), function.__name__)
+            thread = Thread(
+                turns,
+                lambda: _set_result(strict, future, function, *args),
+                function.__name__,
+            )
             self._threads.append(thread)
             thread.start()
             return future
@@ -213,12 +225,18 @@ def make_futures(turns: scheduler.Scheduler, strict: bool = False
         def __exit__(self, *exc_info: Any) -> None:
             for thread in self._threads:
                 thread.join()
-    return types.SimpleNamespace(ThreadPoolExecutor=ThreadPoolExecutor,
-                                 Executor=ThreadPoolExecutor)
+
+    return types.SimpleNamespace(
+        ThreadPoolExecutor=ThreadPoolExecutor, Executor=ThreadPoolExecutor
+    )
 
 
-def _set_result(strict: bool, future: futures.Future,
-                function: Callable[..., Any], *args: Any) -> None:
+def _set_result(
+    strict: bool,
+    future: futures.Future,
+    function: Callable[..., Any],
+    *args: Any,
+) -> None:
     try:
         future.set_result(function(*args))
     except Exception as exc:
@@ -231,4 +249,5 @@ def make_time(turns: scheduler.Scheduler) -> types.SimpleNamespace:
     """Build the stand-in for ``time``."""
     return types.SimpleNamespace(
         monotonic=lambda: turns.now,
-        sleep=lambda seconds: turns.pause(lambda: False, seconds))
+        sleep=lambda seconds: turns.pause(lambda: False, seconds),
+    )

@@ -18,7 +18,6 @@ PARTS = 2
 
 
 class DoorTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         logging.disable(logging.CRITICAL)
@@ -30,12 +29,10 @@ class DoorTestCase(base.TestCase):
             one.run()
         except AssertionError as exc:
             trace = '\n'.join(one.turns.trace)
-            raise AssertionError(
-                f'schedule {seed}: {exc}\n{trace}') from exc
+            raise AssertionError(f'schedule {seed}: {exc}\n{trace}') from exc
 
 
 class DoorScheduleTestCase(DoorTestCase):
-
     def try_part(self, part):
         for seed in range(FIRST + part, FIRST + COUNT, PARTS):
             self.try_schedule(seed)
@@ -48,7 +45,6 @@ class DoorScheduleTestCase(DoorTestCase):
 
 
 class DoorDefectTestCase(DoorTestCase):
-
     def assert_found(self, defect, seed):
         self.try_schedule(seed)
         with defect():

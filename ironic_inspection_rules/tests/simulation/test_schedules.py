@@ -32,13 +32,15 @@ ON_SERVERS = 100
 """A server runs one schedule in so many, as they take much longer."""
 
 _MARKS = [
-    glue.rule(('extend-attribute', ['/extra/marks',
-                                    '{inventory[mark]} ' + phase]),
-              phase=phase) for phase in ('preprocess', 'main')]
+    glue.rule(
+        ('extend-attribute', ['/extra/marks', '{inventory[mark]} ' + phase]),
+        phase=phase,
+    )
+    for phase in ('preprocess', 'main')
+]
 
 
 class SimulationTestCase(base.IronicTestCase):
-
     kind = 'sqlite'
 
     def setUp(self):
@@ -50,28 +52,36 @@ class SimulationTestCase(base.IronicTestCase):
         self.config(group='database', connection='sqlite://')
         self.config(group='inventory', data_backend='none')
         self.config(host='conductor')
-        self.config(node_locked_retry_attempts=0, inspect_wait_timeout=40,
-                    group='conductor')
+        self.config(
+            node_locked_retry_attempts=0,
+            inspect_wait_timeout=40,
+            group='conductor',
+        )
         objects.register_all()
         tables = self.useFixture(database.Database(self.kind, ironic=True))
         self.context = context.get_admin_context()
         rules = glue.rules(*_MARKS)
         for name, value in (
-                ('ironic_inspection_rules.inspection.start.rules',
-                 lambda: rules),
-                # Statistics are written by a timer, outside the scheduler.
-                ('ironic_inspection_rules.inspection.rule_counter.counter',
-                 lambda: types.SimpleNamespace(count=lambda *args: None)),
-                ('ironic.common.inspection_rules.engine.apply_rules',
-                 lambda task, inventory, plugin_data,
-                 inspection_phase: None),
-                # Simulated processes share no semaphore.
-                ('ironic.db.sqlalchemy.api.Connection.'
-                 '_reserve_node_place_lock',
-                 inspect.unwrap(
-                     api.Connection._reserve_node_place_lock)),
-                ('ironic.common.driver_factory.build_driver_for_task',
-                 lambda task: cluster.DRIVER)):
+            ('ironic_inspection_rules.inspection.start.rules', lambda: rules),
+            # Statistics are written by a timer, outside the scheduler.
+            (
+                'ironic_inspection_rules.inspection.rule_counter.counter',
+                lambda: types.SimpleNamespace(count=lambda *args: None),
+            ),
+            (
+                'ironic.common.inspection_rules.engine.apply_rules',
+                lambda task, inventory, plugin_data, inspection_phase: None,
+            ),
+            # Simulated processes share no semaphore.
+            (
+                'ironic.db.sqlalchemy.api.Connection._reserve_node_place_lock',
+                inspect.unwrap(api.Connection._reserve_node_place_lock),
+            ),
+            (
+                'ironic.common.driver_factory.build_driver_for_task',
+                lambda task: cluster.DRIVER,
+            ),
+        ):
             self.useFixture(fixtures.MonkeyPatch(name, value))
         self.useFixture(fixtures.FakeLogger(level=logging.CRITICAL))
         logging.disable(logging.CRITICAL)
@@ -91,8 +101,7 @@ class SimulationTestCase(base.IronicTestCase):
             one.run()
         except AssertionError as exc:
             trace = '\n'.join(one.trace)
-            raise AssertionError(
-                f'schedule {seed}: {exc}\n{trace}') from exc
+            raise AssertionError(f'schedule {seed}: {exc}\n{trace}') from exc
 
 
 class ScheduleTestCase(SimulationTestCase):
@@ -108,12 +117,12 @@ def _make_test(part):
 
 
 for _part in range(PARTS):
-    setattr(ScheduleTestCase, f'test_schedules_of_part_{_part}',
-            _make_test(_part))
+    setattr(
+        ScheduleTestCase, f'test_schedules_of_part_{_part}', _make_test(_part)
+    )
 
 
 class SeedTestCase(SimulationTestCase):
-
     def test_the_same_seed_makes_the_same_choices_again(self):
         first = self.choices_of(77936)
         self.try_schedule(1)
@@ -134,12 +143,10 @@ class ServerMixin:
 
 
 class MariaDBScheduleTestCase(ServerMixin, SimulationTestCase):
-
     kind = 'mysql'
 
 
 class PostgreSQLScheduleTestCase(ServerMixin, SimulationTestCase):
-
     kind = 'postgresql'
 
 

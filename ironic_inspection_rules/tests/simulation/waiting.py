@@ -72,12 +72,16 @@ class SQLiteWaits(Waits):
                 return
             except sqlite3.OperationalError as exc:
                 # Other errors, such as for an old snapshot, do not pass.
-                if (exc.sqlite_errorname != 'SQLITE_BUSY'
-                        or self.turns.now >= deadline):
+                if (
+                    exc.sqlite_errorname != 'SQLITE_BUSY'
+                    or self.turns.now >= deadline
+                ):
                     raise
             self.turns.note('waits for a lock')
-            self.turns.pause(lambda: self.ends != ends,  # noqa: B023
-                             deadline - self.turns.now)
+            self.turns.pause(
+                lambda: self.ends != ends,  # noqa: B023
+                deadline - self.turns.now,
+            )
 
 
 class ServerWaits(Waits):
@@ -96,7 +100,8 @@ class ServerWaits(Waits):
         super().__init__()
         self._pool = futures.ThreadPoolExecutor(32)
         self._monitor = sa.create_engine(
-            engine.url, isolation_level='AUTOCOMMIT', pool_size=1)
+            engine.url, isolation_level='AUTOCOMMIT', pool_size=1
+        )
         self._waiting: dict[futures.Future, int] = {}
         self._sessions: dict[futures.Future, int] = {}
 
@@ -119,8 +124,9 @@ class ServerWaits(Waits):
             futures.wait(slow, _MOMENT, futures.FIRST_COMPLETED)
         # All wait for each other: let the server detect a deadlock.
         if len(self._waiting) > 1:
-            futures.wait(self._waiting, _UNTIL_DEADLOCK,
-                         futures.FIRST_COMPLETED)
+            futures.wait(
+                self._waiting, _UNTIL_DEADLOCK, futures.FIRST_COMPLETED
+            )
 
     def carry_out(self, connection: Any, run: Callable[[], None]) -> None:
         """See :meth:`Waits.carry_out`."""
@@ -131,8 +137,9 @@ class ServerWaits(Waits):
             self._waiting[future] = self.ends
             self._sessions[future] = self._session(connection)
             try:
-                if not self.turns.pause(lambda: self._is_done(future),
-                                        self.patience):
+                if not self.turns.pause(
+                    lambda: self._is_done(future), self.patience
+                ):
                     raise self._give_up(connection, future)
             except scheduler.Killed:
                 self._end(connection, future)
@@ -159,7 +166,8 @@ class ServerWaits(Waits):
         self.ends += 1
         with self._monitor.connect() as monitor:
             monitor.exec_driver_sql(
-                self.disconnect % self._session(connection))
+                self.disconnect % self._session(connection)
+            )
 
     def _session(self, connection: Any) -> int:
         raise NotImplementedError()
@@ -172,15 +180,21 @@ class MySQLWaits(ServerWaits):
     """Waits for a lock as long as MySQL does by default."""
 
     patience = _MYSQL_PATIENCE
-    locked = ('SELECT trx_mysql_thread_id FROM information_schema.innodb_trx'
-              " WHERE trx_state = 'LOCK WAIT'")
+    locked = (
+        'SELECT trx_mysql_thread_id FROM information_schema.innodb_trx'
+        " WHERE trx_state = 'LOCK WAIT'"
+    )
     kill, disconnect = 'KILL QUERY %d', 'KILL %d'
 
     def __init__(self, engine: sa.Engine) -> None:
         super().__init__(engine)
         sa.event.listen(
-            engine, 'connect', lambda connection, record: connection.query(
-                'SET SESSION innodb_lock_wait_timeout = 3600'))
+            engine,
+            'connect',
+            lambda connection, record: connection.query(
+                'SET SESSION innodb_lock_wait_timeout = 3600'
+            ),
+        )
 
     def _session(self, connection: Any) -> int:
         return int(connection.thread_id())
@@ -188,7 +202,8 @@ class MySQLWaits(ServerWaits):
     def _give_up(self, connection: Any, future: futures.Future) -> Exception:
         self._end(connection, future)
         return connection.OperationalError(
-            1205, 'Lock wait timeout exceeded; try restarting transaction')
+            1205, 'Lock wait timeout exceeded; try restarting transaction'
+        )
 
 
 class PostgreSQLWaits(ServerWaits):
@@ -205,6 +220,8 @@ class PostgreSQLWaits(ServerWaits):
 def make(engine: sa.Engine) -> Waits:
     """Return the class for the kind of a database."""
     kinds: dict[str, Callable[[sa.Engine], Waits]] = {
-        'mysql': MySQLWaits, 'postgresql': PostgreSQLWaits}
+        'mysql': MySQLWaits,
+        'postgresql': PostgreSQLWaits,
+    }
     kind = kinds.get(engine.dialect.name)
     return SQLiteWaits() if kind is None else kind(engine)

@@ -27,23 +27,29 @@ class Candidates:
     :param deleted: UUIDs of deleted nodes.
     """
 
-    def __init__(self, database: sim_database.Database,
-                 deleted: set[str]) -> None:
+    def __init__(
+        self, database: sim_database.Database, deleted: set[str]
+    ) -> None:
         self._database = database
         self._conditions: dict[str, Callable[[Any, Any], bool]] = {
             'get': lambda nodes, requests: any(
-                row['open_node_uuid'] for row in requests),
+                row['open_node_uuid'] for row in requests
+            ),
             'return_requests': lambda nodes, requests: any(
-                row['worker'] and row['open_node_uuid'] for row in requests),
+                row['worker'] and row['open_node_uuid'] for row in requests
+            ),
             'unlock_nodes': lambda nodes, requests: any(
-                row['reservation'] for row in nodes),
+                row['reservation'] for row in nodes
+            ),
             'settle_nodes': lambda nodes, requests: any(
                 row['due_at'] is not None and not row['open_node_uuid']
-                for row in requests),
+                for row in requests
+            ),
             'put_timeouts': lambda nodes, requests: any(
-                row['provision_state'] == states.INSPECTWAIT
-                for row in nodes),
-            'remove_deleted_nodes': lambda nodes, requests: bool(deleted)}
+                row['provision_state'] == states.INSPECTWAIT for row in nodes
+            ),
+            'remove_deleted_nodes': lambda nodes, requests: bool(deleted),
+        }
 
     def looked_for_by(self, look: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that calls another one if it may find work.
@@ -60,14 +66,20 @@ class Candidates:
                 if not condition(*self._database.committed()):
                     return None
             return look(*args)
+
         return look_if_any
 
 
 class WatchedQueue(database_queue.DatabaseQueue):
     """The queue, reporting deliveries to the invariants."""
 
-    def __init__(self, lease: float, watch: invariants.Invariants,
-                 turns: scheduler.Scheduler, candidates: Candidates) -> None:
+    def __init__(
+        self,
+        lease: float,
+        watch: invariants.Invariants,
+        turns: scheduler.Scheduler,
+        candidates: Candidates,
+    ) -> None:
         super().__init__(lease, node_reservation.stop_clock)
         self._watch = watch
         self._turns = turns
@@ -89,9 +101,13 @@ class WatchedQueue(database_queue.DatabaseQueue):
 class WatchedNodes:
     """Locks nodes, reporting to the invariants who works on a node."""
 
-    def __init__(self, requests: database_queue.DatabaseQueue, timeout: float,
-                 watch: invariants.Invariants,
-                 turns: scheduler.Scheduler) -> None:
+    def __init__(
+        self,
+        requests: database_queue.DatabaseQueue,
+        timeout: float,
+        watch: invariants.Invariants,
+        turns: scheduler.Scheduler,
+    ) -> None:
         self._queue = requests
         self._timeout = timeout
         self._watch = watch
@@ -106,7 +122,8 @@ class WatchedNodes:
             local['request'] = request
             self._watch.inside.append(request)
             self._watch.process_of[request.delivery] = (
-                self._turns.current.process)
+                self._turns.current.process
+            )
             try:
                 yield current
             finally:

@@ -23,10 +23,14 @@ EXAMPLES = int(os.environ.get('IR_EXAMPLES', 50))
 # only another input shows is for somebody who looks for it, not for a change
 # that has nothing to do with it.
 hypothesis.settings.register_profile(
-    'unit', parent=hypothesis.settings.default, deadline=None,
-    max_examples=EXAMPLES, database=None,
+    'unit',
+    parent=hypothesis.settings.default,
+    deadline=None,
+    max_examples=EXAMPLES,
+    database=None,
     derandomize='IR_EXAMPLES' not in os.environ,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile('unit')
 
 
@@ -72,12 +76,15 @@ class IronicTestCase(TestCase):
         scratch = self.useFixture(fixtures.TempDir()).path
         self.cfg.set_default('tftp_root', scratch, 'pxe')
         self.cfg.set_default('http_root', scratch, 'deploy')
-        CONF([], project='ironic', default_config_files=[],
-             default_config_dirs=[])
+        CONF(
+            [],
+            project='ironic',
+            default_config_files=[],
+            default_config_dirs=[],
+        )
         conf.register_opts(CONF)
 
-    def config(self, group: str | None = None,
-               **options: typing.Any) -> None:
+    def config(self, group: str | None = None, **options: typing.Any) -> None:
         """Override options for this test.
 
         :param group: section of ironic.conf, None for ``[DEFAULT]``.
@@ -97,7 +104,14 @@ class StatsdTestCase(IronicTestCase):
         self.addCleanup(self.listener.close)
         self.listener.bind(('127.0.0.1', 0))
         self.listener.settimeout(20)
-        self.config(group='metrics', backend='statsd',
-                    prepend_host=False, global_prefix='ironic')
-        self.config(group='metrics_statsd', statsd_host='127.0.0.1',
-                    statsd_port=self.listener.getsockname()[1])
+        self.config(
+            group='metrics',
+            backend='statsd',
+            prepend_host=False,
+            global_prefix='ironic',
+        )
+        self.config(
+            group='metrics_statsd',
+            statsd_host='127.0.0.1',
+            statsd_port=self.listener.getsockname()[1],
+        )

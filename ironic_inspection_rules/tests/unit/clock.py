@@ -21,8 +21,9 @@ class Clock(fixtures.Fixture):
 
     def _setUp(self) -> None:
         for module in self._modules:
-            self.useFixture(fixtures.MonkeyPatch(
-                f'{module.__name__}.time', self))
+            self.useFixture(
+                fixtures.MonkeyPatch(f'{module.__name__}.time', self)
+            )
 
     def monotonic(self) -> float:
         return self.now

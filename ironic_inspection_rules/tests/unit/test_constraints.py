@@ -25,16 +25,16 @@ def read_pins(text):
             continue
         pin = requirements.Requirement(line)
         if pin.marker is None or pin.marker.evaluate():
-            specifier, = pin.specifier
+            (specifier,) = pin.specifier
             pins[utils.canonicalize_name(pin.name)] = specifier.version
     return pins
 
 
 class ConstraintsTestCase(base.TestCase):
-
     def pins_of(self, release):
-        return read_pins(test_releases.read(
-            f'constraints/ironic-{release}.txt'))
+        return read_pins(
+            test_releases.read(f'constraints/ironic-{release}.txt')
+        )
 
     def test_each_ironic_has_its_own(self):
         for release in releases.TRIED:
@@ -47,8 +47,11 @@ class ConstraintsTestCase(base.TestCase):
             self.assertIn(pin, specifier, f'{name} in {where}')
 
     def test_all_that_is_required_is_pinned_as_it_is_required(self):
-        for name in ('requirements.txt', 'test-requirements.txt',
-                     'doc/requirements.txt'):
+        for name in (
+            'requirements.txt',
+            'test-requirements.txt',
+            'doc/requirements.txt',
+        ):
             required = test_releases.read(name)
             for release in releases.TRIED:
                 self.assert_pinned(required, self.pins_of(release), release)

@@ -21,12 +21,14 @@ from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 
-REFERENCE = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
-    'doc', 'source', 'reference')
+REFERENCE = (
+    pathlib.Path(ironic_inspection_rules.__file__)
+    .parents[1]
+    .joinpath('doc', 'source', 'reference')
+)
 
 
 class ReferenceTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not REFERENCE.is_dir():
@@ -36,7 +38,8 @@ class ReferenceTestCase(base.TestCase):
         installed, described = set(), set()
         for group in ('conditions', 'actions'):
             installed |= metadata.entry_points(
-                group=f'ironic.inspection_rules.{group}').names
+                group=f'ironic.inspection_rules.{group}'
+            ).names
         for page in ('conditions', 'actions', 'inspector'):
             text = REFERENCE.joinpath(f'{page}.rst').read_text()
             described |= set(re.findall(r'``([a-z-]+)\(', text))
@@ -44,14 +47,19 @@ class ReferenceTestCase(base.TestCase):
 
     def test_every_command_is_described(self):
         installed = {
-            each.name.replace('_', ' ') for each in metadata.entry_points(
-                group='openstack.baremetal.v1')
-            if each.module.startswith('ironic_inspection_rules.')}
+            each.name.replace('_', ' ')
+            for each in metadata.entry_points(group='openstack.baremetal.v1')
+            if each.module.startswith('ironic_inspection_rules.')
+        }
         text = REFERENCE.parent.joinpath(
-            'cli', 'openstack-baremetal.rst').read_text()
+            'cli', 'openstack-baremetal.rst'
+        ).read_text()
         patterns = re.findall(r'^   :command: (.+)$', text, re.MULTILINE)
-        described = [name for pattern in patterns
-                     for name in fnmatch.filter(installed, pattern)]
+        described = [
+            name
+            for pattern in patterns
+            for name in fnmatch.filter(installed, pattern)
+        ]
         self.assertEqual(sorted(installed), sorted(described))
         for pattern in patterns:
             self.assertTrue(fnmatch.filter(installed, pattern), pattern)
@@ -59,20 +67,24 @@ class ReferenceTestCase(base.TestCase):
     def test_every_filter_is_described_and_has_an_example(self):
         text = REFERENCE.joinpath('filters.rst').read_text()
         filters = set(registry.filters())
-        described = re.findall(r'^``([a-z_0-9]+)(?:\(.*)?``$', text,
-                               re.MULTILINE)
+        described = re.findall(
+            r'^``([a-z_0-9]+)(?:\(.*)?``$', text, re.MULTILINE
+        )
         self.assertEqual(filters, set(described))
         # Each filter has a heading, and an example below it.
-        parts = re.split(r'^``([a-z_0-9]+)(?:\(.*)?``$', text,
-                         flags=re.MULTILINE)
+        parts = re.split(
+            r'^``([a-z_0-9]+)(?:\(.*)?``$', text, flags=re.MULTILINE
+        )
         for name, part in zip(parts[1::2], parts[2::2], strict=True):
             self.assertRegex(part, rf'(?s)code-block:: yaml.*\| {name}\b')
 
     def test_the_grammar_of_filters_has_every_root(self):
         text = REFERENCE.joinpath('filters.rst').read_text()
         grammar = re.search(r'root +=((?:[ |]+"\w+"\n?)+)', text)
-        self.assertEqual({*interpolation.ROOTS, interpolation.ITEM},
-                         set(re.findall(r'\w+', grammar[1])))
+        self.assertEqual(
+            {*interpolation.ROOTS, interpolation.ITEM},
+            set(re.findall(r'\w+', grammar[1])),
+        )
 
 
 class BlocksTestCase(base.IronicTestCase):
@@ -87,9 +99,12 @@ class BlocksTestCase(base.IronicTestCase):
 
     def blocks(self, *languages):
         """All blocks of these languages that are run, and their places."""
-        return [(f'{page.path}:{block.line}', block) for page in self.pages
-                for block in page.blocks
-                if block.language in languages and block.reason is None]
+        return [
+            (f'{page.path}:{block.line}', block)
+            for page in self.pages
+            for block in page.blocks
+            if block.language in languages and block.reason is None
+        ]
 
     def test_what_is_not_run_says_why(self):
         known = {'console', 'ini', 'yaml', 'json', 'python', 'text'}
@@ -100,14 +115,20 @@ class BlocksTestCase(base.IronicTestCase):
 
     def test_every_option_is_one(self):
         conf.register_opts(CONF)
-        for group, opts in (*messaging_opts.list_opts(),
-                            *db_options.list_opts()):
+        for group, opts in (
+            *messaging_opts.list_opts(),
+            *db_options.list_opts(),
+        ):
             CONF.register_opts(opts, group=group)
         for place, block in self.blocks('ini'):
             path = self.directory / 'ironic.conf'
             path.write_text(block.text)
-            CONF([], project='ironic', default_config_files=[str(path)],
-                 default_config_dirs=[])
+            CONF(
+                [],
+                project='ironic',
+                default_config_files=[str(path)],
+                default_config_dirs=[],
+            )
             conf.check(CONF)
             group = 'DEFAULT'
             for line in block.text.splitlines():
@@ -128,56 +149,86 @@ class BlocksTestCase(base.IronicTestCase):
                 continue
             path = self.directory / 'rules.yaml'
             path.write_text(block.text)
-            found = [each.message for each in lint.lint(
-                [str(path)], registry.installed())
+            found = [
+                each.message
+                for each in lint.lint([str(path)], registry.installed())
                 if each.is_problem
-                and each.check not in ('built-in-only', 'secret')]
+                and each.check not in ('built-in-only', 'secret')
+            ]
             self.assertEqual([], found, place)
 
     def test_arguments_are_mappings(self):
         for place, block in self.blocks('yaml', 'json', 'console'):
             # What a command prints is that command's affair.
-            written = ([step.command for step in block.steps]
-                       if block.language == 'console' else [block.text])
+            written = (
+                [step.command for step in block.steps]
+                if block.language == 'console'
+                else [block.text]
+            )
             for text in written:
                 self.assertNotRegex(text, r'"?args"?: *\[', place)
 
 
 class PagesTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not REFERENCE.is_dir():
             self.skipTest('not a checkout: no documentation')
 
     def test_every_page_has_a_line_on_the_page_of_its_folder(self):
-        for folder in ('admin', 'cli', 'configuration', 'contributor',
-                       'install', 'reference', 'user'):
+        for folder in (
+            'admin',
+            'cli',
+            'configuration',
+            'contributor',
+            'install',
+            'reference',
+            'user',
+        ):
             directory = REFERENCE.with_name(folder)
-            told = set(re.findall(r'^:doc:`([^`]+)`\n   \S',
-                                  directory.joinpath('index.rst').read_text(),
-                                  re.MULTILINE))
+            told = set(
+                re.findall(
+                    r'^:doc:`([^`]+)`\n   \S',
+                    directory.joinpath('index.rst').read_text(),
+                    re.MULTILINE,
+                )
+            )
             pages = {path.stem for path in directory.glob('*.rst')}
             # The first rule comes before the language, the tasks after it.
-            self.assertEqual(pages - {'index', 'first-rule'},
-                             told - {'first-rule'})
+            self.assertEqual(
+                pages - {'index', 'first-rule'}, told - {'first-rule'}
+            )
 
     def test_the_architecture_page_names_rooms_and_files_that_exist(self):
-        text = REFERENCE.with_name('contributor').joinpath(
-            'architecture.rst').read_text()
+        text = (
+            REFERENCE.with_name('contributor')
+            .joinpath('architecture.rst')
+            .read_text()
+        )
         package = pathlib.Path(ironic_inspection_rules.__file__).parent
-        rooms = {str(path.parent.relative_to(package))
-                 for pattern in ('*/__init__.py', 'engine/*/__init__.py',
-                                 'kit/*/__init__.py')
-                 for path in package.glob(pattern)}
+        rooms = {
+            str(path.parent.relative_to(package))
+            for pattern in (
+                '*/__init__.py',
+                'engine/*/__init__.py',
+                'kit/*/__init__.py',
+            )
+            for path in package.glob(pattern)
+        }
         listed = text.partition('   * - Room')[2].partition('One noun')[0]
         rows = re.findall(r'^   \* - (.+)$', listed, re.MULTILINE)
         self.assertEqual(
-            rooms, {'engine', 'kit'} | {
-                room for row in rows
-                for room in re.findall('``([a-z_/]+)``', row)})
+            rooms,
+            {'engine', 'kit'}
+            | {
+                room
+                for row in rows
+                for room in re.findall('``([a-z_/]+)``', row)
+            },
+        )
         behaviours = text.partition('   * - Behaviour\n')[2].partition(
-            'Non-goals')[0]
+            'Non-goals'
+        )[0]
         folder = package
         for name in re.findall(r'``([a-z_/]+\.py)``', behaviours):
             # Without a folder it is in that of the file before it.
@@ -188,7 +239,14 @@ class PagesTestCase(base.TestCase):
             self.assertTrue(path.is_file(), name)
             folder = path.parent
         for name in re.findall('``([a-z_]+/[a-z_/.-]+)``', text):
-            self.assertTrue(any(
-                root.joinpath(name).exists() for root in (
-                    package, package.parent, package / 'tests' / 'functional'
-                )), name)
+            self.assertTrue(
+                any(
+                    root.joinpath(name).exists()
+                    for root in (
+                        package,
+                        package.parent,
+                        package / 'tests' / 'functional',
+                    )
+                ),
+                name,
+            )

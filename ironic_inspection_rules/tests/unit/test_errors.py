@@ -78,10 +78,12 @@ def _names(node):
 def _catches_any(node):
     if isinstance(node, ast.ExceptHandler):
         return node.type is None or bool(_names(node.type) & set(_ANY))
-    return (isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == 'suppress'
-            and any(_names(each) & set(_ANY) for each in node.args))
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == 'suppress'
+        and any(_names(each) & set(_ANY) for each in node.args)
+    )
 
 
 def _of(node, function='<module>'):
@@ -103,14 +105,12 @@ def _remembers(handler):
         for each in ast.walk(node):
             if isinstance(each, ast.Raise):
                 return True
-            if isinstance(each, ast.Name) and each.id in ('LOG',
-                                                          handler.name):
+            if isinstance(each, ast.Name) and each.id in ('LOG', handler.name):
                 return True
     return False
 
 
 class AnyErrorTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.found = {}
@@ -118,8 +118,7 @@ class AnyErrorTestCase(base.TestCase):
             name = str(path.relative_to(PACKAGE))
             if not name.startswith('tests/'):
                 for function, handler in _of(ast.parse(path.read_text())):
-                    self.found.setdefault((name, function), []).append(
-                        handler)
+                    self.found.setdefault((name, function), []).append(handler)
 
     def test_it_is_caught_in_few_places(self):
         self.assertEqual(set(ALLOWED), set(self.found))
@@ -131,34 +130,52 @@ class AnyErrorTestCase(base.TestCase):
 
     def test_what_is_said_of_a_place_is_so(self):
         for place, what in ALLOWED.items():
-            raises = [any(isinstance(each, ast.Raise)
-                          for each in ast.walk(handler))
-                      for handler in self.found.get(place, ())]
+            raises = [
+                any(isinstance(each, ast.Raise) for each in ast.walk(handler))
+                for handler in self.found.get(place, ())
+            ]
             # A watcher hands its error to the thread that asks it.
             if what is RAISED and place[0] != 'pxe_filter/watcher.py':
                 self.assertTrue(all(raises), place)
 
 
 class SearchTestCase(base.TestCase):
-
     def caught(self, text):
-        return [(function, _remembers(handler)) for function, handler
-                in _of(ast.parse(text))]
+        return [
+            (function, _remembers(handler))
+            for function, handler in _of(ast.parse(text))
+        ]
 
     def test_all_forms_are_found(self):
-        for clause in ('except:', 'except Exception:',
-                       'except BaseException as exc:',
-                       'except (OSError, Exception):'):
-            self.assertEqual([('f', False)], self.caught(
-                f'def f():\n  try: pass\n  {clause} pass'), clause)
-        self.assertEqual([('<module>', False)], self.caught(
-            'with contextlib.suppress(OSError, Exception): pass'))
+        for clause in (
+            'except:',
+            'except Exception:',
+            'except BaseException as exc:',
+            'except (OSError, Exception):',
+        ):
+            self.assertEqual(
+                [('f', False)],
+                self.caught(f'def f():\n  try: pass\n  {clause} pass'),
+                clause,
+            )
+        self.assertEqual(
+            [('<module>', False)],
+            self.caught('with contextlib.suppress(OSError, Exception): pass'),
+        )
         for clause in ('except OSError:', 'except exceptions.Invalid:'):
             self.assertEqual([], self.caught(f'try: pass\n{clause} pass'))
 
     def test_an_error_is_remembered_that_is_raised_logged_or_used(self):
-        for body, remembers in (('raise', True), ('LOG.exception("x")', True),
-                                ('note(exc)', True), ('return None', False)):
-            self.assertEqual([('f', remembers)], self.caught(
-                'def f():\n  try: pass\n'
-                f'  except Exception as exc: {body}'), body)
+        for body, remembers in (
+            ('raise', True),
+            ('LOG.exception("x")', True),
+            ('note(exc)', True),
+            ('return None', False),
+        ):
+            self.assertEqual(
+                [('f', remembers)],
+                self.caught(
+                    f'def f():\n  try: pass\n  except Exception as exc: {body}'
+                ),
+                body,
+            )

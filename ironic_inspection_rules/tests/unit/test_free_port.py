@@ -9,7 +9,6 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class FreePortTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.socket = self.enterContext(socket.socket())

@@ -17,17 +17,46 @@ PACKAGE = ironic_inspection_rules.__name__
 ROOT = pathlib.Path(ironic_inspection_rules.__file__).parent
 
 #: Open to every module.
-OPEN = {'exceptions', 'i18n', 'releases', 'escapes',
-        'engine.language.suggestion'}
+OPEN = {
+    'exceptions',
+    'i18n',
+    'releases',
+    'escapes',
+    'engine.language.suggestion',
+}
 
-ANY_LAYER_BELOW = {'engine', 'plugins', 'rule_file', 'machine', 'rule_set',
-                   'traits', 'db', 'objects', 'conf', 'policies',
-                   'coordination', 'queue', 'pxe_filter', 'inspection',
-                   'patches', 'runs', 'ironic'}
+ANY_LAYER_BELOW = {
+    'engine',
+    'plugins',
+    'rule_file',
+    'machine',
+    'rule_set',
+    'traits',
+    'db',
+    'objects',
+    'conf',
+    'policies',
+    'coordination',
+    'queue',
+    'pxe_filter',
+    'inspection',
+    'patches',
+    'runs',
+    'ironic',
+}
 
 #: What works on a machine without Ironic: the kit, and what it stands on.
-OFFLINE = {'engine', 'plugins', 'traits.names', 'rule_file', 'rule_set',
-           'machine', 'releases', 'escapes', 'kit'}
+OFFLINE = {
+    'engine',
+    'plugins',
+    'traits.names',
+    'rule_file',
+    'rule_set',
+    'machine',
+    'releases',
+    'escapes',
+    'kit',
+}
 
 #: The only module of the server part that imports the kit: it takes over
 #: Ironic's own rules by the conversion of files, and tries them on machines.
@@ -53,21 +82,37 @@ MAY_IMPORT = {
     'plugins.actions.trait': {'engine.language', 'plugins.actions', 'traits'},
     'plugins.filters': {'engine.language', 'plugins.conditions'},
     'plugins.filters.text': {'engine.language', 'plugins.filters', 'traits'},
-    'plugins.legacy': {'engine.language', 'plugins.actions',
-                       'plugins.conditions'},
+    'plugins.legacy': {
+        'engine.language',
+        'plugins.actions',
+        'plugins.conditions',
+    },
     'objects': {'db', 'engine.language.model', 'ironic'},
     'objects.run': {'db', 'objects', 'runs', 'ironic'},
     'coordination': set(),
     'queue': {'db'},
-    'queue.attempt': {'queue', 'engine.language.model', 'inspection',
-                      'patches', 'runs', 'ironic'},
+    'queue.attempt': {
+        'queue',
+        'engine.language.model',
+        'inspection',
+        'patches',
+        'runs',
+        'ironic',
+    },
     'queue.database_queue': {'queue', 'db', 'objects'},
     'queue.maintenance': {'queue', 'coordination', 'db', 'runs', 'ironic'},
     'queue.power_on': {'queue', 'coordination', 'db', 'patches', 'ironic'},
     'queue.node': {'queue', 'db', 'inspection', 'patches', 'runs', 'ironic'},
     'queue.failure': {'queue', 'ironic'},
-    'queue.service': {'queue', 'coordination', 'db', 'inspection', 'patches',
-                      'runs', 'ironic'},
+    'queue.service': {
+        'queue',
+        'coordination',
+        'db',
+        'inspection',
+        'patches',
+        'runs',
+        'ironic',
+    },
     'queue.surroundings': {'queue', 'ironic'},
     'queue.worker': {'queue', 'coordination'},
     'queue.wakeup': {'queue', 'coordination', 'ironic'},
@@ -84,53 +129,131 @@ MAY_IMPORT = {
     'runs.history': {'engine', 'machine', 'runs', 'db'},
     'runs.replay': {'engine', 'runs'},
     'runs.recorder': {'engine', 'runs', 'db'},
-    'hook': {'inspection', 'objects', 'patches', 'queue.power_on', 'runs',
-             'traits', 'ironic'},
-    'inspection': {'engine', 'rule_file', 'rule_set',
-                   'traits', 'objects', 'conf', 'coordination', 'patches',
-                   'runs', 'ironic'},
-    'inspection.announcement': {'conf', 'db', 'inspection', 'objects',
-                                'rule_file', 'rule_set', 'ironic'},
-    'inspection.inspection': {'db.transaction', 'engine', 'inspection',
-                              'objects', 'patches', 'rule_set', 'runs',
-                              'ironic'},
+    'hook': {
+        'inspection',
+        'objects',
+        'patches',
+        'queue.power_on',
+        'runs',
+        'traits',
+        'ironic',
+    },
+    'inspection': {
+        'engine',
+        'rule_file',
+        'rule_set',
+        'traits',
+        'objects',
+        'conf',
+        'coordination',
+        'patches',
+        'runs',
+        'ironic',
+    },
+    'inspection.announcement': {
+        'conf',
+        'db',
+        'inspection',
+        'objects',
+        'rule_file',
+        'rule_set',
+        'ironic',
+    },
+    'inspection.inspection': {
+        'db.transaction',
+        'engine',
+        'inspection',
+        'objects',
+        'patches',
+        'rule_set',
+        'runs',
+        'ironic',
+    },
     'inspection.saving': {'db', 'engine', 'inspection', 'patches', 'ironic'},
     'api': ANY_LAYER_BELOW,
     'api.install': ANY_LAYER_BELOW | {'api', 'hook'},
     'command': ANY_LAYER_BELOW | {'api'},
-    ASTRIDE: ANY_LAYER_BELOW | {
-        'kit.authoring.conversion', 'kit.terminal.table',
-        'kit.trial.machine_test'},
+    ASTRIDE: ANY_LAYER_BELOW
+    | {
+        'kit.authoring.conversion',
+        'kit.terminal.table',
+        'kit.trial.machine_test',
+    },
     'kit.machine': {'engine', 'machine', 'rule_file'},
     'kit.machine.anonymity': {'engine.language.secrecy'},
-    'kit.trial': {'engine', 'kit.machine', 'machine', 'plugins.actions',
-                  'rule_file', 'rule_set'},
+    'kit.trial': {
+        'engine',
+        'kit.machine',
+        'machine',
+        'plugins.actions',
+        'rule_file',
+        'rule_set',
+    },
     'kit.trial.fleet': set(),
-    'kit.authoring': {'engine', 'kit.machine', 'kit.trial', 'plugins.actions',
-                      'plugins.conditions', 'plugins.legacy', 'rule_file',
-                      'rule_set', 'traits.names'},
-    'kit.proof': {'engine', 'kit.machine', 'kit.trial', 'plugins.actions',
-                  'plugins.conditions', 'rule_file', 'rule_set',
-                  'traits.names'},
+    'kit.authoring': {
+        'engine',
+        'kit.machine',
+        'kit.trial',
+        'plugins.actions',
+        'plugins.conditions',
+        'plugins.legacy',
+        'rule_file',
+        'rule_set',
+        'traits.names',
+    },
+    'kit.proof': {
+        'engine',
+        'kit.machine',
+        'kit.trial',
+        'plugins.actions',
+        'plugins.conditions',
+        'rule_file',
+        'rule_set',
+        'traits.names',
+    },
     'kit.terminal': set(),
-    'kit.report': {'engine', 'kit.authoring', 'kit.machine', 'kit.terminal',
-                   'kit.trial', 'machine', 'rule_file', 'rule_set'},
-    'kit.client': {'engine.language.model',
-                   'engine.language.secrecy.stored_rule'},
-    'kit.osc': {'engine.language.model', 'engine.language.registry',
-                'engine.language.secrecy', 'engine.language.table',
-                'engine.run.views',
-                'kit.authoring', 'kit.client',
-                'kit.command.arguments', 'kit.command.peer_arguments',
-                'kit.machine', 'kit.report.pages',
-                'kit.report.table_machines', 'kit.terminal',
-                'kit.trial.fleet', 'machine.table_comparison', 'rule_file',
-                'rule_set'},
+    'kit.report': {
+        'engine',
+        'kit.authoring',
+        'kit.machine',
+        'kit.terminal',
+        'kit.trial',
+        'machine',
+        'rule_file',
+        'rule_set',
+    },
+    'kit.client': {
+        'engine.language.model',
+        'engine.language.secrecy.stored_rule',
+    },
+    'kit.osc': {
+        'engine.language.model',
+        'engine.language.registry',
+        'engine.language.secrecy',
+        'engine.language.table',
+        'engine.run.views',
+        'kit.authoring',
+        'kit.client',
+        'kit.command.arguments',
+        'kit.command.peer_arguments',
+        'kit.machine',
+        'kit.report.pages',
+        'kit.report.table_machines',
+        'kit.terminal',
+        'kit.trial.fleet',
+        'machine.table_comparison',
+        'rule_file',
+        'rule_set',
+    },
     'kit.command': OFFLINE,
     'kit.command.arguments': set(),
     'kit.command.peer_arguments': {
-        'engine.language.path', 'kit.command.arguments', 'kit.machine',
-        'kit.report', 'rule_file'},
+        'engine.language.path',
+        'kit.command.arguments',
+        'kit.machine',
+        'kit.report',
+        'rule_file',
+    },
     'kit.command.shell': {'kit.command.arguments', 'kit.terminal'},
 }
 
@@ -159,10 +282,12 @@ def imports(source: str) -> set[str]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.update(f'{node.module}.{alias.name}'
-                         for alias in node.names)
-    ours = {name.removeprefix(f'{PACKAGE}.')
-            for name in names if is_within(name, PACKAGE)}
+            names.update(f'{node.module}.{alias.name}' for alias in node.names)
+    ours = {
+        name.removeprefix(f'{PACKAGE}.')
+        for name in names
+        if is_within(name, PACKAGE)
+    }
     return ours | {'ironic' for name in names if is_within(name, 'ironic')}
 
 
@@ -170,8 +295,11 @@ def siblings(module: str, imported: str) -> tuple[str, str, str]:
     """The room that has both names, and what each is below within it."""
     one, other = module.split('.'), imported.split('.')
     depth = len(os.path.commonprefix([one, other]))
-    return ('.'.join(one[:depth]), ''.join(one[depth:depth + 1]),
-            ''.join(other[depth:depth + 1]))
+    return (
+        '.'.join(one[:depth]),
+        ''.join(one[depth : depth + 1]),
+        ''.join(other[depth : depth + 1]),
+    )
 
 
 def violations(module: str, source: str) -> list[str]:
@@ -181,43 +309,63 @@ def violations(module: str, source: str) -> list[str]:
         return [f'{module} belongs to no row of MAY_IMPORT']
     row = max(rows, key=len)
     allowed = MAY_IMPORT[row] | OPEN | {row}
-    return [f'{module} imports {name}' for name in sorted(imports(source))
-            if not any(is_within(name, prefix) for prefix in allowed)]
+    return [
+        f'{module} imports {name}'
+        for name in sorted(imports(source))
+        if not any(is_within(name, prefix) for prefix in allowed)
+    ]
 
 
 class ImportsTestCase(base.TestCase):
-
     def test_every_module_keeps_to_the_table(self):
-        self.assertEqual([], [problem for name, path in modules().items()
-                              for problem in violations(name,
-                                                        path.read_text())])
+        self.assertEqual(
+            [],
+            [
+                problem
+                for name, path in modules().items()
+                for problem in violations(name, path.read_text())
+            ],
+        )
 
     def test_the_server_part_does_not_import_the_kit(self):
         self.assertEqual(
             {ASTRIDE},
-            {name for name, path in modules().items()
-             if not is_within(name, 'kit')
-             and any(is_within(imported, 'kit')
-                     for imported in imports(path.read_text()))})
+            {
+                name
+                for name, path in modules().items()
+                if not is_within(name, 'kit')
+                and any(
+                    is_within(imported, 'kit')
+                    for imported in imports(path.read_text())
+                )
+            },
+        )
 
     def test_the_kit_needs_no_ironic(self):
-        names = [f'{PACKAGE}.{name}' for name in modules()
-                 if any(is_within(name, prefix) for prefix in OFFLINE)]
+        names = [
+            f'{PACKAGE}.{name}'
+            for name in modules()
+            if any(is_within(name, prefix) for prefix in OFFLINE)
+        ]
         # Beside an Ironic up to 37, oslo.log imports Eventlet, which warns.
-        script = ('import importlib, sys, warnings\n'
-                  'warnings.filterwarnings(\n'
-                  '    "ignore", r"\\s*Eventlet is deprecated")\n'
-                  'sys.modules["ironic"] = None\n'
-                  'for name in sys.argv[1:]:\n'
-                  '    importlib.import_module(name)\n')
-        result = subprocess.run([sys.executable, '-c', script, *names],
-                                capture_output=True, text=True)
+        script = (
+            'import importlib, sys, warnings\n'
+            'warnings.filterwarnings(\n'
+            '    "ignore", r"\\s*Eventlet is deprecated")\n'
+            'sys.modules["ironic"] = None\n'
+            'for name in sys.argv[1:]:\n'
+            '    importlib.import_module(name)\n'
+        )
+        result = subprocess.run(
+            [sys.executable, '-c', script, *names],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((0, ''), (result.returncode, result.stderr))
 
     def test_rooms_have_no_circles(self):
         # Of rooms, and of rooms and modules inside of a room.
-        graphs = collections.defaultdict(
-            lambda: collections.defaultdict(set))
+        graphs = collections.defaultdict(lambda: collections.defaultdict(set))
         known = modules()
         for name, path in known.items():
             for imported in imports(path.read_text()):
@@ -229,50 +377,67 @@ class ImportsTestCase(base.TestCase):
 
 
 class SiblingsTestCase(base.TestCase):
-
     def test_two_rooms_are_below_the_package(self):
-        self.assertEqual(('', 'queue', 'db'),
-                         siblings('queue.worker', 'db.models'))
+        self.assertEqual(
+            ('', 'queue', 'db'), siblings('queue.worker', 'db.models')
+        )
 
     def test_two_rooms_inside_of_a_room_are_below_that(self):
-        self.assertEqual(('api', 'fleet', 'view'),
-                         siblings('api.fleet.page', 'api.view'))
+        self.assertEqual(
+            ('api', 'fleet', 'view'), siblings('api.fleet.page', 'api.view')
+        )
 
     def test_a_room_and_what_is_in_it_are_none(self):
         self.assertEqual(('api', '', 'view'), siblings('api', 'api.view'))
 
 
 class ViolationsTestCase(base.TestCase):
-
     def test_own_package_and_open_modules_are_allowed(self):
-        self.assertEqual([], violations(
-            'engine.run.runner',
-            'from ironic_inspection_rules.engine.language import path\n'
-            'from ironic_inspection_rules import exceptions\n'
-            'import os.path\n'))
+        self.assertEqual(
+            [],
+            violations(
+                'engine.run.runner',
+                'from ironic_inspection_rules.engine.language import path\n'
+                'from ironic_inspection_rules import exceptions\n'
+                'import os.path\n',
+            ),
+        )
 
     def test_another_package_is_named(self):
-        self.assertEqual(['engine.run.runner imports db.models'], violations(
-            'engine.run.runner',
-            'from ironic_inspection_rules.db import models\n'))
+        self.assertEqual(
+            ['engine.run.runner imports db.models'],
+            violations(
+                'engine.run.runner',
+                'from ironic_inspection_rules.db import models\n',
+            ),
+        )
 
     def test_ironic_is_named_inside_a_function_too(self):
-        self.assertEqual(['queue.worker imports ironic'], violations(
-            'queue.worker', 'def load():\n    from ironic import objects\n'))
+        self.assertEqual(
+            ['queue.worker imports ironic'],
+            violations(
+                'queue.worker', 'def load():\n    from ironic import objects\n'
+            ),
+        )
 
     def test_the_longest_row_counts(self):
         source = 'from ironic_inspection_rules.traits import names\n'
         self.assertEqual([], violations('plugins.actions.trait', source))
         self.assertEqual(
             ['plugins.actions.control imports traits.names'],
-            violations('plugins.actions.control', source))
+            violations('plugins.actions.control', source),
+        )
 
     def test_commands_of_the_kit_are_held_shorter_than_the_others(self):
         source = 'from ironic_inspection_rules.objects import rule\n'
         self.assertEqual([], violations('command.worker', source))
-        self.assertEqual(['kit.command.authoring imports objects.rule'],
-                         violations('kit.command.authoring', source))
+        self.assertEqual(
+            ['kit.command.authoring imports objects.rule'],
+            violations('kit.command.authoring', source),
+        )
 
     def test_a_new_package_needs_a_row(self):
-        self.assertEqual(['cells.core belongs to no row of MAY_IMPORT'],
-                         violations('cells.core', ''))
+        self.assertEqual(
+            ['cells.core belongs to no row of MAY_IMPORT'],
+            violations('cells.core', ''),
+        )

@@ -16,15 +16,20 @@ from ironic_inspection_rules.tests.unit import base
 
 # The rule takes the BMC's address whether the machine has told it or not.
 DESERVED = {
-    ('kayobe-2026.json', 'Set Redfish address',
-     'ironic-apiref-node-inventory.json'),
-    ('kayobe-2026.json', 'Set Redfish address',
-     'ironic-hook-local_link_connection.json'),
+    (
+        'kayobe-2026.json',
+        'Set Redfish address',
+        'ironic-apiref-node-inventory.json',
+    ),
+    (
+        'kayobe-2026.json',
+        'Set Redfish address',
+        'ironic-hook-local_link_connection.json',
+    ),
 }
 
 
 class PublicRulesTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.ops = registry.installed()
@@ -32,14 +37,19 @@ class PublicRulesTestCase(base.TestCase):
         self.inventories = self.load('inventories')
 
     def load(self, directory):
-        return {path.name: yaml.safe_load(path.read_text())
-                for path in sorted(
-                    shared_data.directory().joinpath(directory).iterdir())}
+        return {
+            path.name: yaml.safe_load(path.read_text())
+            for path in sorted(
+                shared_data.directory().joinpath(directory).iterdir()
+            )
+        }
 
     def rules(self, entries):
         """Give entries UUIDs, as one of them has only a name."""
-        return [{**entry, 'uuid': str(uuid.UUID(int=number))}
-                for number, entry in enumerate(entries)]
+        return [
+            {**entry, 'uuid': str(uuid.UUID(int=number))}
+            for number, entry in enumerate(entries)
+        ]
 
     def test_every_rule_can_be_made(self):
         for entries in self.rule_sets.values():
@@ -53,18 +63,33 @@ class PublicRulesTestCase(base.TestCase):
             for rule in self.rules(entries)
             for inventory, data in self.inventories.items()
             for discovered in (False, True)
-            if self.run_rule(rule, data, discovered).error}
+            if self.run_rule(rule, data, discovered).error
+        }
         self.assertEqual(DESERVED, failed)
 
     def run_rule(self, rule, data, discovered):
         plan = compiler.compile_rule(
-            validation.parse(rule, self.ops), self.ops)
+            validation.parse(rule, self.ops), self.ops
+        )
         plugin_data = data.get('plugin_data') or {
-            name: value for name, value in data.items()
-            if name != 'inventory'}
-        return runner.run([plan], working_copy.WorkingCopy(working_copy.Facts(
-            inventory=data['inventory'], plugin_data=plugin_data,
-            node={'uuid': str(uuid.UUID(int=0)), 'name': None,
-                  'driver': 'ipmi', 'driver_info': {},
-                  'properties': {}, 'extra': {}, 'traits': [],
-                  'auto_discovered': discovered})))
+            name: value for name, value in data.items() if name != 'inventory'
+        }
+        return runner.run(
+            [plan],
+            working_copy.WorkingCopy(
+                working_copy.Facts(
+                    inventory=data['inventory'],
+                    plugin_data=plugin_data,
+                    node={
+                        'uuid': str(uuid.UUID(int=0)),
+                        'name': None,
+                        'driver': 'ipmi',
+                        'driver_info': {},
+                        'properties': {},
+                        'extra': {},
+                        'traits': [],
+                        'auto_discovered': discovered,
+                    },
+                )
+            ),
+        )

@@ -17,12 +17,13 @@ MACHINES = pathlib.Path(__file__).with_name('recipes')
 
 PAGES = ('doc/source/user/cookbook.rst', 'doc/source/user/traits.rst')
 
-SAMPLES = ('tools/samples/rules.yaml',
-           'api-ref/source/samples/inspection-rule-create-request.json')
+SAMPLES = (
+    'tools/samples/rules.yaml',
+    'api-ref/source/samples/inspection-rule-create-request.json',
+)
 
 
 class CoverageTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not guide.pages():
@@ -32,10 +33,19 @@ class CoverageTestCase(base.TestCase):
         """Return the exit status of the command, and what it says."""
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            status = shell.main([
-                'test', str(path), '--inventory', str(MACHINES / 'machines'),
-                '--node', str(MACHINES / 'nodes'), '--coverage',
-                '--threshold', '100'])
+            status = shell.main(
+                [
+                    'test',
+                    str(path),
+                    '--inventory',
+                    str(MACHINES / 'machines'),
+                    '--node',
+                    str(MACHINES / 'nodes'),
+                    '--coverage',
+                    '--threshold',
+                    '100',
+                ]
+            )
         return status, output.getvalue()
 
     def assert_covered(self, path, place):
@@ -48,8 +58,10 @@ class CoverageTestCase(base.TestCase):
         for name in PAGES:
             for block in guide.Page(name).blocks:
                 if block.language in ('yaml', 'json') and (
-                        block.reason is None and not block.is_example
-                        and 'actions' in block.text):
+                    block.reason is None
+                    and not block.is_example
+                    and 'actions' in block.text
+                ):
                     path = directory / f'{count}.yaml'
                     path.write_text(block.text)
                     self.assert_covered(path, f'{name}:{block.line}')
@@ -63,10 +75,23 @@ class CoverageTestCase(base.TestCase):
     def test_what_no_machine_reaches_is_told(self):
         directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         path = directory / 'rules.json'
-        path.write_text(json.dumps([{
-            'conditions': [{'op': 'is-none', 'args': {
-                'value': '{inventory.memory.physical_mb}'}}],
-            'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}]))
+        path.write_text(
+            json.dumps(
+                [
+                    {
+                        'conditions': [
+                            {
+                                'op': 'is-none',
+                                'args': {
+                                    'value': '{inventory.memory.physical_mb}'
+                                },
+                            }
+                        ],
+                        'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+                    }
+                ]
+            )
+        )
         status, output = self.cover(path)
         self.assertEqual(3, status)
         self.assertIn('never true', output)

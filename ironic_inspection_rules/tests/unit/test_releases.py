@@ -36,7 +36,6 @@ def required(text):
 
 
 class ReleasesTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.tox = configparser.ConfigParser(interpolation=None)
@@ -45,17 +44,23 @@ class ReleasesTestCase(base.TestCase):
     def test_tox_installs_each_and_no_other(self):
         pinned = set()
         for section in self.tox.sections():
-            pinned.update(re.findall(
-                r'constraints/ironic-(\d+\.\d+\.\d+)\.txt',
-                self.tox[section].get('constraints', '')))
+            pinned.update(
+                re.findall(
+                    r'constraints/ironic-(\d+\.\d+\.\d+)\.txt',
+                    self.tox[section].get('constraints', ''),
+                )
+            )
         self.assertEqual({*releases.TRIED}, pinned)
-        self.assertIn(f'/ironic-{releases.TRIED[-1]}.txt',
-                      self.tox['testenv']['constraints'])
+        self.assertIn(
+            f'/ironic-{releases.TRIED[-1]}.txt',
+            self.tox['testenv']['constraints'],
+        )
 
     def test_tox_runs_something_on_each(self):
         labels = dict(
             re.split(r'\s*=\s*', line, maxsplit=1)
-            for line in self.tox['tox']['labels'].strip().splitlines())
+            for line in self.tox['tox']['labels'].strip().splitlines()
+        )
         for name in ('all', 'matrix'):
             found = set(re.findall(r'\d+\.\d+\.\d+', labels[name]))
             self.assertEqual({*OLDER}, found, name)
@@ -65,20 +70,29 @@ class ReleasesTestCase(base.TestCase):
         between = f'Ironic {releases.OLDEST} to {releases.NEWEST}'
         for name in ('README.rst', 'doc/source/install/index.rst'):
             self.assertIn(between, ' '.join(read(name).split()), name)
-        rows = re.findall(r'^   \* - (\d+\.\S+)$', read(
-            'doc/source/contributor/testing.rst'), re.MULTILINE)
+        rows = re.findall(
+            r'^   \* - (\d+\.\S+)$',
+            read('doc/source/contributor/testing.rst'),
+            re.MULTILINE,
+        )
         self.assertEqual([*releases.TRIED], rows)
 
     def test_what_tools_have_made_is_of_them(self):
         folder = importlib.resources.files(
-            'ironic_inspection_rules.kit.machine')
+            'ironic_inspection_rules.kit.machine'
+        )
         for name in ('inventory_fields.yaml', 'node_fields.yaml'):
             text = folder.joinpath(name).read_text()
             made_from = yaml.safe_load(text)['made_from']
             self.assertEqual(
                 [f'ironic-{release}' for release in releases.TRIED],
-                [each for each in made_from
-                 if re.fullmatch(r'ironic-[\d.]+', each)], name)
+                [
+                    each
+                    for each in made_from
+                    if re.fullmatch(r'ironic-[\d.]+', each)
+                ],
+                name,
+            )
 
 
 class VersionTestCase(base.TestCase):
@@ -92,69 +106,98 @@ class VersionTestCase(base.TestCase):
 
     def assert_only(self, name, pattern):
         """Check that all versions in a file are that of the package."""
-        found = {re.sub(r'\.?dev\d+$', '', found)
-                 for found in re.findall(pattern, read(name))}
+        found = {
+            re.sub(r'\.?dev\d+$', '', found)
+            for found in re.findall(pattern, read(name))
+        }
         self.assertLessEqual(found, {self.version}, name)
 
     def test_the_program_has_it(self):
         installed = importlib.metadata.version('ironic-inspection-rules')
-        self.assertEqual(self.version, version.Version(
-            installed).base_version)
+        self.assertEqual(self.version, version.Version(installed).base_version)
 
     def test_documents_and_pictures_have_it(self):
-        pages = [path.relative_to(ROOT) for pattern in (
-            'README.rst', 'doc/source/**/*.rst', 'doc/source/_static/*.svg',
-            'deploy/**/*.rst') for path in ROOT.glob(pattern)]
+        pages = [
+            path.relative_to(ROOT)
+            for pattern in (
+                'README.rst',
+                'doc/source/**/*.rst',
+                'doc/source/_static/*.svg',
+                'deploy/**/*.rst',
+            )
+            for path in ROOT.glob(pattern)
+        ]
         for page in pages:
             self.assert_only(page, r'Inspection rules (\d[\w.]*\w)')
-            self.assert_only(page, r'ironic-inspection-rules(?: |&#160;)'
-                             r'(\d+\.\d+[\w.]*\w)')
+            self.assert_only(
+                page,
+                r'ironic-inspection-rules(?: |&#160;)'
+                r'(\d+\.\d+[\w.]*\w)',
+            )
         self.assertIn(f'Version {self.version}', read('README.rst'))
 
     def test_the_collection_has_it(self):
-        self.assertEqual(self.version, yaml.safe_load(
-            read('deploy/ansible/galaxy.yml'))['version'])
+        self.assertEqual(
+            self.version,
+            yaml.safe_load(read('deploy/ansible/galaxy.yml'))['version'],
+        )
 
     def test_notes_are_of_it(self):
         notes = ROOT / 'releasenotes' / 'notes'
-        self.assertTrue(any(notes.glob(
-            f'{self.version.replace(".", "-")}-*.yaml')))
+        self.assertTrue(
+            any(notes.glob(f'{self.version.replace(".", "-")}-*.yaml'))
+        )
 
     def test_a_tag_of_this_commit_is_it(self):
         if not (ROOT / '.git').exists():
             self.skipTest('not a checkout: no tags')
         tags = subprocess.run(
-            ['git', '-C', ROOT, 'tag', '--points-at', 'HEAD'], text=True,
-            capture_output=True, check=True).stdout.split()
+            ['git', '-C', ROOT, 'tag', '--points-at', 'HEAD'],
+            text=True,
+            capture_output=True,
+            check=True,
+        ).stdout.split()
         self.assertLessEqual({*tags}, {self.version})
 
 
 class BetweenTestCase(base.TestCase):
-
     def test_numbers_are_compared_and_no_text(self):
         self.assertFalse(releases.is_between('9.0.0', '35.0.1', None))
         self.assertFalse(releases.is_between('100.0.0', None, '39.0.0'))
 
     def test_first_and_last_are_among_them(self):
-        for release, among in (('36.0.0', False), ('36.0.1', True),
-                               ('37.5.0', True), ('38.1.0', True),
-                               ('38.1.1', False)):
-            self.assertIs(among, releases.is_between(release, '36.0.1',
-                                                     '38.1.0'), release)
+        for release, among in (
+            ('36.0.0', False),
+            ('36.0.1', True),
+            ('37.5.0', True),
+            ('38.1.0', True),
+            ('38.1.1', False),
+        ):
+            self.assertIs(
+                among,
+                releases.is_between(release, '36.0.1', '38.1.0'),
+                release,
+            )
 
     def test_a_series_has_all_its_releases(self):
-        for series, among in (('35', False), ('36', True), ('36.0', True),
-                              ('38', True), ('38.1', True), ('38.2', False),
-                              ('39', False)):
-            self.assertIs(among, releases.is_between(series, '36.0.1',
-                                                     '38.1.0'), series)
+        for series, among in (
+            ('35', False),
+            ('36', True),
+            ('36.0', True),
+            ('38', True),
+            ('38.1', True),
+            ('38.2', False),
+            ('39', False),
+        ):
+            self.assertIs(
+                among, releases.is_between(series, '36.0.1', '38.1.0'), series
+            )
 
     def test_where_there_is_no_bound_all_are_among_them(self):
         self.assertTrue(releases.is_between('1', None, None))
 
 
 class RequirementsTestCase(base.TestCase):
-
     def test_ironic_is_none(self):
         self.assertNotIn('ironic', required(read('requirements.txt')))
 

@@ -59,9 +59,18 @@ DATA = {
     'runs.replay',
 }
 
-_WORDS = frozenset((
-    'MASK', 'WITHHELD', 'mask_secrets', 'masking', 'sensitive', 'withheld',
-    'withhold', 'withholds'))
+_WORDS = frozenset(
+    (
+        'MASK',
+        'WITHHELD',
+        'mask_secrets',
+        'masking',
+        'sensitive',
+        'withheld',
+        'withhold',
+        'withholds',
+    )
+)
 _KEY = 'secret'
 """The key of a rule that is sensitive in any revision; as a name it is also
 that of passwords in the configuration."""
@@ -73,8 +82,11 @@ def _nodes(tree):
     while ahead:
         node = ahead.pop()
         yield node
-        is_text = isinstance(node, ast.Call) and isinstance(
-            node.func, ast.Name) and node.func.id in ('_', '_P')
+        is_text = (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ('_', '_P')
+        )
         if not is_text:
             ahead += ast.iter_child_nodes(node)
 
@@ -94,55 +106,83 @@ def words(tree):
 
 def decides(tree):
     """Whether what a tree does depends on a word of secrecy."""
-    return any(words(test) for node in ast.walk(tree) for test in (
-        *(getattr(node, 'ifs', None) or ()),
-        *([node.test] if hasattr(node, 'test') else ()),
-        *([node] if isinstance(node, ast.BoolOp | ast.Compare) else ())))
+    return any(
+        words(test)
+        for node in ast.walk(tree)
+        for test in (
+            *(getattr(node, 'ifs', None) or ()),
+            *([node.test] if hasattr(node, 'test') else ()),
+            *([node] if isinstance(node, ast.BoolOp | ast.Compare) else ()),
+        )
+    )
 
 
 class SecrecyTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.trees = {name: ast.parse(path.read_text())
-                      for name, path in test_imports.modules().items()}
-        self.using = {name: tree for name, tree in self.trees.items()
-                      if words(tree)}
+        self.trees = {
+            name: ast.parse(path.read_text())
+            for name, path in test_imports.modules().items()
+        }
+        self.using = {
+            name: tree for name, tree in self.trees.items() if words(tree)
+        }
 
     def test_at_most_ten_modules_know_of_it_most_of_them_in_two_rooms(self):
         self.assertEqual(KNOWING.keys(), self.using.keys() - DATA)
         self.assertLessEqual(len(KNOWING), MOST)
-        within = {name for name in self.trees
-                  if any(test_imports.is_within(name, room)
-                         for room in ROOMS)}
+        within = {
+            name
+            for name in self.trees
+            if any(test_imports.is_within(name, room) for room in ROOMS)
+        }
         self.assertEqual(within, KNOWING.keys() & within)
         self.assertGreater(2 * len(within), len(KNOWING))
 
     def test_who_has_it_as_data_decides_nothing_by_it(self):
         self.assertEqual(DATA, self.using.keys() & DATA)
-        self.assertEqual([], [name for name in sorted(DATA)
-                              if decides(self.trees[name])])
+        self.assertEqual(
+            [], [name for name in sorted(DATA) if decides(self.trees[name])]
+        )
 
 
 class WordsTestCase(base.TestCase):
-
     def test_names_keys_and_imports_are_seen(self):
-        for code in ('rule.sensitive', "rule['sensitive']", 'withheld = 1',
-                     'f(mask_secrets=1)', 'def withhold(): pass',
-                     "{'withheld': True}", 'from engine import masking',
-                     'import engine.masking', "rule['secret']"):
+        for code in (
+            'rule.sensitive',
+            "rule['sensitive']",
+            'withheld = 1',
+            'f(mask_secrets=1)',
+            'def withhold(): pass',
+            "{'withheld': True}",
+            'from engine import masking',
+            'import engine.masking',
+            "rule['secret']",
+        ):
             self.assertTrue(words(ast.parse(code)), code)
 
     def test_texts_and_other_words_are_not(self):
-        for code in ("_('withheld')", '"a sensitive rule"', 'insensitive',
-                     'Opt(secret=True)'):
+        for code in (
+            "_('withheld')",
+            '"a sensitive rule"',
+            'insensitive',
+            'Opt(secret=True)',
+        ):
             self.assertFalse(words(ast.parse(code)), code)
 
     def test_a_decision_is_any_condition(self):
-        for code in ('if a.sensitive: pass', 'a if b.sensitive else c',
-                     '[a for a in b if a.sensitive]', 'a or b.sensitive',
-                     'while a.withheld: pass', 'a.value == MASK'):
+        for code in (
+            'if a.sensitive: pass',
+            'a if b.sensitive else c',
+            '[a for a in b if a.sensitive]',
+            'a or b.sensitive',
+            'while a.withheld: pass',
+            'a.value == MASK',
+        ):
             self.assertTrue(decides(ast.parse(code)), code)
-        for code in ('f(a.sensitive)', "{'sensitive': a}",
-                     "a['sensitive'] = f(b)"):
+        for code in (
+            'f(a.sensitive)',
+            "{'sensitive': a}",
+            "a['sensitive'] = f(b)",
+        ):
             self.assertFalse(decides(ast.parse(code)), code)

@@ -15,8 +15,10 @@ UNITS = pathlib.Path(__file__).parents[3] / 'etc' / 'systemd'
 EXPOSURE = 3.0
 """What systemd-analyze(1) calls "ok" goes up to here, out of ten."""
 
-CAPABILITIES = {'ironic-inspection-worker.service': '',
-                'ironic-inspection-pxe-filter.service': 'CAP_NET_ADMIN'}
+CAPABILITIES = {
+    'ironic-inspection-worker.service': '',
+    'ironic-inspection-pxe-filter.service': 'CAP_NET_ADMIN',
+}
 
 
 class Unit(configparser.RawConfigParser):
@@ -29,31 +31,37 @@ class Unit(configparser.RawConfigParser):
 
 
 class SystemdTestCase(base.TestCase):
-
     def test_all_units_are_known(self) -> None:
-        self.assertEqual({path.name for path in UNITS.iterdir()},
-                         CAPABILITIES.keys())
+        self.assertEqual(
+            {path.name for path in UNITS.iterdir()}, CAPABILITIES.keys()
+        )
 
     def test_services_have_no_right_that_they_do_not_need(self) -> None:
         for name, capabilities in CAPABILITIES.items():
             options = Unit(UNITS / name)['Service']
             self.assertEqual(capabilities, options['CapabilityBoundingSet'])
-            self.assertEqual(capabilities,
-                             options.get('AmbientCapabilities', ''))
-            for option, value in (('User', 'ironic'),
-                                  ('NoNewPrivileges', 'yes'),
-                                  ('ProtectSystem', 'strict'),
-                                  ('ProtectHome', 'yes'),
-                                  ('PrivateTmp', 'yes'),
-                                  ('PrivateDevices', 'yes'),
-                                  ('UMask', '0027')):
+            self.assertEqual(
+                capabilities, options.get('AmbientCapabilities', '')
+            )
+            for option, value in (
+                ('User', 'ironic'),
+                ('NoNewPrivileges', 'yes'),
+                ('ProtectSystem', 'strict'),
+                ('ProtectHome', 'yes'),
+                ('PrivateTmp', 'yes'),
+                ('PrivateDevices', 'yes'),
+                ('UMask', '0027'),
+            ):
                 self.assertEqual(value, options[option], option)
 
     def test_systemd_thinks_so_too(self) -> None:
         for name in CAPABILITIES:
             done = self.analyze(
-                'security', '--offline=true',
-                f'--threshold={int(EXPOSURE * 10)}', str(UNITS / name))
+                'security',
+                '--offline=true',
+                f'--threshold={int(EXPOSURE * 10)}',
+                str(UNITS / name),
+            )
             self.assertEqual(0, done.returncode, done.stdout[-300:])
 
     def test_systemd_understands_them(self) -> None:
@@ -65,11 +73,21 @@ class SystemdTestCase(base.TestCase):
             # the package is installed.
             copy = pathlib.Path(self.path(), name)
             copy.write_text(text.replace(program, 'ExecStart=/bin/sh '))
-            done = self.analyze('verify', '--man=no', '--recursive-errors=no',
-                                str(copy))
+            done = self.analyze(
+                'verify', '--man=no', '--recursive-errors=no', str(copy)
+            )
             # What it does not know it ignores, and only warns.
-            self.assertEqual((0, []), (done.returncode, [
-                line for line in done.stderr.splitlines() if name in line]))
+            self.assertEqual(
+                (0, []),
+                (
+                    done.returncode,
+                    [
+                        line
+                        for line in done.stderr.splitlines()
+                        if name in line
+                    ],
+                ),
+            )
 
     def path(self) -> str:
         return self.useFixture(fixtures.TempDir()).path
@@ -78,11 +96,15 @@ class SystemdTestCase(base.TestCase):
         if not shutil.which('systemd-analyze'):
             self.skipTest('no systemd-analyze')
         known = self._run('--help').stdout
-        if not all(argument.partition('=')[0] in known
-                   for argument in arguments if argument.startswith('--')):
+        if not all(
+            argument.partition('=')[0] in known
+            for argument in arguments
+            if argument.startswith('--')
+        ):
             self.skipTest('a systemd-analyze that cannot judge files')
         return self._run(*arguments)
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(['systemd-analyze', *arguments],
-                              capture_output=True, text=True)
+        return subprocess.run(
+            ['systemd-analyze', *arguments], capture_output=True, text=True
+        )

@@ -22,14 +22,14 @@ class Stock(unittest.TestCase):
 
 
 class ExpectTestCase(base.TestCase):
-
     def failures(self, *differ):
         """Run the tests, with some that are said to differ.
 
         :returns: the names of those that fail.
         """
-        suite = unittest.TestSuite([Stock('passes'),
-                                    unittest.TestSuite([Stock('fails')])])
+        suite = unittest.TestSuite(
+            [Stock('passes'), unittest.TestSuite([Stock('fails')])]
+        )
         differences.expect(suite, dict.fromkeys(differ, 'by design'))
         result = unittest.TestResult()
         suite.run(result)

@@ -15,8 +15,9 @@ _FILE = pathlib.Path(__file__).with_suffix('.yaml')
 def load() -> dict[str, str]:
     """Return the tests that must fail, by the end of their IDs, and why."""
     found = yaml.safe_load(_FILE.read_text()) or []
-    return {test: group['reason'] for group in found
-            for test in group['tests']}
+    return {
+        test: group['reason'] for group in found for test in group['tests']
+    }
 
 
 def expect(suite: unittest.TestSuite, differ: dict[str, str]) -> None:
@@ -28,8 +29,10 @@ def expect(suite: unittest.TestSuite, differ: dict[str, str]) -> None:
     for name, reason in differ.items():
         test = tests.get(f'ironic.tests.unit.{name}')
         if test is None:
-            raise LookupError(f'{_FILE.name} names {name}, which is '
-                              'none of the tests of this Ironic')
+            raise LookupError(
+                f'{_FILE.name} names {name}, which is '
+                'none of the tests of this Ironic'
+            )
         method = test._testMethodName
         setattr(test, method, _inverted(getattr(test, method), reason))
 
@@ -52,6 +55,7 @@ def _inverted(method: Callable[[], Any], reason: str) -> Callable[[], None]:
         except Exception:
             return
         raise AssertionError(
-            f'passes, but {_FILE.name} says that it differs: {reason}')
+            f'passes, but {_FILE.name} says that it differs: {reason}'
+        )
 
     return must_fail

@@ -22,8 +22,9 @@ def switch_on() -> None:
     tests make theirs, and the conductor's part is there before a test begins.
     """
     cfg.set_defaults(api_conf.opts, middleware=['inspection-rules'])
-    cfg.set_defaults(inspector_conf.opts,
-                     hooks='$default_hooks,inspection-rules')
+    cfg.set_defaults(
+        inspector_conf.opts, hooks='$default_hooks,inspection-rules'
+    )
     _before(db_base.Database, 'post_migrations', migration.upgrade)
     _after(db_base.DbTestCase, 'setUp', _start)
 

@@ -30,24 +30,30 @@ SUITES = (
 """Modules and packages: what the plugin stands in, or beside."""
 
 
-def load_tests(loader: unittest.TestLoader, _tests: unittest.TestSuite,
-               _pattern: str | None) -> unittest.TestSuite:
+def load_tests(
+    loader: unittest.TestLoader,
+    _tests: unittest.TestSuite,
+    _pattern: str | None,
+) -> unittest.TestSuite:
     """Load Ironic's tests instead of those of this module."""
     stock = 'IR_UPSTREAM_STOCK' in os.environ
     if not stock:
         plugin.switch_on()
     suite = unittest.TestSuite(
-        tests for name in SUITES for tests in _load(loader, name))
+        tests for name in SUITES for tests in _load(loader, name)
+    )
     if not stock:
         differences.expect(suite, differences.load())
     return suite
 
 
-def _load(loader: unittest.TestLoader,
-          name: str) -> Iterator[unittest.TestSuite]:
+def _load(
+    loader: unittest.TestLoader, name: str
+) -> Iterator[unittest.TestSuite]:
     """Load the tests of a module, or of all modules of a package."""
     module = importlib.import_module(name)
     yield loader.loadTestsFromModule(module)
-    for found in pkgutil.walk_packages(getattr(module, '__path__', ()),
-                                       f'{name}.'):
+    for found in pkgutil.walk_packages(
+        getattr(module, '__path__', ()), f'{name}.'
+    ):
         yield loader.loadTestsFromModule(importlib.import_module(found.name))

@@ -23,16 +23,23 @@ _CONNECTION = {
     'auth_type': {},
     'auth': {'type': 'dict', 'no_log': True},
     'region_name': {},
-    'interface': {'default': 'public', 'aliases': ['endpoint_type'],
-                  'choices': ['public', 'internal', 'admin']},
+    'interface': {
+        'default': 'public',
+        'aliases': ['endpoint_type'],
+        'choices': ['public', 'internal', 'admin'],
+    },
     'validate_certs': {'type': 'bool', 'aliases': ['verify']},
     'ca_cert': {'aliases': ['cacert']},
     'client_cert': {'aliases': ['cert']},
     'client_key': {'aliases': ['key'], 'no_log': True},
     'api_timeout': {'type': 'int'},
 }
-_NAMES_OF_SDK = {'validate_certs': 'verify', 'ca_cert': 'cacert',
-                 'client_cert': 'cert', 'client_key': 'key'}
+_NAMES_OF_SDK = {
+    'validate_certs': 'verify',
+    'ca_cert': 'cacert',
+    'client_cert': 'cert',
+    'client_key': 'key',
+}
 
 
 def module(own, kind=basic.AnsibleModule, **kwargs):
@@ -44,10 +51,16 @@ def module(own, kind=basic.AnsibleModule, **kwargs):
     """
     made = kind(
         argument_spec={**own, 'cloud': {'type': 'raw'}, **_CONNECTION},
-        supports_check_mode=True, **kwargs)
+        supports_check_mode=True,
+        **kwargs,
+    )
     if MISSING:
-        made.fail_json(exception=MISSING, msg=basic.missing_required_lib(
-            'ironic-inspection-rules (with openstacksdk)'))
+        made.fail_json(
+            exception=MISSING,
+            msg=basic.missing_required_lib(
+                'ironic-inspection-rules (with openstacksdk)'
+            ),
+        )
     return made
 
 
@@ -55,8 +68,11 @@ def connect(module):
     """Return the bare metal proxy of an openstacksdk connection."""
     cloud = module.params['cloud']
     given = dict(cloud) if isinstance(cloud, dict) else {'cloud': cloud}
-    given.update((_NAMES_OF_SDK.get(name, name), module.params[name])
-                 for name in _CONNECTION if module.params[name] is not None)
+    given.update(
+        (_NAMES_OF_SDK.get(name, name), module.params[name])
+        for name in _CONNECTION
+        if module.params[name] is not None
+    )
     return openstack.connect(**given).baremetal
 
 
@@ -72,11 +88,15 @@ def explained(module, baremetal, files=None):
         text = exc.details or str(exc)
         if exc.response is not None and exc.response.status_code < 500:
             if not inspection_rule.is_served(baremetal):
-                text = ("Ironic's API runs without the plugin: the role "
-                        'ironic.inspection_rules.install switches it on')
+                text = (
+                    "Ironic's API runs without the plugin: the role "
+                    'ironic.inspection_rules.install switches it on'
+                )
             elif files:
                 text = files.explain(http.problems(exc)) or text
         module.fail_json(msg=text)
-    except (sdk_exceptions.SDKException,
-            exceptions.InspectionRulesError) as exc:
+    except (
+        sdk_exceptions.SDKException,
+        exceptions.InspectionRulesError,
+    ) as exc:
         module.fail_json(msg=str(exc))

@@ -41,15 +41,20 @@ def shown(rules):
 def _masked(rule):
     if not isinstance(rule, dict):
         return MASK
-    return {name: MASK if name in HIDDEN else value
-            for name, value in rule.items()}
+    return {
+        name: MASK if name in HIDDEN else value for name, value in rule.items()
+    }
 
 
 def texts(rules):
     """Return the texts in the hidden parts of sensitive rules."""
     found = set()
-    ahead = [rule.get(name) for rule in rules if isinstance(rule, dict)
-             and is_sensitive(rule) for name in HIDDEN]
+    ahead = [
+        rule.get(name)
+        for rule in rules
+        if isinstance(rule, dict) and is_sensitive(rule)
+        for name in HIDDEN
+    ]
     while ahead:
         value = ahead.pop()
         if isinstance(value, dict):
@@ -71,8 +76,9 @@ class HidingModule(basic.AnsibleModule):
 
     def warn(self, warning, **kwargs):
         # Ansible masks all that a module returns, but warnings.
-        super().warn(parameters.remove_values(warning, self.no_log_values),
-                     **kwargs)
+        super().warn(
+            parameters.remove_values(warning, self.no_log_values), **kwargs
+        )
 
     def exit_json(self, **kwargs):
         super().exit_json(invocation=self._invocation(), **kwargs)

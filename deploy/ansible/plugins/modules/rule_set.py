@@ -100,8 +100,12 @@ rules:
 
 import json
 
-from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud
-from ansible_collections.ironic.inspection_rules.plugins.module_utils import hiding
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import (
+    cloud,
+)
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import (
+    hiding,
+)
 
 if not cloud.MISSING:
     from ironic_inspection_rules.kit.authoring import lint
@@ -119,22 +123,29 @@ def _read(module):
     """Return the rules that are given, with their places."""
     if module.params['rules'] is None:
         return file_set.load_all(module.params['src'])
-    return file_set.of_documents([
-        document.parse('rules', json.dumps(module.params['rules']))])
+    return file_set.of_documents(
+        [document.parse('rules', json.dumps(module.params['rules']))]
+    )
 
 
 def _warn(module, files):
-    hidden = {(rule.source.path, rule.label) for rule in files.written
-              if hiding.is_sensitive(rule.entry)}
-    for each in lint.in_order(lint.of_documents(files.documents,
-                                                registry.installed())):
+    hidden = {
+        (rule.source.path, rule.label)
+        for rule in files.written
+        if hiding.is_sensitive(rule.entry)
+    }
+    for each in lint.in_order(
+        lint.of_documents(files.documents, registry.installed())
+    ):
         if each.level == lint.WARNING:
             message = each.message
             if (each.path, each.rule) in hidden:
                 # The message itself quotes the rule.
                 message = lint.DESCRIPTIONS[each.check]
-            module.warn(f'{each.path}:{each.line}:{each.column}: '
-                        f'{each.rule}: {message}')
+            module.warn(
+                f'{each.path}:{each.line}:{each.column}: '
+                f'{each.rule}: {message}'
+            )
 
 
 def _diff(plan):
@@ -146,13 +157,17 @@ def _diff(plan):
 
 
 def main():
-    module = cloud.module({
-        'src': {'type': 'list', 'elements': 'path', 'aliases': ['path']},
-        'rules': {'type': 'list', 'elements': 'dict'},
-        'prune': {'type': 'bool', 'default': False},
-        'message': {},
-    }, hiding.HidingModule, mutually_exclusive=[('src', 'rules')],
-        required_one_of=[('src', 'rules')])
+    module = cloud.module(
+        {
+            'src': {'type': 'list', 'elements': 'path', 'aliases': ['path']},
+            'rules': {'type': 'list', 'elements': 'dict'},
+            'prune': {'type': 'bool', 'default': False},
+            'message': {},
+        },
+        hiding.HidingModule,
+        mutually_exclusive=[('src', 'rules')],
+        required_one_of=[('src', 'rules')],
+    )
     baremetal = cloud.connect(module)
     with cloud.explained(module, baremetal):
         files = _read(module)
@@ -164,15 +179,22 @@ def main():
         done = {'revision': plan.revision, 'rules': plan.steps}
         if plan.changes and not module.check_mode:
             done = rule_set.replace_inspection_rules(
-                baremetal, files.rules, plan.revision,
-                module.params['message'], prune=prune)
+                baremetal,
+                files.rules,
+                plan.revision,
+                module.params['message'],
+                prune=prune,
+            )
         for warning in inspection_rule.warnings(baremetal):
             module.warn(warning)
     module.exit_json(
-        changed=bool(plan.changes), revision=done['revision'],
-        rules=[{name: rule[name] for name in _SHOWN}
-               for rule in done['rules']],
-        diff=_diff(plan))
+        changed=bool(plan.changes),
+        revision=done['revision'],
+        rules=[
+            {name: rule[name] for name in _SHOWN} for rule in done['rules']
+        ],
+        diff=_diff(plan),
+    )
 
 
 if __name__ == '__main__':

@@ -48,7 +48,9 @@ rules:
   elements: dict
 """
 
-from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import (
+    cloud,
+)
 
 if not cloud.MISSING:
     from ironic_inspection_rules.kit.client import inspection_rule
@@ -61,14 +63,17 @@ def main():
     baremetal = cloud.connect(module)
     with cloud.explained(module, baremetal):
         if revision is None:
-            newest = next(rule_set.inspection_rule_revisions(
-                baremetal, limit=1), {})
+            newest = next(
+                rule_set.inspection_rule_revisions(baremetal, limit=1), {}
+            )
             revision = newest.get('revision')
-            rules = list(inspection_rule.inspection_rules(
-                baremetal, details=True))
+            rules = list(
+                inspection_rule.inspection_rules(baremetal, details=True)
+            )
         else:
-            rules = rule_set.get_inspection_rule_revision(
-                baremetal, revision)['rules']
+            rules = rule_set.get_inspection_rule_revision(baremetal, revision)[
+                'rules'
+            ]
     module.exit_json(changed=False, revision=revision, rules=rules)
 
 

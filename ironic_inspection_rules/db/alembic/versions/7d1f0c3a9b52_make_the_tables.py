@@ -64,7 +64,8 @@ def make_rules():
         sa.Column('position', sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint('id'),
         sa.UniqueConstraint('uuid', name='uniq_ir_rules0uuid'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_rules', 'scope')
     make_index('ir_rules', 'phase')
 
@@ -75,19 +76,22 @@ def make_revisions():
         sa.Column('id', sa.Integer(), autoincrement=False, nullable=False),
         sa.Column('revision', sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     op.bulk_insert(counter, [{'id': 1, 'revision': 0}])
     op.create_table(
         'ir_revisions',
-        sa.Column('revision', sa.Integer(), autoincrement=False,
-                  nullable=False),
+        sa.Column(
+            'revision', sa.Integer(), autoincrement=False, nullable=False
+        ),
         sa.Column('created_at', sa.DateTime(), nullable=False),
         sa.Column('user_id', NAME, nullable=True),
         sa.Column('project_id', NAME, nullable=True),
         sa.Column('message', sa.Text(), nullable=True),
         sa.Column('changes', JSON, nullable=False),
         sa.PrimaryKeyConstraint('revision'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     op.create_table(
         'ir_rule_versions',
         sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
@@ -100,7 +104,8 @@ def make_revisions():
         sa.Column('position', sa.Double(), nullable=False),
         sa.Column('fields', JSON, nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_rule_versions', 'uuid')
     make_index('ir_rule_versions', 'end_revision')
 
@@ -116,7 +121,8 @@ def make_tables_of_rule_sets():
         sa.Column('size', sa.Integer(), nullable=False),
         sa.Column('definition', JSON, nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_table_versions', 'name')
     make_index('ir_table_versions', 'end_revision')
     op.create_table(
@@ -129,7 +135,8 @@ def make_tables_of_rule_sets():
         sa.Column('digest', DIGEST, nullable=False),
         sa.Column('data', BINARY, nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_table_chunks', 'name')
     make_index('ir_table_chunks', 'end_revision')
 
@@ -160,9 +167,11 @@ def make_requests():
         sa.Column('progress', JSON, nullable=False),
         sa.PrimaryKeyConstraint('id'),
         sa.UniqueConstraint('uuid', name='uniq_ir_requests0uuid'),
-        sa.UniqueConstraint('open_node_uuid',
-                            name='uniq_ir_requests0open_node_uuid'),
-        **TABLE_ARGS)
+        sa.UniqueConstraint(
+            'open_node_uuid', name='uniq_ir_requests0open_node_uuid'
+        ),
+        **TABLE_ARGS,
+    )
     # Not of due_at alone: PostgreSQL would take that for the better one, and
     # pass over all requests that wait.
     make_index('ir_requests', 'state', 'due_at')
@@ -179,7 +188,8 @@ def make_requests():
         sa.Column('plugin_data', JSON, nullable=False),
         sa.Column('content', DIGEST, nullable=True),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_unprocessed', 'node_uuid')
     make_index('ir_unprocessed', 'content')
 
@@ -204,7 +214,8 @@ def make_runs():
         sa.Column('places', JSON, nullable=True),
         sa.PrimaryKeyConstraint('id'),
         sa.UniqueConstraint('uuid', name='uniq_ir_runs0uuid'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_runs', 'node_uuid')
     make_index('ir_runs', 'content')
     op.create_table(
@@ -215,7 +226,8 @@ def make_runs():
         sa.Column('stored_at', sa.Double(), nullable=False),
         sa.Column('kept', JSON, nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_early_phases', 'request_id')
     make_index('ir_early_phases', 'node_uuid')
 
@@ -233,7 +245,8 @@ def make_statistics():
         sa.Column('last_matched_at', sa.DateTime(), nullable=True),
         sa.Column('last_matched_node', UUID, nullable=True),
         sa.PrimaryKeyConstraint('rule_uuid'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
 
 
 def make_contents():
@@ -244,16 +257,19 @@ def make_contents():
         sa.Column('size', sa.Integer(), nullable=False),
         sa.Column('frame', BINARY, nullable=False),
         sa.PrimaryKeyConstraint('digest'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_contents', 'used_at')
     op.create_table(
         'ir_content_sections',
         sa.Column('content', DIGEST, nullable=False),
-        sa.Column('position', sa.Integer(), autoincrement=False,
-                  nullable=False),
+        sa.Column(
+            'position', sa.Integer(), autoincrement=False, nullable=False
+        ),
         sa.Column('section', DIGEST, nullable=False),
         sa.PrimaryKeyConstraint('content', 'position'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_content_sections', 'section')
     op.create_table(
         'ir_sections',
@@ -261,7 +277,8 @@ def make_contents():
         sa.Column('used_at', sa.Double(), nullable=False),
         sa.Column('data', BINARY, nullable=False),
         sa.PrimaryKeyConstraint('digest'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_sections', 'used_at')
 
 
@@ -279,7 +296,8 @@ def make_history():
         sa.Column('patch', BINARY, nullable=True),
         sa.PrimaryKeyConstraint('id'),
         sa.UniqueConstraint('uuid', name='uniq_ir_inventories0uuid'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_inventories', 'node_uuid')
     make_index('ir_inventories', 'created_at')
     make_index('ir_inventories', 'content')
@@ -294,7 +312,8 @@ def make_history():
         sa.Column('began_at', sa.DateTime(), nullable=False),
         sa.Column('ended_at', sa.DateTime(), nullable=True),
         sa.PrimaryKeyConstraint('id'),
-        **TABLE_ARGS)
+        **TABLE_ARGS,
+    )
     make_index('ir_parts', 'identity')
     make_index('ir_parts', 'node_uuid')
 

@@ -38,8 +38,9 @@ def is_secret(path: typing.Iterable[str]) -> bool:
     return any(masking.is_secret(token) for token in path)
 
 
-def row(cells: typing.Mapping[str, typing.Any],
-        secret: typing.Collection[str]) -> dict[str, typing.Any]:
+def row(
+    cells: typing.Mapping[str, typing.Any], secret: typing.Collection[str]
+) -> dict[str, typing.Any]:
     """Return a row of a table as anybody may see it.
 
     :param secret: the names of secret columns; null and empty values stay.
@@ -51,8 +52,9 @@ def row(cells: typing.Mapping[str, typing.Any],
     return masked
 
 
-def tables(rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
-           ) -> typing.Mapping[str, typing.Any]:
+def tables(
+    rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
+) -> typing.Mapping[str, typing.Any]:
     """Return the tables of a rule set as a rule sees them.
 
     Secret columns are masked for rules that are not sensitive, whatever
@@ -163,9 +165,11 @@ def shown(rule: model.Rule) -> model.Rule:
     return dataclasses.replace(rule, conditions=(), actions=(), vars={})
 
 
-def described(rule: model.Rule,
-              describe: typing.Callable[[model.Rule], Entry],
-              **members: typing.Any) -> Entry:
+def described(
+    rule: model.Rule,
+    describe: typing.Callable[[model.Rule], Entry],
+    **members: typing.Any,
+) -> Entry:
     """Return the entry of a rule as anybody may see it.
 
     :param describe: makes the entry of a rule that is not sensitive.
@@ -184,13 +188,19 @@ def answer(rule: model.Rule | None, entry: Entry) -> Entry:
     """
     is_sensitive = rule is not None and rule.sensitive
     if is_sensitive or entry.get(WITHHELD):
-        return {'rule': {'uuid': entry['rule']['uuid']},
-                'matched': entry['matched'], WITHHELD: True}
+        return {
+            'rule': {'uuid': entry['rule']['uuid']},
+            'matched': entry['matched'],
+            WITHHELD: True,
+        }
     return entry
 
 
-def read(entry: Entry, describe: typing.Callable[[Entry], Description],
-         instead: Description) -> Description:
+def read(
+    entry: Entry,
+    describe: typing.Callable[[Entry], Description],
+    instead: Description,
+) -> Description:
     """Return the description of an entry that a client got in an answer.
 
     :param describe: makes the description, and needs all of the entry.
@@ -220,8 +230,9 @@ def opened(rule: model.Rule) -> model.Rule:
     return dataclasses.replace(rule, sensitive=False)
 
 
-def error_of(rule: model.Rule, op: str, exc: Exception
-             ) -> exceptions.RuleError:
+def error_of(
+    rule: model.Rule, op: str, exc: Exception
+) -> exceptions.RuleError:
     """Return the error of a rule; of a sensitive one without its cause.
 
     :param op: the condition or action that failed.
@@ -235,8 +246,9 @@ def error_of(rule: model.Rule, op: str, exc: Exception
         cause = None
     error: exceptions.RuleError
     if isinstance(exc, exceptions.FailRequested):
-        error = exceptions.RuleFailed(rule.uuid, label(rule), op, reason,
-                                      exc.maintenance)
+        error = exceptions.RuleFailed(
+            rule.uuid, label(rule), op, reason, exc.maintenance
+        )
     else:
         error = exceptions.RuleError(rule.uuid, label(rule), op, reason)
     error.__cause__ = cause

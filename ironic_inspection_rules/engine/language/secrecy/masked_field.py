@@ -43,30 +43,39 @@ class MaskedFields:
 
     __slots__ = ('_fields', '_of_tables')
 
-    def __init__(self, written: typing.Any,
-                 own_vars: typing.Mapping[str, typing.Any],
-                 loop: typing.Any, compile_field: CompileField,
-                 compile_value: CompileValue) -> None:
+    def __init__(
+        self,
+        written: typing.Any,
+        own_vars: typing.Mapping[str, typing.Any],
+        loop: typing.Any,
+        compile_field: CompileField,
+        compile_value: CompileValue,
+    ) -> None:
         origins = origin.Origins(own_vars, loop)
         # Without those over tables, which have secrets of another kind.
         self._fields = []
         for field in effects.fields(written):
             if field.root and field.root != _TABLES:
                 self._fields.append(
-                    (field, field.root, _of_machine(field, origins)))
-        fields_with_root = [field for field in interpolation.fields(written)
-                            if field.root]
-        self._of_tables = _FieldsOfTables(fields_with_root, origins,
-                                          compile_field)
+                    (field, field.root, _of_machine(field, origins))
+                )
+        fields_with_root = [
+            field for field in interpolation.fields(written) if field.root
+        ]
+        self._of_tables = _FieldsOfTables(
+            fields_with_root, origins, compile_field
+        )
         if self._of_tables.reads_vars:
             self._of_tables.own_vars = {
                 name: compile_value(value, False)
-                for name, value in own_vars.items()}
+                for name, value in own_vars.items()
+            }
         if self._of_tables.reads_item:
             self._of_tables.loop = compile_value(loop, True)
 
-    def refuse(self, view: budget.View,
-               unmasked: typing.Mapping[str, typing.Any]) -> None:
+    def refuse(
+        self, view: budget.View, unmasked: typing.Mapping[str, typing.Any]
+    ) -> None:
         """Check that no field is or has a masked value.
 
         :param view: the data by root name as the rule sees them.
@@ -97,12 +106,21 @@ class _FieldsOfTables:
     ``own_vars`` and ``loop`` are templates; they are set where they are read.
     """
 
-    __slots__ = ('_fields', 'are_any', 'loop', 'own_vars', 'reads_item',
-                 'reads_vars')
+    __slots__ = (
+        '_fields',
+        'are_any',
+        'loop',
+        'own_vars',
+        'reads_item',
+        'reads_vars',
+    )
 
-    def __init__(self, fields: typing.Iterable[interpolation.Field],
-                 origins: origin.Origins,
-                 compile_field: CompileField) -> None:
+    def __init__(
+        self,
+        fields: typing.Iterable[interpolation.Field],
+        origins: origin.Origins,
+        compile_field: CompileField,
+    ) -> None:
         self._fields: list[tuple[str, rendering.Template]] = []
         self.own_vars: typing.Mapping[str, typing.Any] = {}
         self.loop: typing.Any = None
@@ -126,8 +144,9 @@ class _FieldsOfTables:
         roots = (_TABLES, model.VARS, interpolation.ITEM)
         before = {name: view[name] for name in roots if name in view}
         masked_tables = before[_TABLES]
-        open_tables = {name: table.open
-                       for name, table in masked_tables.items()}
+        open_tables = {
+            name: table.open for name, table in masked_tables.items()
+        }
         item = before.get(interpolation.ITEM)
         try:
             masked_items = self._use_tables(view, masked_tables)
@@ -148,8 +167,7 @@ class _FieldsOfTables:
                 if _differ(masked_value, values[number], view.budget):
                     raise exceptions.MaskedField(text)
 
-    def _use_tables(self, view: budget.View, tables: typing.Any
-                    ) -> typing.Any:
+    def _use_tables(self, view: budget.View, tables: typing.Any) -> typing.Any:
         """Put tables into the data, and the vars that are made of them.
 
         :returns: the items of the loop with these tables; None if no field
@@ -167,8 +185,7 @@ class _FieldsOfTables:
             return None
         return _render(self.loop, view)
 
-    def _values(self, view: budget.View, item: typing.Any
-                ) -> list[typing.Any]:
+    def _values(self, view: budget.View, item: typing.Any) -> list[typing.Any]:
         """Return the values of all fields, in their order.
 
         :param item: the item of the loop that they are read with.
@@ -178,14 +195,14 @@ class _FieldsOfTables:
         return [_render(field, view) for _text, field in self._fields]
 
 
-def _roots_with_tables(field: interpolation.Field, origins: origin.Origins
-                       ) -> typing.Iterator[str]:
+def _roots_with_tables(
+    field: interpolation.Field, origins: origin.Origins
+) -> typing.Iterator[str]:
     """Yield the roots by which a field reads tables."""
     for read in effects.of_field(field):
         if read.root == _TABLES:
             yield _TABLES
-        elif read.root in OF_RULE and origins.of_tables(read.root,
-                                                        read.steps):
+        elif read.root in OF_RULE and origins.of_tables(read.root, read.steps):
             yield read.root
 
 
@@ -204,8 +221,9 @@ def _render(written: typing.Any, view: budget.View) -> typing.Any:
         return _FAILED
 
 
-def _counterparts(item: typing.Any, masked_items: typing.Any,
-                  open_items: typing.Any) -> list[typing.Any]:
+def _counterparts(
+    item: typing.Any, masked_items: typing.Any, open_items: typing.Any
+) -> list[typing.Any]:
     """Return what an item of a loop may be with open tables.
 
     :param masked_items: the items with masked tables, None if these are not
@@ -231,8 +249,9 @@ def _counterparts(item: typing.Any, masked_items: typing.Any,
     return candidates
 
 
-def _differ(seen: typing.Any, real: typing.Any,
-            allowance: budget.Budget) -> bool:
+def _differ(
+    seen: typing.Any, real: typing.Any, allowance: budget.Budget
+) -> bool:
     """Return whether a field has another value with open tables.
 
     A missing field is as one value: it does not differ from itself.
@@ -244,13 +263,17 @@ def _differ(seen: typing.Any, real: typing.Any,
     return masking.differs(None, seen, real, allowance)
 
 
-def _of_machine(field: interpolation.Field, origins: origin.Origins
-                ) -> tuple[origin.Origin, ...]:
+def _of_machine(
+    field: interpolation.Field, origins: origin.Origins
+) -> tuple[origin.Origin, ...]:
     """Return the fields of a machine that a value of the rule is made of."""
     if field.root not in OF_RULE:
         return ()
-    return tuple(source for source in origins.of(field.root, field.steps)
-                 if source.root != _TABLES)
+    return tuple(
+        source
+        for source in origins.of(field.root, field.steps)
+        if source.root != _TABLES
+    )
 
 
 def hides_columns(view: budget.View) -> bool:
@@ -259,8 +282,13 @@ def hides_columns(view: budget.View) -> bool:
     return any(table.is_masked for table in tables.values())
 
 
-def refuse(text: str, key: typing.Any, value: typing.Any, real: typing.Any,
-           allowance: budget.Budget) -> None:
+def refuse(
+    text: str,
+    key: typing.Any,
+    value: typing.Any,
+    real: typing.Any,
+    allowance: budget.Budget,
+) -> None:
     """Check that the value of a field of the old language is not masked.
 
     :param text: of the field.
@@ -273,9 +301,12 @@ def refuse(text: str, key: typing.Any, value: typing.Any, real: typing.Any,
         raise exceptions.MaskedField(text)
 
 
-def _is_made_of_masked(value: typing.Any,
-                       made_of: tuple[origin.Origin, ...], view: budget.View,
-                       unmasked: typing.Mapping[str, typing.Any]) -> bool:
+def _is_made_of_masked(
+    value: typing.Any,
+    made_of: tuple[origin.Origin, ...],
+    view: budget.View,
+    unmasked: typing.Mapping[str, typing.Any],
+) -> bool:
     """Return whether a value of the rule has or is made of a masked one."""
     if not made_of:
         # It is the rule's own, even if it reads "******".
@@ -284,8 +315,9 @@ def _is_made_of_masked(value: typing.Any,
         return True
     for source in made_of:
         if source.is_kept:
-            origin_value = data_path.get(_root(view, source.root),
-                                         source.steps)
+            origin_value = data_path.get(
+                _root(view, source.root), source.steps
+            )
             if isinstance(origin_value, dict | list):
                 # A masked part would still read "******". Of a text, a
                 # filter may have taken characters, which do not.
@@ -303,8 +335,12 @@ def _root(view: budget.View, name: str) -> typing.Any:
         return data_path.ABSENT
 
 
-def _is_masked(root: str, steps: data_path.Path, view: budget.View,
-               unmasked: typing.Mapping[str, typing.Any]) -> bool:
+def _is_masked(
+    root: str,
+    steps: data_path.Path,
+    view: budget.View,
+    unmasked: typing.Mapping[str, typing.Any],
+) -> bool:
     """Return whether a value of the data is or has a masked one."""
     if root in rendering.PORT_ROOTS and steps:
         ports = _root(view, root)

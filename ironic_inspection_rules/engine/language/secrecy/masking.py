@@ -14,49 +14,94 @@ from ironic_inspection_rules.engine.language import path as data_path
 MASK = '******'
 
 # Names that oslo.utils masks.
-_OF_IRONIC = '|'.join((
-    'adminpass', 'admin_pass', 'password', 'auth_token', 'new_pass', 'secret',
-    'sys_pswd', 'token', 'configdrive', 'encrypted_key', 'private_key',
-    'fernetkey', 'sslkey', 'passphrase', 'cephclusterfsid',
-    'octaviaheartbeatkey', 'rabbitcookie', 'cephmanilaclientkey',
-    'pacemakerremoteauthkey', 'designaterndckey', 'cephadminkey',
-    'heatauthencryptionkey', 'cephclientkey', 'keystonecredential',
-    'barbicansimplecryptokek', 'cephrgwkey', 'swifthashsuffix',
-    'migrationsshkey', 'cephmdskey', 'cephmonkey'))
+_OF_IRONIC = '|'.join(
+    (
+        'adminpass',
+        'admin_pass',
+        'password',
+        'auth_token',
+        'new_pass',
+        'secret',
+        'sys_pswd',
+        'token',
+        'configdrive',
+        'encrypted_key',
+        'private_key',
+        'fernetkey',
+        'sslkey',
+        'passphrase',
+        'cephclusterfsid',
+        'octaviaheartbeatkey',
+        'rabbitcookie',
+        'cephmanilaclientkey',
+        'pacemakerremoteauthkey',
+        'designaterndckey',
+        'cephadminkey',
+        'heatauthencryptionkey',
+        'cephclientkey',
+        'keystonecredential',
+        'barbicansimplecryptokek',
+        'cephrgwkey',
+        'swifthashsuffix',
+        'migrationsshkey',
+        'cephmdskey',
+        'cephmonkey',
+    )
+)
 # And those that Ironic's drivers use.
-_OF_DRIVERS = '|'.join((
-    'community', 'auth_key', 'priv_key', 'kg_key', 'credential',
-    'image_url', 'temp_url', 'api_?-?key', 'passwd', 'authorization',
-    'cookie'))
+_OF_DRIVERS = '|'.join(
+    (
+        'community',
+        'auth_key',
+        'priv_key',
+        'kg_key',
+        'credential',
+        'image_url',
+        'temp_url',
+        'api_?-?key',
+        'passwd',
+        'authorization',
+        'cookie',
+    )
+)
 _SECRETS = re.compile(f'{_OF_IRONIC}|{_OF_DRIVERS}')
 
-_NAMES_IN_TEXT = (r'(?:[\w.-]*(?:pass(?:word|wd|phrase)|pwd|token|secret'
-                  r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'
-                  r'|(?:api|ssh)?key|rootpw)')
-_SECRETS_IN_TEXT = re.compile('|'.join((
-    # A key or a certificate in PEM.
-    r'-----BEGIN [^-\n]{1,60}-----.*?(?:-----END [^-\n]{1,60}-----|\Z)',
-    # The credentials in a URL.
-    r'(?<=://)[^\s/@]+(?=@)',
-    # What follows the scheme in a header "Authorization".
-    r'(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}',
-    # A key of SSH, after its type.
-    r'(?:(?<=ssh-rsa )|(?<=ssh-dss )|(?<=ssh-ed25519 )|(?<=nistp256 )'
-    r'|(?<=nistp384 )|(?<=nistp521 )|(?<=openssh.com ))'
-    r'[A-Za-z0-9+/]{20,}={0,3}',
-    # The fingerprint of one.
-    r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
-    # A name with its value, which may be in quotes.
-    rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
-    r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
+_NAMES_IN_TEXT = (
+    r'(?:[\w.-]*(?:pass(?:word|wd|phrase)|pwd|token|secret'
+    r'|credential|signature)|[\w.-]*[_.-](?:api|ssh)?key'
+    r'|(?:api|ssh)?key|rootpw)'
+)
+_SECRETS_IN_TEXT = re.compile(
+    '|'.join(
+        (
+            # A key or a certificate in PEM.
+            r'-----BEGIN [^-\n]{1,60}-----.*?'
+            r'(?:-----END [^-\n]{1,60}-----|\Z)',
+            # The credentials in a URL.
+            r'(?<=://)[^\s/@]+(?=@)',
+            # What follows the scheme in a header "Authorization".
+            r'(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}',
+            # A key of SSH, after its type.
+            r'(?:(?<=ssh-rsa )|(?<=ssh-dss )|(?<=ssh-ed25519 )|(?<=nistp256 )'
+            r'|(?<=nistp384 )|(?<=nistp521 )|(?<=openssh.com ))'
+            r'[A-Za-z0-9+/]{20,}={0,3}',
+            # The fingerprint of one.
+            r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
+            # A name with its value, which may be in quotes.
+            rf'(?i:(?P<name>(?<![\w.-]){_NAMES_IN_TEXT}[\'"]?\s?[=:]\s?))'
+            r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)',
+        )
+    ),
+    re.DOTALL,
+)
 """Secrets in free text, recognised by what is around them."""
 # A shorter text has no secret with what shows that it is one.
 _SHORTEST_TEXT = 5
 
 MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
-    'driver_info': re.compile(
-        f'{_OF_IRONIC}|^snmp_auth_key$|^snmp_priv_key$'),
-    'instance_info': re.compile(f'{_OF_IRONIC}|^image_url$')}
+    'driver_info': re.compile(f'{_OF_IRONIC}|^snmp_auth_key$|^snmp_priv_key$'),
+    'instance_info': re.compile(f'{_OF_IRONIC}|^image_url$'),
+}
 """The attributes of nodes in which Ironic's API masks values, and the names
 of these."""
 
@@ -99,13 +144,17 @@ def mask(value: typing.Any) -> typing.Any:
     if isinstance(value, dict):
         # Most mappings have no secrets, and nothing nested.
         if _HARMLESS.issuperset(value) and _PLAIN.issuperset(
-                map(type, value.values())):
+            map(type, value.values())
+        ):
             return value
         changed: dict[typing.Any, typing.Any] = {}
         for key, item in value.items():
             # Most values cost no call.
-            if (key not in _HARMLESS and isinstance(key, str)
-                    and is_secret(key)):
+            if (
+                key not in _HARMLESS
+                and isinstance(key, str)
+                and is_secret(key)
+            ):
                 masked = mask_at(key, item)
             elif item.__class__ in _PLAIN:
                 continue
@@ -117,8 +166,9 @@ def mask(value: typing.Any) -> typing.Any:
             return {**value, **changed}
         return value
     if isinstance(value, list):
-        items = [item if item.__class__ in _PLAIN else mask(item)
-                 for item in value]
+        items = [
+            item if item.__class__ in _PLAIN else mask(item) for item in value
+        ]
         if any(map(operator.is_not, items, value)):
             return items
         return value
@@ -137,8 +187,9 @@ def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
     return mask(value)
 
 
-def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
-        tuple[str, ...], typing.Any]:
+def mask_along(
+    path: tuple[str, ...], value: typing.Any
+) -> tuple[tuple[str, ...], typing.Any]:
     """Return the path and value to write to masked data.
 
     :param path: where the value is written in unmasked data.
@@ -174,15 +225,20 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     if pattern is None:
         return False
     for token in reversed(path[1:]):
-        is_place_in_list = (data_path.index(token) is not None
-                            or data_path.appends(token))
+        is_place_in_list = data_path.index(
+            token
+        ) is not None or data_path.appends(token)
         if not is_place_in_list:
             return pattern.search(token.lower()) is not None
     return False
 
 
-def is_masked(root: str, path: data_path.Path, masked: budget.View,
-              unmasked: typing.Mapping[str, typing.Any]) -> bool:
+def is_masked(
+    root: str,
+    path: data_path.Path,
+    masked: budget.View,
+    unmasked: typing.Mapping[str, typing.Any],
+) -> bool:
     """Return whether a value of the data is masked, or has one that is.
 
     :param masked: the data by root name as a rule sees them; its budget pays
@@ -229,8 +285,12 @@ def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
     return False
 
 
-def differs(key: typing.Any, value: typing.Any, real: typing.Any,
-            allowance: budget.Budget) -> bool:
+def differs(
+    key: typing.Any,
+    value: typing.Any,
+    real: typing.Any,
+    allowance: budget.Budget,
+) -> bool:
     """Return whether a value is masked, or has one in it that is.
 
     :param key: the name that the value has; None for none.
@@ -279,7 +339,8 @@ def mask_url(url: str) -> str:
         netloc = f'{MASK}@{host}'
     masked_query = '&'.join(f'{name}={MASK}' for name, _value in query)
     return urlparse.urlunsplit(
-        (parts.scheme, netloc, parts.path, masked_query, ''))
+        (parts.scheme, netloc, parts.path, masked_query, '')
+    )
 
 
 def mask_text(text: str) -> str:
@@ -295,8 +356,9 @@ def _mask_match(secret: re.Match[str]) -> str:
     return name + MASK
 
 
-def secret_arguments(arguments: typing.Mapping[str, typing.Any]
-                     ) -> typing.Iterator[str]:
+def secret_arguments(
+    arguments: typing.Mapping[str, typing.Any],
+) -> typing.Iterator[str]:
     """Yield the names of arguments of an action that hold a secret.
 
     :param arguments: as the rule has them, by name.
@@ -315,8 +377,10 @@ def secret_arguments(arguments: typing.Mapping[str, typing.Any]
         yield 'url'
     headers = arguments.get('headers')
     if isinstance(headers, dict):
-        holds_secret = any(_is_written_out(value) and is_secret(header)
-                           for header, value in headers.items())
+        holds_secret = any(
+            _is_written_out(value) and is_secret(header)
+            for header, value in headers.items()
+        )
         if holds_secret:
             yield 'headers'
 
@@ -324,6 +388,7 @@ def secret_arguments(arguments: typing.Mapping[str, typing.Any]
 def _is_written_out(value: typing.Any) -> bool:
     """Return whether a value has more in it than a replacement field."""
     if isinstance(value, str):
-        return any(isinstance(piece, str)
-                   for piece in interpolation.parse(value))
+        return any(
+            isinstance(piece, str) for piece in interpolation.parse(value)
+        )
     return value is not None

@@ -24,8 +24,9 @@ class HasMark(typing.Protocol):
     sensitive: bool
 
 
-def content(rule: HasMark, fields: Fields,
-            instead: typing.Any = None) -> dict[str, typing.Any]:
+def content(
+    rule: HasMark, fields: Fields, instead: typing.Any = None
+) -> dict[str, typing.Any]:
     """Return the content of a rule as anybody may see it.
 
     :param fields: those with conditions, actions or vars, and no others: all
@@ -53,8 +54,9 @@ def marked(rule: Fields) -> Fields:
     return {**rule, 'sensitive': rule['sensitive'] or rule['secret']}
 
 
-def restored(rules: Iterable[Fields], present: Iterable[Fields]
-             ) -> Sequence[Fields]:
+def restored(
+    rules: Iterable[Fields], present: Iterable[Fields]
+) -> Sequence[Fields]:
     """Return the rules of a revision as they are put in force again.
 
     One that has become sensitive since its revision stays so, also if it is
@@ -90,8 +92,9 @@ def lacks_content(rule: typing.Any) -> bool:
     return all(rule.get(name) is None for name in model.CONTENT)
 
 
-def completed(rule: dict[str, typing.Any], before: Fields | None,
-              restored: bool) -> tuple[dict[str, typing.Any], bool]:
+def completed(
+    rule: dict[str, typing.Any], before: Fields | None, restored: bool
+) -> tuple[dict[str, typing.Any], bool]:
     """Return a posted rule, with the content of the stored one if it has none.
 
     That is how GET shows a sensitive rule.
@@ -109,9 +112,12 @@ def completed(rule: dict[str, typing.Any], before: Fields | None,
         return {**rule, **stored}, True
     if is_closed(rule):
         raise exceptions.InvalidRule.of(
-            _('no sensitive rule is stored by this UUID or description, '
-              'whose conditions and actions would be used; write them here, '
-              'or leave the rule out'))
+            _(
+                'no sensitive rule is stored by this UUID or description, '
+                'whose conditions and actions would be used; write them here, '
+                'or leave the rule out'
+            )
+        )
     return rule, False
 
 
@@ -155,8 +161,11 @@ def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
     return differing_names
 
 
-def planned(fields: Fields, before_and_after: Iterable[Fields],
-            differing_names: Iterable[str] = ()) -> dict[str, typing.Any]:
+def planned(
+    fields: Fields,
+    before_and_after: Iterable[Fields],
+    differing_names: Iterable[str] = (),
+) -> dict[str, typing.Any]:
     """Return a rule of a plan as anybody may see it.
 
     :param fields: the rule on the side that is shown.
@@ -174,16 +183,18 @@ def planned(fields: Fields, before_and_after: Iterable[Fields],
     return shown
 
 
-def refusal(rule: HasMark, exc: exceptions.InvalidRule
-            ) -> exceptions.InvalidRule:
+def refusal(
+    rule: HasMark, exc: exceptions.InvalidRule
+) -> exceptions.InvalidRule:
     """Return the error of a change of a stored rule."""
     if rule.sensitive:
         return exceptions.InvalidRule(without_content(exc.problems))
     return exc
 
 
-def without_content(problems: Iterable[exceptions.Problem]
-                    ) -> list[exceptions.Problem]:
+def without_content(
+    problems: Iterable[exceptions.Problem],
+) -> list[exceptions.Problem]:
     """Return which operations of a sensitive rule are wrong, but not why.
 
     Problems of fields that everybody may read stay as they are.
@@ -197,14 +208,16 @@ def without_content(problems: Iterable[exceptions.Problem]
             if parts[1] == model.VARS:
                 place = parts[:2]
             problem = exceptions.Problem(
-                '/'.join(place), _('is not valid in this rule'))
+                '/'.join(place), _('is not valid in this rule')
+            )
         redacted.append(problem)
     # Several problems of one operation read the same now.
     return list(dict.fromkeys(redacted))
 
 
-def check_patch(rule: Fields, op: str,
-                pointers: Iterable[Sequence[str]]) -> None:
+def check_patch(
+    rule: Fields, op: str, pointers: Iterable[Sequence[str]]
+) -> None:
     """Check that an operation of a JSON patch reads nothing of the content.
 
     With another path, an action would write its old value to where it can be
@@ -225,5 +238,8 @@ def check_patch(rule: Fields, op: str,
             continue
         if not writes or len(parts) > 1:
             raise exceptions.Invalid(
-                _('the conditions and actions of a sensitive rule can only be '
-                  'written, and only whole'))
+                _(
+                    'the conditions and actions of a sensitive rule can only '
+                    'be written, and only whole'
+                )
+            )

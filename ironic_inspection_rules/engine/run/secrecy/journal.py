@@ -30,8 +30,9 @@ class Journal:
     :param ports: the ports as they are before the phase.
     """
 
-    def __init__(self, ports: typing.Sequence[typing.Mapping[
-            str, typing.Any]] = ()) -> None:
+    def __init__(
+        self, ports: typing.Sequence[typing.Mapping[str, typing.Any]] = ()
+    ) -> None:
         self.changes: list[engine_change.Change] = []
         self.confirmed: list[engine_change.Change] = []
         self.keeps_confirmed = True
@@ -75,11 +76,13 @@ class Journal:
     @property
     def closed(self) -> frozenset[views.Place]:
         """The places whose values are withheld."""
-        return frozenset((change.object, change.place)
-                         for change in self.withheld)
+        return frozenset(
+            (change.object, change.place) for change in self.withheld
+        )
 
-    def blame(self, name: str, attributes: typing.Collection[str],
-              exc: Exception) -> exceptions.RuleError | None:
+    def blame(
+        self, name: str, attributes: typing.Collection[str], exc: Exception
+    ) -> exceptions.RuleError | None:
         """Build the error of the rule because of which an object is not saved.
 
         That is the last rule that changed one of the attributes of the object,
@@ -111,11 +114,13 @@ class Journal:
             cause = None
         elif any(map(_is_hidden, suspects)):
             # The message may have a value that nobody is to see.
-            reason = _('what it sets has a secret, or a value of a sensitive '
-                       'rule')
+            reason = _(
+                'what it sets has a secret, or a value of a sensitive rule'
+            )
             cause = None
-        error = exceptions.RuleError(rule.uuid, disclosure.label(rule),
-                                     last.action, reason)
+        error = exceptions.RuleError(
+            rule.uuid, disclosure.label(rule), last.action, reason
+        )
         error.__cause__ = cause
         return error
 
@@ -139,14 +144,16 @@ class Journal:
             self.notes.append(text)
         return text
 
-    def confirm(self, root: str, path: data_path.Path,
-                value: typing.Any) -> None:
+    def confirm(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Record that a value was set but already there.
 
         :param root: a root, or :data:`.change.TRAITS` with a name as its path.
         """
-        is_kept = (self.keeps_confirmed
-                   and len(self.confirmed) < _MOST_CONFIRMED)
+        is_kept = (
+            self.keeps_confirmed and len(self.confirmed) < _MOST_CONFIRMED
+        )
         if not (is_kept or self._withholds):
             return
         op = 'replace'
@@ -160,9 +167,16 @@ class Journal:
         else:
             self.confirmed.append(change)
 
-    def record(self, op: str, data: typing.Any, root: str,
-               path: data_path.Path, value: typing.Any = None,
-               before: typing.Any = None, part: data_path.Path = ()) -> None:
+    def record(
+        self,
+        op: str,
+        data: typing.Any,
+        root: str,
+        path: data_path.Path,
+        value: typing.Any = None,
+        before: typing.Any = None,
+        part: data_path.Path = (),
+    ) -> None:
         """Record a change.
 
         :param op: ``add``, ``replace`` or ``remove``.
@@ -181,19 +195,26 @@ class Journal:
                 change.left = len(items)
         self._add(change)
 
-    def record_traits(self, before: typing.Sequence[str],
-                      after: typing.Sequence[str]) -> None:
+    def record_traits(
+        self, before: typing.Sequence[str], after: typing.Sequence[str]
+    ) -> None:
         """Record the traits that were removed and those that were added."""
         had = set(before)
         has = set(after)
         for name in before:
             if name not in has:
-                self._add(self._change('remove', engine_change.TRAITS,
-                                       (name,), None, name))
+                self._add(
+                    self._change(
+                        'remove', engine_change.TRAITS, (name,), None, name
+                    )
+                )
         for name in after:
             if name not in had:
-                self._add(self._change('add', engine_change.TRAITS,
-                                       (name,), name, None))
+                self._add(
+                    self._change(
+                        'add', engine_change.TRAITS, (name,), name, None
+                    )
+                )
 
     def _add(self, change: engine_change.Change) -> None:
         """Add a change; that of a sensitive rule is withheld."""
@@ -203,9 +224,15 @@ class Journal:
         else:
             self.changes.append(change)
 
-    def _change(self, op: str, root: str, path: data_path.Path,
-                value: typing.Any, before: typing.Any,
-                part: data_path.Path = ()) -> engine_change.Change:
+    def _change(
+        self,
+        op: str,
+        root: str,
+        path: data_path.Path,
+        value: typing.Any,
+        before: typing.Any,
+        part: data_path.Path = (),
+    ) -> engine_change.Change:
         """Build a change in which secrets are masked."""
         if root != engine_change.TRAITS:
             # Below a secret, None would be shown as one, too.
@@ -225,11 +252,20 @@ class Journal:
             uuid = port.get('uuid')
             path = path[1:]
         return engine_change.Change(
-            name, op, data_path.pointer(path), value, before, (*path, *part),
-            port=uuid, rule=self._rule, action=self._action)
+            name,
+            op,
+            data_path.pointer(path),
+            value,
+            before,
+            (*path, *part),
+            port=uuid,
+            rule=self._rule,
+            action=self._action,
+        )
 
-    def _disclosed(self, path: data_path.Path,
-                   value: typing.Any) -> typing.Any:
+    def _disclosed(
+        self, path: data_path.Path, value: typing.Any
+    ) -> typing.Any:
         if self._masked:
             return disclosure.value_at(path, value)
         return value

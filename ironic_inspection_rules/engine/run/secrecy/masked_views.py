@@ -16,8 +16,9 @@ MakeOnce = typing.Callable[[str, typing.Any, Mask], typing.Any]
 class _MaskedRoots(budget.View):
     """The data by root name; each root is masked when it is first read."""
 
-    def __init__(self, roots: budget.View, own: views.Tree,
-                 make_once: MakeOnce) -> None:
+    def __init__(
+        self, roots: budget.View, own: views.Tree, make_once: MakeOnce
+    ) -> None:
         super().__init__(budget=roots.budget)
         self._roots = roots
         self._own = own
@@ -49,8 +50,7 @@ class Views:
         self.open = roots
         self._own = views.Tree()
         self._own_masked = views.Tree()
-        self.masked: budget.View = _MaskedRoots(roots, self._own,
-                                                 make_once)
+        self.masked: budget.View = _MaskedRoots(roots, self._own, make_once)
 
     def release(self, value: typing.Any) -> None:
         """Share a value that was read: it is copied before it changes."""
@@ -63,13 +63,15 @@ class Views:
         self._own.release_all()
         self._own_masked.release_all()
 
-    def has_member(self, root: str, path: data_path.Path,
-                   value: typing.Any) -> bool:
+    def has_member(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> bool:
         """Return whether the list at the path holds a value."""
         return self._own.has_member(self.open[root], path, value)
 
-    def assign(self, root: str, path: data_path.Path,
-               value: typing.Any) -> None:
+    def assign(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Set the value at a path; see :meth:`.views.Tree.assign`."""
         # If it is part of the data already, it will be in two places.
         self.release(value)
@@ -78,10 +80,12 @@ class Views:
         if root in self.masked:
             masked_path, masked_value = masking.mask_along(path, value)
             self.masked[root] = self._own_masked.assign(
-                self.masked[root], masked_path, masked_value)
+                self.masked[root], masked_path, masked_value
+            )
 
-    def append(self, root: str, path: data_path.Path,
-               value: typing.Any) -> None:
+    def append(
+        self, root: str, path: data_path.Path, value: typing.Any
+    ) -> None:
         """Append a value to the list at the path, which may be absent."""
         self.release(value)
         self.open[root] = self._own.append(self.open[root], path, value)
@@ -90,10 +94,12 @@ class Views:
         secret = masking.secret_along(path)
         if secret is None:
             self.masked[root] = self._own_masked.append(
-                self.masked[root], path, masking.mask(value))
+                self.masked[root], path, masking.mask(value)
+            )
         else:
             self.masked[root] = self._own_masked.assign(
-                self.masked[root], secret, masking.MASK)
+                self.masked[root], secret, masking.MASK
+            )
 
     def remove(self, root: str, path: data_path.Path) -> None:
         """Remove what is at the path, which has to be there."""
@@ -103,9 +109,11 @@ class Views:
         secret = masking.secret_along(path)
         if secret is None or secret == path:
             self.masked[root] = self._own_masked.remove(
-                self.masked[root], path)
+                self.masked[root], path
+            )
             return
         # The rest of the secret may be empty, and is shown then.
         rest = data_path.get(self.open[root], secret)
         self.masked[root] = self._own_masked.assign(
-            self.masked[root], secret, masking.mask_at(secret[-1], rest))
+            self.masked[root], secret, masking.mask_at(secret[-1], rest)
+        )

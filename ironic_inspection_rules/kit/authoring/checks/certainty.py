@@ -37,8 +37,10 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
                 continue
             if exclusion.apart(one, other):
                 place = file_rule.place_name(one.condition.pointer)
-                yield other.condition.pointer, _(
-                    'this condition never holds beside %s') % place
+                yield (
+                    other.condition.pointer,
+                    _('this condition never holds beside %s') % place,
+                )
 
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
@@ -50,23 +52,25 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
         one, other = differing
         return _(
             'this condition never holds: each value is compared with the '
-            'next, and "%(one)s" with "%(other)s"; use one-of') % {
-                'one': one, 'other': other}
+            'next, and "%(one)s" with "%(other)s"; use one-of'
+        ) % {'one': one, 'other': other}
     # Where one of its conditions holds on each machine, neither "!any-of" nor
     # "none-of" ever holds.
     is_any = _holds(condition) == 'any'
     if condition.inverted is is_any and _covers(rule, condition):
         return _(
             'this condition never holds where its fields exist: one of '
-            'those in it always does')
+            'those in it always does'
+        )
     return None
 
 
 def _contradicts_itself(condition: Operation) -> bool:
     """Return whether what a condition states of one field cannot all be so."""
-    return any(one.field == other.field and facts.exclude(one, other)
-               for one, other in itertools.combinations(
-                   facts.of(condition), 2))
+    return any(
+        one.field == other.field and facts.exclude(one, other)
+        for one, other in itertools.combinations(facts.of(condition), 2)
+    )
 
 
 def check_always(rule: Rule) -> checked_rule.Mistakes:
@@ -87,8 +91,8 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
         return _(
             'this condition always holds where its fields exist: each '
             'value is compared with the next, and "%(one)s" with '
-            '"%(other)s"; use !one-of') % {
-                'one': one, 'other': other}
+            '"%(other)s"; use !one-of'
+        ) % {'one': one, 'other': other}
     # Where one of its conditions holds on each machine, "any-of" always holds,
     # and so does "!none-of". _covers is false for all other conditions.
     is_none = _holds(condition) == 'none'
@@ -107,9 +111,14 @@ def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
         name = condition.op.name.removeprefix(plugin.VERSION)
         compared = condition.arguments.get('values')
         if name == 'ne' and isinstance(compared, list) and len(compared) > 2:
-            yield condition.pointer, _(
-                '%s compares each value with its neighbour only, not the '
-                'first with the third; use !one-of') % condition.op.name
+            yield (
+                condition.pointer,
+                _(
+                    '%s compares each value with its neighbour only, not the '
+                    'first with the third; use !one-of'
+                )
+                % condition.op.name,
+            )
 
 
 def _constant(condition: Operation) -> bool | None:
@@ -170,8 +179,7 @@ def _covers(rule: Rule, condition: Operation) -> bool:
 
 def _if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
     """Yield the facts about fields that exist where a condition is false."""
-    opposite = dataclasses.replace(
-        condition, inverted=not condition.inverted)
+    opposite = dataclasses.replace(condition, inverted=not condition.inverted)
     for fact in facts.of(opposite):
         if values.subject(rule, fact.field).value.type == field_value.NUMBER:
             # The opposite of "lt" also holds for values without an order. A
@@ -183,8 +191,10 @@ def _if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
 def _excludes_itself(condition: Operation) -> bool:
     """Return whether two conditions of a group never hold together."""
     claims = map(exclusion.Claim, condition.inner)
-    return any(exclusion.apart(one, other)
-               for one, other in itertools.combinations(claims, 2))
+    return any(
+        exclusion.apart(one, other)
+        for one, other in itertools.combinations(claims, 2)
+    )
 
 
 def _together(rule: Rule) -> Iterator[list[Operation]]:
@@ -204,6 +214,8 @@ def _beside_scope(rule: Rule) -> checked_rule.Mistakes:
     own = facts.Fact(_SCOPE, 'eq', rule.rule.scope)
     for condition in rule.conditions:
         if facts.contradict([own], facts.of(condition)):
-            yield condition.pointer, _(
-                'this condition never holds: the scope of the rule is '
-                '"%s"') % rule.rule.scope
+            yield (
+                condition.pointer,
+                _('this condition never holds: the scope of the rule is "%s"')
+                % rule.rule.scope,
+            )

@@ -14,8 +14,10 @@ from ironic_inspection_rules.rule_file import file_rule
 
 _PLAIN = ('description', 'scope', 'phase', 'sensitive')
 # A pointer into an argument, of a condition in a group or a "when" too.
-_IN_ARGUMENT = re.compile(r'/(?:conditions|actions)/\d+'
-                          r'(?:/(?:conditions|when)/\d+)*/args/.')
+_IN_ARGUMENT = re.compile(
+    r'/(?:conditions|actions)/\d+'
+    r'(?:/(?:conditions|when)/\d+)*/args/.'
+)
 
 Mistakes = typing.Iterator[tuple[str, str]]
 """The place of a mistake in a rule, as a JSON pointer, and one sentence."""
@@ -81,32 +83,41 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
     entry: typing.Mapping[str, typing.Any] = {}
     if isinstance(written.entry, dict) and not written.is_old:
         entry = written.entry
-    rule = model.Rule.from_mapping({
-        'uuid': '',
-        **_good_fields(entry, problems),
-        model.VARS: _vars(entry.get(model.VARS), problems),
-        'conditions': [],
-        'actions': [],
-    })
+    rule = model.Rule.from_mapping(
+        {
+            'uuid': '',
+            **_good_fields(entry, problems),
+            model.VARS: _vars(entry.get(model.VARS), problems),
+            'conditions': [],
+            'actions': [],
+        }
+    )
     # An argument with a problem is looked at all the same.
-    broken = frozenset(_operation_of(problem.pointer) for problem in problems
-                       if not _IN_ARGUMENT.match(problem.pointer))
+    broken = frozenset(
+        _operation_of(problem.pointer)
+        for problem in problems
+        if not _IN_ARGUMENT.match(problem.pointer)
+    )
 
     def read(name: str, inside: str) -> list[file_rule.Operation]:
         operations = entry.get(name)
         if not isinstance(operations, list):
             operations = []
-        return file_rule.read(operations, f'/{name}', ops, inside,
-                              skip=broken)
+        return file_rule.read(operations, f'/{name}', ops, inside, skip=broken)
 
     return CheckedRule(
-        written, rule, read('conditions', inside='conditions'),
-        read('actions', inside='when'), problems)
+        written,
+        rule,
+        read('conditions', inside='conditions'),
+        read('actions', inside='when'),
+        problems,
+    )
 
 
-def _good_fields(entry: typing.Mapping[str, typing.Any],
-                 problems: typing.Iterable[exceptions.Problem]
-                 ) -> dict[str, typing.Any]:
+def _good_fields(
+    entry: typing.Mapping[str, typing.Any],
+    problems: typing.Iterable[exceptions.Problem],
+) -> dict[str, typing.Any]:
     """Return the plain fields of a rule that have no problem."""
     bad = {problem.pointer.removeprefix('/') for problem in problems}
     fields = {}
@@ -117,8 +128,9 @@ def _good_fields(entry: typing.Mapping[str, typing.Any],
     return fields
 
 
-def _vars(known: typing.Any, problems: typing.Iterable[exceptions.Problem]
-          ) -> dict[str, typing.Any]:
+def _vars(
+    known: typing.Any, problems: typing.Iterable[exceptions.Problem]
+) -> dict[str, typing.Any]:
     """Return the variables of a rule, with None where a value has a problem.
 
     The name stays: a field that reads such a variable is no error of its own.

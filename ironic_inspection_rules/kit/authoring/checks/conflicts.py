@@ -44,7 +44,8 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
     Between these only the order in which they are stored decides.
     """
     groups: dict[tuple[str, int], list[_WritingRule]] = (
-        collections.defaultdict(list))
+        collections.defaultdict(list)
+    )
     for rule in rules:
         if rule.rule.mode != model.OFF:
             at_one_time = rule.rule.phase, rule.rule.priority
@@ -53,8 +54,11 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
         for one, other in itertools.combinations(group, 2):
             conflicts = one.conflicts(other)
             if conflicts:
-                yield (other.rule, conflicts[0].second.pointer,
-                       _message(one.rule, other.rule, conflicts))
+                yield (
+                    other.rule,
+                    conflicts[0].second.pointer,
+                    _message(one.rule, other.rule, conflicts),
+                )
 
 
 class _WritingRule:
@@ -66,8 +70,9 @@ class _WritingRule:
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        self._topics = {_topic(of_action.effect)
-                        for of_action in self._effects}
+        self._topics = {
+            _topic(of_action.effect) for of_action in self._effects
+        }
         self._claims = list(map(exclusion.Claim, rule.conditions))
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
@@ -91,8 +96,9 @@ class _WritingRule:
             if not _differ(first.effect, second.effect):
                 continue
             # No machine gets both where their conditions exclude each other.
-            if not exclusion.exclude(self._claims_of(first),
-                                     later._claims_of(second)):
+            if not exclusion.exclude(
+                self._claims_of(first), later._claims_of(second)
+            ):
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
 
@@ -112,12 +118,14 @@ def _topic(effect: effects.Effect) -> tuple[str, ...]:
     return effect.kind, effect.place[0]
 
 
-def _message(one: Rule, other: Rule,
-             conflicts: list[ConflictingWrites]) -> str:
+def _message(
+    one: Rule, other: Rule, conflicts: list[ConflictingWrites]
+) -> str:
     """Return the sentence at the second of two rules that conflict."""
     line, _column = one.written.place()
-    places = list(dict.fromkeys(
-        str(conflict.second.effect) for conflict in conflicts))
+    places = list(
+        dict.fromkeys(str(conflict.second.effect) for conflict in conflicts)
+    )
     values = ''
     if len(conflicts) == 1:
         first, second = conflicts[0]
@@ -125,17 +133,24 @@ def _message(one: Rule, other: Rule,
         here = _value_text(second.effect)
         if there and here:
             values = _(': there %(there)s, here %(here)s') % {
-                'there': there, 'here': here}
+                'there': there,
+                'here': here,
+            }
             # A sensitive rule shows no values.
             for rule in (one.rule, other.rule):
                 values = disclosure.say(rule, values)
-    return _('rule %(label)s at %(path)s:%(line)d has the same phase and '
-             'priority, writes %(places)s too, and differently%(values)s; '
-             'machines may meet the conditions of both, and only their order '
-             'decides') % {
-                 'label': one.written.label, 'path': one.written.source.path,
-                 'line': line, 'places': ', '.join(places),
-                 'values': values}
+    return _(
+        'rule %(label)s at %(path)s:%(line)d has the same phase and '
+        'priority, writes %(places)s too, and differently%(values)s; '
+        'machines may meet the conditions of both, and only their order '
+        'decides'
+    ) % {
+        'label': one.written.label,
+        'path': one.written.source.path,
+        'line': line,
+        'places': ', '.join(places),
+        'values': values,
+    }
 
 
 def _value_text(effect: effects.Effect) -> str:
@@ -174,9 +189,9 @@ def _differ(one: effects.Effect, other: effects.Effect) -> bool:
     short, long = one, other
     if len(other.place) < len(one.place):
         short, long = other, one
-    if long.place[:len(short.place)] != short.place:
+    if long.place[: len(short.place)] != short.place:
         return False
-    rest = long.place[len(short.place):]
+    rest = long.place[len(short.place) :]
     if not rest:
         return not data_path.same(short.value, long.value)
     inner = _inner(short.value, rest)
@@ -191,8 +206,8 @@ def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
 
     Or with one that the other write removes.
     """
-    prefix, = group.place
-    name, = single.place
+    (prefix,) = group.place
+    (name,) = single.place
     is_removed = single.value is _REMOVED
     return name.startswith(prefix) and (name in group.value) is is_removed
 
@@ -220,7 +235,7 @@ def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     To begin a list in one rule and to extend it in a later one is usual.
     """
     # The later write is at the place of the list, or above it.
-    rest = extended.place[len(later.place):]
+    rest = extended.place[len(later.place) :]
     if later.extends or (*later.place, *rest) != extended.place:
         return False
     fields = interpolation.fields(later.value)

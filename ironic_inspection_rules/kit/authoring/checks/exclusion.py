@@ -69,8 +69,12 @@ class Claim:
     def _form(self) -> tuple[typing.Any, ...]:
         """The whole condition in one form."""
         written = self.condition.written
-        return (*self.says, self.inverted, json.dumps(written.get('loop')),
-                written.get('multiple') or model.MULTIPLE[0])
+        return (
+            *self.says,
+            self.inverted,
+            json.dumps(written.get('loop')),
+            written.get('multiple') or model.MULTIPLE[0],
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Claim):
@@ -183,8 +187,9 @@ def _refutes(one: Claim, other: Claim) -> bool:
         allowed = facts.values(fact)
         if allowed is None or not all(map(_has_one_form, allowed)):
             continue
-        if all(_is_false_for(condition, fact.field, value)
-               for value in allowed):
+        if all(
+            _is_false_for(condition, fact.field, value) for value in allowed
+        ):
             return True
     return False
 
@@ -201,8 +206,7 @@ def _has_one_form(value: typing.Any) -> bool:
     return not has_braces
 
 
-def _is_false_for(condition: Operation, field: str,
-                  value: typing.Any) -> bool:
+def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
     """Return whether a condition is false where its only field has a value."""
     args = _fill(condition.arguments, field, value)
     if args == condition.arguments or interpolation.fields(args):
@@ -210,8 +214,9 @@ def _is_false_for(condition: Operation, field: str,
     return result(condition, {**condition.written, 'args': args}) is False
 
 
-def result(condition: Operation,
-           written: typing.Mapping[str, typing.Any]) -> bool | None:
+def result(
+    condition: Operation, written: typing.Mapping[str, typing.Any]
+) -> bool | None:
     """Return the result of a condition without any data, None if it fails.
 
     :param condition: whose op decides.
@@ -229,6 +234,7 @@ def result(condition: Operation,
 
 def _fill(arguments: typing.Any, field: str, value: typing.Any) -> typing.Any:
     """Return arguments with a value in place of the texts that are a field."""
+
     def filled(text: str) -> typing.Any:
         if facts.is_field(text) and facts.field_name(text) == field:
             return value

@@ -34,8 +34,10 @@ _ORDERS: dict[str, comparison.ValueComparison] = {
     'gt': comparison.Greater(),
     'ge': comparison.GreaterOrEqual(),
 }
-_VERSION_ORDERS = {f'{plugin.VERSION}{name}': getattr(operator, name)
-                   for name in _FROM_THE_RIGHT}
+_VERSION_ORDERS = {
+    f'{plugin.VERSION}{name}': getattr(operator, name)
+    for name in _FROM_THE_RIGHT
+}
 
 
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
@@ -54,8 +56,9 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
         turned = from_the_right(fact.relation)
         if is_field(fact.value) and turned is not None:
             # As in 8 < {cpu.count}: the field comes first.
-            fact = fact._replace(field=fact.value, value=fact.field,
-                                 relation=turned)
+            fact = fact._replace(
+                field=fact.value, value=fact.field, relation=turned
+            )
         if not is_field(fact.field) or interpolation.fields(fact.value):
             continue
         is_membership = isinstance(fact.value, list)
@@ -92,7 +95,7 @@ def field_name(text: str) -> str:
     :returns: the pointer from the roots; the text if it has filters or a
         format.
     """
-    field, = interpolation.fields(text)
+    (field,) = interpolation.fields(text)
     if not field.is_plain or field.root is None:
         return text
     return data_path.pointer([field.root, *field.steps])
@@ -255,11 +258,15 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
     To ``eq``, 5, "5" and "5.0" are equal.
     """
     if fact.relation == 'one-of':
-        return any(may_be(value, Fact(fact.field, 'eq', listed))
-                   for listed in fact.value)
+        return any(
+            may_be(value, Fact(fact.field, 'eq', listed))
+            for listed in fact.value
+        )
     if fact.relation == 'none-of':
-        return all(may_be(value, Fact(fact.field, 'ne', listed))
-                   for listed in fact.value)
+        return all(
+            may_be(value, Fact(fact.field, 'ne', listed))
+            for listed in fact.value
+        )
     here = number(value)
     there = number(fact.value)
     are_numbers = here is not None and there is not None

@@ -19,9 +19,11 @@ from ironic_inspection_rules.rule_file import file_rule
 Items = typing.Mapping[str, reach.KnownLoopItem | None]
 
 # What names a port: a MAC address, or a UUID with or without dashes.
-_PORT_ID = re.compile(r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
-                      r'[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}'
-                      r'[0-9A-Fa-f]{12}')
+_PORT_ID = re.compile(
+    r'(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|'
+    r'[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}'
+    r'[0-9A-Fa-f]{12}'
+)
 _MAC = 'mac_address'
 
 
@@ -45,29 +47,37 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 break
 
 
-def _loop(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
-          items: Items) -> str | None:
+def _loop(
+    rule: checked_rule.CheckedRule,
+    operation: file_rule.Operation,
+    items: Items,
+) -> str | None:
     """Return why an operation cannot have its loop, None if it may."""
     loop = operation.loop
     if not isinstance(loop, str):
         return None
     field = interpolation.sole_field(loop)
     if field is None:
-        return _('text around a field is never a list, and the inspection '
-                 'fails')
+        return _(
+            'text around a field is never a list, and the inspection fails'
+        )
     # The loop is outside of itself: an item in it is that of the operation
     # around, /conditions/0 of /conditions/0/conditions/1.
     around = operation.pointer.rsplit('/', 2)[0]
     kind = reach.value_of(field, items.get(around), rule.rule.vars).type
     if kind in inventory_fields.PLAIN:
-        return _('{%(field)s} is a %(kind)s, and the inspection fails where '
-                 'one would loop over it') % {
-                     'field': field.text, 'kind': kind}
+        return _(
+            '{%(field)s} is a %(kind)s, and the inspection fails where '
+            'one would loop over it'
+        ) % {'field': field.text, 'kind': kind}
     return None
 
 
-def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
-          item: reach.KnownLoopItem | None) -> str | None:
+def _list(
+    rule: checked_rule.CheckedRule,
+    condition: file_rule.Operation,
+    item: reach.KnownLoopItem | None,
+) -> str | None:
     """Return why the values of one-of are no list, None if they may be."""
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
@@ -76,16 +86,20 @@ def _list(rule: checked_rule.CheckedRule, condition: file_rule.Operation,
     kind = about.value.type
     if kind in (None, field_value.LIST):
         return None
-    message = _('{%(field)s} is a %(kind)s, and the inspection fails where '
-                'one-of expects its values') % {
-                    'field': about.text, 'kind': kind}
+    message = _(
+        '{%(field)s} is a %(kind)s, and the inspection fails where '
+        'one-of expects its values'
+    ) % {'field': about.text, 'kind': kind}
     if isinstance(condition.arguments.get('value'), list):
         message += '; ' + _("value and values are in each other's place")
     return message
 
 
-def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
-          item: reach.KnownLoopItem | None) -> str | None:
+def _port(
+    rule: checked_rule.CheckedRule,
+    owner: typing.Any,
+    item: reach.KnownLoopItem | None,
+) -> str | None:
     """Return why a text is no MAC address or UUID of a port.
 
     :param owner: what an action names as the port, of any type.
@@ -97,8 +111,13 @@ def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
     if field is None:
         if interpolation.fields(owner) or _PORT_ID.fullmatch(owner.strip()):
             return None
-        return _('"%s" is neither the MAC address nor the UUID of a port, and '
-                 'the inspection fails') % owner
+        return (
+            _(
+                '"%s" is neither the MAC address nor the UUID of a port, and '
+                'the inspection fails'
+            )
+            % owner
+        )
     # Only of a known attribute of an item in the data, such as the name of an
     # interface, is it certain that it is neither.
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
@@ -108,7 +127,7 @@ def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
         return None
     if field_value.type_at(steps) is None:
         return None
-    return _('{%(field)s} is neither the MAC address nor the UUID of a port, '
-             'and the inspection fails; write {%(meant)s}') % {
-                 'field': field.text,
-                 'meant': field.text.replace(steps[-1], _MAC)}
+    return _(
+        '{%(field)s} is neither the MAC address nor the UUID of a port, '
+        'and the inspection fails; write {%(meant)s}'
+    ) % {'field': field.text, 'meant': field.text.replace(steps[-1], _MAC)}

@@ -30,11 +30,13 @@ UPPER = 'upper'
 DATE = 'date'
 TIME = 'time'
 
-_BY_ATTRIBUTE = frozenset(('join', 'map', 'max', 'min', 'sort', 'sum',
-                           'unique'))
+_BY_ATTRIBUTE = frozenset(
+    ('join', 'map', 'max', 'min', 'sort', 'sum', 'unique')
+)
 _BY_NAME = frozenset(('selectattr', 'rejectattr'))
-_KEEP_ITEMS = frozenset(('reject', 'rejectattr', 'select', 'selectattr',
-                         'sort', 'unique'))
+_KEEP_ITEMS = frozenset(
+    ('reject', 'rejectattr', 'select', 'selectattr', 'sort', 'unique')
+)
 _GET = 'get'
 _EXTREME = frozenset(('max', 'min'))
 _ONE_ITEM = frozenset(('first', 'last')) | _EXTREME
@@ -42,18 +44,33 @@ _FORMS = {'lower': LOWER, 'upper': UPPER, 'trait': UPPER}
 _TIMES = ('%H', '%I', '%M', '%S', '%f', '%p', '%X', '%c', '%z')
 
 _OF_NODE: dict[Steps, str] = {
-    ('ports',): LIST, ('port_groups',): LIST, ('node', 'traits'): LIST,
-    ('node', 'name'): TEXT, ('node', 'driver'): TEXT,
-    ('node', 'power_state'): TEXT, ('node', 'provision_state'): TEXT,
-    ('node', 'auto_discovered'): BOOLEAN, ('node', 'maintenance'): BOOLEAN,
-    ('node', 'properties'): MAPPING, ('node', 'extra'): MAPPING,
+    ('ports',): LIST,
+    ('port_groups',): LIST,
+    ('node', 'traits'): LIST,
+    ('node', 'name'): TEXT,
+    ('node', 'driver'): TEXT,
+    ('node', 'power_state'): TEXT,
+    ('node', 'provision_state'): TEXT,
+    ('node', 'auto_discovered'): BOOLEAN,
+    ('node', 'maintenance'): BOOLEAN,
+    ('node', 'properties'): MAPPING,
+    ('node', 'extra'): MAPPING,
     ('node', 'driver_info'): MAPPING,
     ('node', 'properties', 'capabilities'): TEXT,
     ('ports', MEMBER, 'address'): TEXT,
-    ('ports', MEMBER, 'pxe_enabled'): BOOLEAN}
+    ('ports', MEMBER, 'pxe_enabled'): BOOLEAN,
+}
 
-_TEXTS = frozenset(('biosdevname', 'hctl', 'serial', 'wwn',
-                    'wwn_vendor_extension', 'wwn_with_extension'))
+_TEXTS = frozenset(
+    (
+        'biosdevname',
+        'hctl',
+        'serial',
+        'wwn',
+        'wwn_vendor_extension',
+        'wwn_with_extension',
+    )
+)
 """Last names of paths to text in inventories. The code of Ironic, of which
 :mod:`.inventory_fields` is made, does not say its type."""
 
@@ -74,8 +91,11 @@ def type_at(steps: Steps) -> str | None:
         if below is None:
             return None
         field = below
-    if field.type is None and steps[:1] == ('inventory',) and (
-            steps[-1] in _TEXTS):
+    if (
+        field.type is None
+        and steps[:1] == ('inventory',)
+        and (steps[-1] in _TEXTS)
+    ):
         return TEXT
     return field.type
 
@@ -126,8 +146,9 @@ class FieldValue(typing.NamedTuple):
             return (*self.steps, MEMBER)
         return self.listed
 
-    def after(self, call: filter_syntax.FilterCall, attribute: Steps
-              ) -> 'FieldValue':
+    def after(
+        self, call: filter_syntax.FilterCall, attribute: Steps
+    ) -> 'FieldValue':
         """Return the value that comes out of a filter.
 
         :param attribute: see :func:`attribute_of`.
@@ -211,8 +232,10 @@ def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
     default = _argument(call, 'default')
     if default is not None:
         labels.append(default)
-    if any(isinstance(inner, interpolation.Field)
-           for _path, inner in data_path.walk(labels)):
+    if any(
+        isinstance(inner, interpolation.Field)
+        for _path, inner in data_path.walk(labels)
+    ):
         return None
     return tuple(labels)
 
@@ -233,8 +256,9 @@ def attribute_of(call: filter_syntax.FilterCall) -> Steps:
     return tuple(attribute.split('.'))
 
 
-def of_literals(values: typing.Sequence[typing.Any], steps: Steps
-                ) -> FieldValue:
+def of_literals(
+    values: typing.Sequence[typing.Any], steps: Steps
+) -> FieldValue:
     """Return the value of a field over items that are written in the rule.
 
     :param values: the items.
@@ -250,7 +274,7 @@ def of_literals(values: typing.Sequence[typing.Any], steps: Steps
     types = set(map(type_of, choices))
     common = None
     if len(types) == 1:
-        common, = types
+        (common,) = types
     return FieldValue(made=common, choices=tuple(choices) or None)
 
 

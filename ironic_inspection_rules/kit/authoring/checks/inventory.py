@@ -23,17 +23,22 @@ from ironic_inspection_rules.rule_set import repository
 
 Steps = tuple[str, ...]
 
-_MOVED = {'lldp_processed': _('Ironic has it by interface in '
-                              'plugin_data.parsed_lldp')}
+_MOVED = {
+    'lldp_processed': _(
+        'Ironic has it by interface in plugin_data.parsed_lldp'
+    )
+}
 """Where Ironic has what ironic-inspector reported."""
 
 _ALIKE = 0.8
 """Likeness to a known name from which on a site's own name is a slip."""
 
 
-def check(rule: checked_rule.CheckedRule, own: frozenset[str],
-          target: inventory_fields.InspectionTarget
-          ) -> Iterator[tuple[str, str, bool]]:
+def check(
+    rule: checked_rule.CheckedRule,
+    own: frozenset[str],
+    target: inventory_fields.InspectionTarget,
+) -> Iterator[tuple[str, str, bool]]:
     """Find fields that no known machine has, or not every inspection reports.
 
     Of fields that need the same thing only the first one of a rule is noted.
@@ -57,9 +62,10 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
         if rule.written.is_old:
             continue
         if name in document.IN_IRONIC:
-            message = _('{%(field)s}: ironic-inspector made it, Ironic '
-                        'does not; it has %(now)s') % {
-                            'field': text, 'now': document.IN_IRONIC[name]}
+            message = _(
+                '{%(field)s}: ironic-inspector made it, Ironic '
+                'does not; it has %(now)s'
+            ) % {'field': text, 'now': document.IN_IRONIC[name]}
             yield pointer, message, True
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:
@@ -77,18 +83,21 @@ def _problem(text: str, steps: Steps) -> str | None:
         if unknown.name == inventory_fields.MEMBER:
             # It has no items either, which other checks say.
             return None
-        return _('{%(field)s}: %(above)s is a %(type)s, which has no '
-                 '"%(name)s"') % {
-                     'field': text, 'above': above,
-                     'type': unknown.above.type, 'name': unknown.name}
+        return _(
+            '{%(field)s}: %(above)s is a %(type)s, which has no "%(name)s"'
+        ) % {
+            'field': text,
+            'above': above,
+            'type': unknown.above.type,
+            'name': unknown.name,
+        }
     hint = _hint(unknown)
     if hint is None:
         # A hook of the site may report it.
         return None
-    return _('{%(field)s}: no inspection reports "%(name)s" in %(above)s; '
-             '%(hint)s') % {
-                 'field': text, 'name': unknown.name, 'above': above,
-                 'hint': hint}
+    return _(
+        '{%(field)s}: no inspection reports "%(name)s" in %(above)s; %(hint)s'
+    ) % {'field': text, 'name': unknown.name, 'above': above, 'hint': hint}
 
 
 def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
@@ -117,8 +126,9 @@ def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
     return hint
 
 
-def _elsewhere(text: str, steps: Steps,
-               target: inventory_fields.InspectionTarget) -> str | None:
+def _elsewhere(
+    text: str, steps: Steps, target: inventory_fields.InspectionTarget
+) -> str | None:
     """Return the sentence that only other inspections report a field.
 
     :param target: the inspections that count.
@@ -138,10 +148,11 @@ def _elsewhere(text: str, steps: Steps,
         inspections.append(_('by %s') % target.interface)
     if target.release:
         inspections.append(_('in Ironic %s') % target.release)
-    return _('{%(field)s}: no inspection %(target)s reports it; '
-             '%(needs)s') % {
-                 'field': text, 'target': ' '.join(inspections),
-                 'needs': ', '.join(needs)}
+    return _('{%(field)s}: no inspection %(target)s reports it; %(needs)s') % {
+        'field': text,
+        'target': ' '.join(inspections),
+        'needs': ', '.join(needs),
+    }
 
 
 def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
@@ -160,12 +171,14 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
         yield from _fields_of_inspector(operation)
 
 
-def _path_of_inspector(operation: file_rule.Operation
-                       ) -> Iterator[tuple[str, str, Steps]]:
+def _path_of_inspector(
+    operation: file_rule.Operation,
+) -> Iterator[tuple[str, str, Steps]]:
     """Yield the ``data://…`` that a condition of ironic-inspector reads."""
     path = operation.arguments.get('field')
     if not isinstance(path, str) or (
-            'field' not in operation.op.plugin.LITERAL):
+        'field' not in operation.op.plugin.LITERAL
+    ):
         return
     scheme, _path = legacy_field.split(path)
     if scheme != 'data':
@@ -180,21 +193,30 @@ def _path_of_inspector(operation: file_rule.Operation
         yield operation.pointer_to('field'), path, document.in_ironic(tokens)
 
 
-def _fields_of_inspector(operation: file_rule.Operation
-                         ) -> Iterator[tuple[str, str, Steps]]:
+def _fields_of_inspector(
+    operation: file_rule.Operation,
+) -> Iterator[tuple[str, str, Steps]]:
     """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for _pointer, text in checked_rule.texts(
-                operation.arguments.get(name)):
+            operation.arguments.get(name)
+        ):
             if any(legacy_text.problems(text)):
                 # Another check names what is no field.
                 continue
-            for _literal, field, _spec, _conversion in (
-                    string.Formatter().parse(text)):
+            for (
+                _literal,
+                field,
+                _spec,
+                _conversion,
+            ) in string.Formatter().parse(text):
                 if field:
                     keys = map(str, legacy_text.steps(field))
-                    yield (operation.pointer_to(name), field,
-                           document.in_ironic(keys))
+                    yield (
+                        operation.pointer_to(name),
+                        field,
+                        document.in_ironic(keys),
+                    )
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -217,16 +239,25 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 if not field.root or field.filters:
                     continue
                 if data_path.pointer([field.root, *field.steps]) in absent:
-                    yield action.pointer_to(name), _(
-                        '{%s} is missing or null wherever the conditions '
-                        'hold') % field.text
+                    yield (
+                        action.pointer_to(name),
+                        _(
+                            '{%s} is missing or null wherever the conditions '
+                            'hold'
+                        )
+                        % field.text,
+                    )
 
 
-def check_order(rules: Sequence[checked_rule.CheckedRule]
-                ) -> checked_rule.MistakesOfRules:
+def check_order(
+    rules: Sequence[checked_rule.CheckedRule],
+) -> checked_rule.MistakesOfRules:
     """Find plugin data that are read before the rule that writes them."""
-    by_uuid = {rule.rule.uuid: rule for rule in rules
-               if rule.rule.mode == model.ENFORCE}
+    by_uuid = {
+        rule.rule.uuid: rule
+        for rule in rules
+        if rule.rule.mode == model.ENFORCE
+    }
     in_order = repository.order(rule.rule for rule in by_uuid.values())
     ordered = [by_uuid[rule.uuid] for rule in in_order]
     first_writers: dict[str, int] = {}
@@ -245,10 +276,18 @@ def check_order(rules: Sequence[checked_rule.CheckedRule]
             writer = first_writers[name]
             # The conditions of a rule come before its own actions.
             is_own_condition = writer == place and (
-                use.pointer.startswith('/conditions'))
+                use.pointer.startswith('/conditions')
+            )
             if writer > place or is_own_condition:
-                yield rule, use.pointer, _(
-                    '{%(field)s} is not there yet: rule %(label)s, which '
-                    'writes it, runs later') % {
+                yield (
+                    rule,
+                    use.pointer,
+                    _(
+                        '{%(field)s} is not there yet: rule %(label)s, which '
+                        'writes it, runs later'
+                    )
+                    % {
                         'field': use.text,
-                        'label': ordered[writer].written.label}
+                        'label': ordered[writer].written.label,
+                    },
+                )

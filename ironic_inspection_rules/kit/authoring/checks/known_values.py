@@ -10,27 +10,51 @@ from ironic_inspection_rules.kit.authoring.checks import field_value
 WORDS: dict[field_value.Steps, dict[str, tuple[str, ...]]] = {
     ('inventory', 'cpu', 'architecture'): {
         'x86_64': ('amd64', 'x64', 'x86-64', 'em64t'),
-        'aarch64': ('arm64', 'armv8'), 'ppc64le': (), 'ppc64': (),
-        's390x': (), 'riscv64': (), 'i686': ('i386', 'x86'), 'armv7l': ()},
+        'aarch64': ('arm64', 'armv8'),
+        'ppc64le': (),
+        'ppc64': (),
+        's390x': (),
+        'riscv64': (),
+        'i686': ('i386', 'x86'),
+        'armv7l': (),
+    },
     ('inventory', 'boot', 'current_boot_mode'): {
-        'bios': ('legacy', 'csm'), 'uefi': ('efi',)},
+        'bios': ('legacy', 'csm'),
+        'uefi': ('efi',),
+    },
     ('node', 'power_state'): {
         'power on': ('on', 'powered on', 'power_on', 'poweron'),
         'power off': ('off', 'powered off', 'power_off', 'poweroff'),
-        'rebooting': (), 'soft power off': (), 'soft rebooting': (),
-        'error': ()},
+        'rebooting': (),
+        'soft power off': (),
+        'soft rebooting': (),
+        'error': (),
+    },
 }
 """Words that a field has, each with what else people call it."""
 
-WORDY = frozenset(('product_name', 'manufacturer', 'model', 'model_name',
-                   'hostname', 'name', 'vendor', 'architecture', 'driver',
-                   'current_boot_mode', 'mac_address', 'product'))
+WORDY = frozenset(
+    (
+        'product_name',
+        'manufacturer',
+        'model',
+        'model_name',
+        'hostname',
+        'name',
+        'vendor',
+        'architecture',
+        'driver',
+        'current_boot_mode',
+        'mac_address',
+        'product',
+    )
+)
 """Names of fields whose text is hardly ever a number."""
 
-SMALLEST_BYTES = 10 ** 6
+SMALLEST_BYTES = 10**6
 """No memory and no disk is smaller; a size below it is hardly in bytes."""
 
-LARGEST_MEBIBYTES = 2 ** 31
+LARGEST_MEBIBYTES = 2**31
 """No machine has so much memory; a size from there on is hardly in MiB."""
 
 GIBIBYTES = frozenset((4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192))
@@ -45,9 +69,21 @@ GIGABITS = frozenset((2.5, 5, 10, 25, 40, 50, 200, 400))
 QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
 """A number and a unit."""
 
-BYTES = {'b': 1, 'k': 2 ** 10, 'kb': 1000, 'kib': 2 ** 10, 'm': 2 ** 20,
-         'mb': 1000 ** 2, 'mib': 2 ** 20, 'g': 2 ** 30, 'gb': 1000 ** 3,
-         'gib': 2 ** 30, 't': 2 ** 40, 'tb': 1000 ** 4, 'tib': 2 ** 40}
+BYTES = {
+    'b': 1,
+    'k': 2**10,
+    'kb': 1000,
+    'kib': 2**10,
+    'm': 2**20,
+    'mb': 1000**2,
+    'mib': 2**20,
+    'g': 2**30,
+    'gb': 1000**3,
+    'gib': 2**30,
+    't': 2**40,
+    'tb': 1000**4,
+    'tib': 2**40,
+}
 """By a unit in lower case, how many bytes one of it are."""
 
 
@@ -59,8 +95,8 @@ class Unit(typing.NamedTuple):
 
 
 _BYTE = Unit('bytes', 1)
-_MEBIBYTE = Unit('MiB', 2 ** 20)
-_GIBIBYTE = Unit('GiB', 2 ** 30)
+_MEBIBYTE = Unit('MiB', 2**20)
+_GIBIBYTE = Unit('GiB', 2**30)
 
 KEPT_IN = {
     'physical_mb': _MEBIBYTE,

@@ -21,7 +21,8 @@ from ironic_inspection_rules.rule_file import file_rule
 
 # The attributes of Ironic's nodes that rules see; a test compares this list
 # with Ironic.
-NODE = frozenset("""
+NODE = frozenset(
+    """
     allocation_id auto_discovered automated_clean bios_interface
     boot_interface boot_mode chassis_id clean_step conductor_affinity
     conductor_group console_enabled console_interface created_at
@@ -35,28 +36,35 @@ NODE = frozenset("""
     raid_config raid_interface rescue_interface reservation resource_class
     retired retired_reason secure_boot service_step shard storage_interface
     target_power_state target_provision_state target_raid_config traits
-    updated_at uuid vendor_interface""".split())
+    updated_at uuid vendor_interface""".split()
+)
 
 # Likewise the attributes of its ports.
-PORT = frozenset("""
+PORT = frozenset(
+    """
     address available_for_dynamic_portgroup category created_at description
     extra id internal_info is_smartnic local_link_connection name node_id
     node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
-    vendor""".split())
+    vendor""".split()
+)
 
 # A MAC address after a dot, which belongs in brackets: the address, the rest.
 _PORT = re.compile(r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)')
 # The beginning of "{data.inventory.cpu}" and "{data[inventory][cpu]}".
-_DATA = re.compile(r'data(?:\.(inventory|plugin_data)|'
-                   r'\[(inventory|plugin_data)\])(?=[.\[])')
+_DATA = re.compile(
+    r'data(?:\.(inventory|plugin_data)|'
+    r'\[(inventory|plugin_data)\])(?=[.\[])'
+)
 _NEGATIVE = re.compile(r'-[0-9]+')
 
 # The value before a filter is a path; a key of a table may not look so.
 _KEY_IN_TABLE = re.compile(r'[^|]*\| *lookup\( *tables\..*')
 
 # As people write names and expressions for a template engine to replace.
-_JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
-                    r'(?:[|+~-][^{}]*)?\}\}|\{%')
+_JINJA = re.compile(
+    r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
+    r'(?:[|+~-][^{}]*)?\}\}|\{%'
+)
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -64,17 +72,32 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for pointer, field, _item in reach.fields(rule):
         meant = port_meant(field.text)
         if meant is not None:
-            yield pointer, _(
-                '{%(field)s}: what follows a colon is a format; write '
-                '{%(meant)s}') % {'field': field.text, 'meant': meant}
+            yield (
+                pointer,
+                _(
+                    '{%(field)s}: what follows a colon is a format; write '
+                    '{%(meant)s}'
+                )
+                % {'field': field.text, 'meant': meant},
+            )
         elif field.root is None and _KEY_IN_TABLE.fullmatch(field.text):
-            yield pointer, _(
-                '{%s} is not a field: a key that is written out is given '
-                "as in {tables.NAME | row('KEY')}") % field.text
+            yield (
+                pointer,
+                _(
+                    '{%s} is not a field: a key that is written out is given '
+                    "as in {tables.NAME | row('KEY')}"
+                )
+                % field.text,
+            )
         elif field.root is None:
-            yield pointer, _(
-                '{%s} is not a field: write {name[key]} or {name.key}; '
-                'literal braces are doubled') % field.text
+            yield (
+                pointer,
+                _(
+                    '{%s} is not a field: write {name[key]} or {name.key}; '
+                    'literal braces are doubled'
+                )
+                % field.text,
+            )
     for operation in rule.operations:
         yield from _check_old(operation)
     for use in reach.uses(rule):
@@ -103,7 +126,7 @@ def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
     tokens = use.pointer.split('/')
     if tokens[1] == model.VARS:
         # A value sees those that were computed before it.
-        known = known[:known.index(tokens[2])]
+        known = known[: known.index(tokens[2])]
     if len(use.steps) == 1:
         # All values together are always there.
         return None
@@ -111,23 +134,30 @@ def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
     if name in known:
         return None
     if name in rule.rule.vars:
-        return _('{%(field)s}: "%(name)s" comes later, and vars are computed '
-                 'in their order; a program that sorts the names of a file '
-                 'changes it') % {'field': use.text, 'name': name}
+        return _(
+            '{%(field)s}: "%(name)s" comes later, and vars are computed '
+            'in their order; a program that sorts the names of a file '
+            'changes it'
+        ) % {'field': use.text, 'name': name}
     hint = suggestion.hint(name, known) or _('it has none')
-    return _('{%(field)s}: the rule has no "%(name)s" in its vars; '
-             '%(hint)s') % {'field': use.text, 'name': name, 'hint': hint}
+    return _(
+        '{%(field)s}: the rule has no "%(name)s" in its vars; %(hint)s'
+    ) % {'field': use.text, 'name': name, 'hint': hint}
 
 
 def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find what a template engine should have replaced."""
     for pointer, text in templates(rule.written.entry):
-        yield pointer, _('"%s" looks like a variable of Jinja2 that was not '
-                         'replaced') % text
+        yield (
+            pointer,
+            _('"%s" looks like a variable of Jinja2 that was not replaced')
+            % text,
+        )
 
 
-def templates(entry: typing.Mapping[str, typing.Any]
-              ) -> checked_rule.PlacedTexts:
+def templates(
+    entry: typing.Mapping[str, typing.Any],
+) -> checked_rule.PlacedTexts:
     """Yield the texts of a rule that have a template of Jinja2 in them."""
     for name in ('description', 'scope', *model.CONTENT):
         for pointer, text in checked_rule.texts(entry.get(name), f'/{name}'):
@@ -156,7 +186,7 @@ def data_meant(field: str) -> str | None:
     if match is None:
         return None
     root = match[1] or match[2]
-    return root + field[match.end():]
+    return root + field[match.end() :]
 
 
 def _behind_last(use: reach.Use) -> str | None:
@@ -165,9 +195,10 @@ def _behind_last(use: reach.Use) -> str | None:
     for place, step in enumerate(steps):
         above = field_value.type_at(steps[:place])
         if _NEGATIVE.fullmatch(step) and above != field_value.MAPPING:
-            return _('{%(field)s}: a list has no item "%(step)s"; write '
-                     "{… | last}, or {… | last | get('…')}") % {
-                         'field': use.text, 'step': step}
+            return _(
+                '{%(field)s}: a list has no item "%(step)s"; write '
+                "{… | last}, or {… | last | get('…')}"
+            ) % {'field': use.text, 'step': step}
     return None
 
 
@@ -181,8 +212,9 @@ def _root_meant(use: reach.Use) -> str:
     if near:
         return _('did you mean "%s"?') % near
     if root == 'data':
-        return _('what ironic-inspector called data is in inventory and '
-                 'plugin_data')
+        return _(
+            'what ironic-inspector called data is in inventory and plugin_data'
+        )
     return _('did you mean {plugin_data[%s]}?') % root
 
 
@@ -196,7 +228,9 @@ def _problem(use: reach.Use) -> str | None:
         return _('{%s} does not exist outside of a loop') % use.text
     if root not in (*interpolation.ROOTS, interpolation.ITEM):
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
-            'field': use.text, 'hint': _root_meant(use)}
+            'field': use.text,
+            'hint': _root_meant(use),
+        }
     wrong = unknown(use)
     if wrong is None:
         return None
@@ -206,8 +240,9 @@ def _problem(use: reach.Use) -> str | None:
     if known is PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
     else:
-        text = _('{%(field)s}: the items of the loop have no "%(name)s"; '
-                 '%(hint)s')
+        text = _(
+            '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
+        )
     hint = suggestion.hint(name, known) or _('they are no mappings')
     return text % {'field': use.text, 'name': name, 'hint': hint}
 
@@ -236,9 +271,13 @@ def _no_attribute(field: str, name: str) -> str:
     :param field: as its author wrote it.
     """
     hint = suggestion.hint(name, NODE) or _(
-        "see the attributes of nodes in Ironic's API")
+        "see the attributes of nodes in Ironic's API"
+    )
     return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
-        'shown': field, 'name': name, 'hint': hint}
+        'shown': field,
+        'name': name,
+        'hint': hint,
+    }
 
 
 def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
@@ -248,7 +287,8 @@ def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
             yield operation.pointer_to(name), problem
     path = operation.arguments.get('field')
     if not isinstance(path, str) or (
-            'field' not in operation.op.plugin.LITERAL):
+        'field' not in operation.op.plugin.LITERAL
+    ):
         return
     scheme, _path = legacy_field.split(path)
     if scheme != 'node':
@@ -278,12 +318,14 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             if write.kind == 'node':
-                yield from _slip(action.pointer_to(write.argument),
-                                 f'"{write.name}"', steps)
+                yield from _slip(
+                    action.pointer_to(write.argument), f'"{write.name}"', steps
+                )
 
 
-def _slip(pointer: str, text: str,
-          steps: tuple[str, ...]) -> checked_rule.Mistakes:
+def _slip(
+    pointer: str, text: str, steps: tuple[str, ...]
+) -> checked_rule.Mistakes:
     """Find a name that is nearly one of Ironic's.
 
     :param text: what the author wrote.
@@ -297,7 +339,11 @@ def _slip(pointer: str, text: str,
         return
     near = suggestion.slip(name, known)
     if near is not None:
-        yield pointer, _(
-            '%(shown)s: Ironic has no "%(name)s" in %(field)s; did you mean '
-            '"%(near)s"?') % {'shown': text, 'name': name, 'field': field,
-                              'near': near}
+        yield (
+            pointer,
+            _(
+                '%(shown)s: Ironic has no "%(name)s" in %(field)s; did you '
+                'mean "%(near)s"?'
+            )
+            % {'shown': text, 'name': name, 'field': field, 'near': near},
+        )

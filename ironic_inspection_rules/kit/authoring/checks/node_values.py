@@ -27,17 +27,22 @@ _ALL = ('', _CUSTOM, 'CUSTOM', 'C')
 the middle of ``CUSTOM_``."""
 
 
-def check_capabilities(rule: checked_rule.CheckedRule
-                       ) -> checked_rule.Mistakes:
+def check_capabilities(
+    rule: checked_rule.CheckedRule,
+) -> checked_rule.Mistakes:
     """Find paths into the text that has all capabilities, and values of it."""
     for use in reach.uses(rule):
         steps = use.from_roots or ()
         if steps[:3] == _NODE_CAPABILITIES and len(steps) > 3:
-            yield use.pointer, _(
-                '{%(field)s}: the capabilities are one text, "name:value,…"; '
-                'write {node.properties.capabilities | '
-                "regex_search('(?:^|,)%(name)s:([^,]*)', 1)}") % {
-                    'field': use.text, 'name': steps[3]}
+            yield (
+                use.pointer,
+                _(
+                    '{%(field)s}: the capabilities are one text, '
+                    '"name:value,…"; write {node.properties.capabilities | '
+                    "regex_search('(?:^|,)%(name)s:([^,]*)', 1)}"
+                )
+                % {'field': use.text, 'name': steps[3]},
+            )
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             if write.kind != 'node':
@@ -46,10 +51,14 @@ def check_capabilities(rule: checked_rule.CheckedRule
                 op = 'set-capability'
                 if write.value is data_path.ABSENT:
                     op = 'unset-capability'
-                yield action.pointer_to(write.argument), _(
-                    '"%(path)s" leads into the capabilities, which are one '
-                    'text; use %(op)s with the name "%(name)s"') % {
-                        'path': write.name, 'name': steps[2], 'op': op}
+                yield (
+                    action.pointer_to(write.argument),
+                    _(
+                        '"%(path)s" leads into the capabilities, which are '
+                        'one text; use %(op)s with the name "%(name)s"'
+                    )
+                    % {'path': write.name, 'name': steps[2], 'op': op},
+                )
             elif write.value is not data_path.ABSENT:
                 value = write.value
                 if write.extends:
@@ -66,26 +75,35 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         for write, steps in effects.writes_at_paths(action):
             for name, value in _root_device_hints(write, steps).items():
                 if name == 'hctl' or name == 'name' and _is_of_kernel(value):
-                    yield action.pointer_to('value'), _(
-                        'the hint "%s" may mean another disk after the next '
-                        'boot; use serial, wwn or by_path') % name
+                    yield (
+                        action.pointer_to('value'),
+                        _(
+                            'the hint "%s" may mean another disk after the '
+                            'next boot; use serial, wwn or by_path'
+                        )
+                        % name,
+                    )
                     break
 
 
-def _root_device_hints(write: plugin.Write, steps: reach.Steps
-                       ) -> dict[str, typing.Any]:
+def _root_device_hints(
+    write: plugin.Write, steps: reach.Steps
+) -> dict[str, typing.Any]:
     """Return the hints at the root device that are written, by name.
 
     :param steps: to the place that is written.
     """
-    if write.kind != 'node' or write.extends or (
-            write.value is data_path.ABSENT):
+    if (
+        write.kind != 'node'
+        or write.extends
+        or (write.value is data_path.ABSENT)
+    ):
         return {}
     if steps[:2] == _ROOT_DEVICE and len(steps) == 3:
         return {steps[2]: write.value}
     if steps not in (_ROOT_DEVICE, _ROOT_DEVICE[:1]):
         return {}
-    hints = data_path.get(write.value, _ROOT_DEVICE[len(steps):])
+    hints = data_path.get(write.value, _ROOT_DEVICE[len(steps) :])
     if not isinstance(hints, dict):
         return {}
     return hints
@@ -112,9 +130,15 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 place = action.pointer
                 if 'prefix' in action.arguments_given:
                     place = action.pointer_to('prefix')
-                yield place, _(
-                    'this takes away every other %s of the node, also those '
-                    'that others gave it; a longer prefix leaves them') % what
+                yield (
+                    place,
+                    _(
+                        'this takes away every other %s of the node, also '
+                        'those that others gave it; a longer prefix leaves '
+                        'them'
+                    )
+                    % what,
+                )
                 break
 
 
@@ -128,14 +152,24 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             here = known_values.KEPT_IN.get(steps[-1])
             there = known_values.KEPT_IN.get(field.steps[-1])
             if here and there and here != there and write.kind == 'node':
-                yield action.pointer_to('value'), _(
-                    '{%(field)s} is in %(there)s, and "%(path)s" in %(here)s'
-                    ) % {'field': field.text, 'there': there.name,
-                         'path': write.name, 'here': here.name}
+                yield (
+                    action.pointer_to('value'),
+                    _(
+                        '{%(field)s} is in %(there)s, and "%(path)s" in '
+                        '%(here)s'
+                    )
+                    % {
+                        'field': field.text,
+                        'there': there.name,
+                        'path': write.name,
+                        'here': here.name,
+                    },
+                )
 
 
-def check_resource_class(rule: checked_rule.CheckedRule
-                         ) -> checked_rule.Mistakes:
+def check_resource_class(
+    rule: checked_rule.CheckedRule,
+) -> checked_rule.Mistakes:
     """Find resource classes with the prefix that Nova puts before them."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
@@ -143,6 +177,11 @@ def check_resource_class(rule: checked_rule.CheckedRule
                 continue
             value = write.value
             if isinstance(value, str) and value.startswith(_CUSTOM):
-                yield action.pointer_to('value'), _(
-                    'Nova puts CUSTOM_ before the resource class of a node, '
-                    'so this one is CUSTOM_%s there') % value
+                yield (
+                    action.pointer_to('value'),
+                    _(
+                        'Nova puts CUSTOM_ before the resource class of a '
+                        'node, so this one is CUSTOM_%s there'
+                    )
+                    % value,
+                )

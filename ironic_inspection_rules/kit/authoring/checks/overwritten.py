@@ -25,25 +25,33 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for place, action in enumerate(rule.actions):
         if action.loops:
             if _overwrites_itself(rule, action):
-                yield action.pointer, _(
-                    'only the last item of the loop has an effect: it writes '
-                    'over what the others wrote')
+                yield (
+                    action.pointer,
+                    _(
+                        'only the last item of the loop has an effect: it '
+                        'writes over what the others wrote'
+                    ),
+                )
             continue
         writes = list(effects.effects(action))
         if not writes:
             continue
-        later = _undone_by(writes, rule.actions[place + 1:])
+        later = _undone_by(writes, rule.actions[place + 1 :])
         if later is not None:
-            yield action.pointer, _(
-                'this action has no effect: %(later)s writes %(place)s '
-                'too') % {
+            yield (
+                action.pointer,
+                _('this action has no effect: %(later)s writes %(place)s too')
+                % {
                     'later': file_rule.place_name(later.pointer),
-                    'place': writes[0]}
+                    'place': writes[0],
+                },
+            )
 
 
-def _undone_by(writes: Sequence[effects.Effect],
-               later_actions: Sequence[file_rule.Operation]
-               ) -> file_rule.Operation | None:
+def _undone_by(
+    writes: Sequence[effects.Effect],
+    later_actions: Sequence[file_rule.Operation],
+) -> file_rule.Operation | None:
     """Return the action that undoes all writes, if nothing reads them before.
 
     :param writes: those of one action.
@@ -62,8 +70,9 @@ def _undone_by(writes: Sequence[effects.Effect],
     return None
 
 
-def _overwrites_itself(rule: checked_rule.CheckedRule,
-                       action: file_rule.Operation) -> bool:
+def _overwrites_itself(
+    rule: checked_rule.CheckedRule, action: file_rule.Operation
+) -> bool:
     """Return whether a loop writes different values to one place.
 
     Then only the last item counts. With a condition, or where an action reads
@@ -83,11 +92,15 @@ def _overwrites_itself(rule: checked_rule.CheckedRule,
         if _reads(action, write):
             return False
     if isinstance(loop, list):
-        values = {json.dumps(write.value, sort_keys=True, default=str)
-                  for write in writes}
+        values = {
+            json.dumps(write.value, sort_keys=True, default=str)
+            for write in writes
+        }
         return len(writes) == len(loop) and len(values) > 1
-    return any(field.root == interpolation.ITEM
-               for field in interpolation.fields(writes[0].value))
+    return any(
+        field.root == interpolation.ITEM
+        for field in interpolation.fields(writes[0].value)
+    )
 
 
 def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
@@ -121,7 +134,7 @@ def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
     for other in effects.effects(action):
         if other.kind != write.kind or other.extends:
             continue
-        is_there_or_above = other.place == place[:len(other.place)]
+        is_there_or_above = other.place == place[: len(other.place)]
         if is_there_or_above:
             return True
     return False

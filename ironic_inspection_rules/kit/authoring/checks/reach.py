@@ -94,8 +94,9 @@ def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
         yield from of_field(*written)
 
 
-def _fields_of(operation: file_rule.Operation, outer: KnownLoopItem | None
-               ) -> typing.Iterator[FieldInRule]:
+def _fields_of(
+    operation: file_rule.Operation, outer: KnownLoopItem | None
+) -> typing.Iterator[FieldInRule]:
     """Yield the fields of a condition or an action.
 
     :param outer: the item of the loop around it.
@@ -124,9 +125,11 @@ def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
     return by_pointer
 
 
-def _add_items(by_pointer: dict[str, KnownLoopItem | None],
-               operation: file_rule.Operation, outer: KnownLoopItem | None
-               ) -> None:
+def _add_items(
+    by_pointer: dict[str, KnownLoopItem | None],
+    operation: file_rule.Operation,
+    outer: KnownLoopItem | None,
+) -> None:
     """Add the items of an operation and of the conditions in it."""
     item = _item_inside(operation.loop, outer)
     by_pointer[operation.pointer] = item
@@ -134,8 +137,11 @@ def _add_items(by_pointer: dict[str, KnownLoopItem | None],
         _add_items(by_pointer, inner, item)
 
 
-def value_of(field: interpolation.Field, item: KnownLoopItem | None,
-             known: typing.Mapping[str, typing.Any]) -> field_value.FieldValue:
+def value_of(
+    field: interpolation.Field,
+    item: KnownLoopItem | None,
+    known: typing.Mapping[str, typing.Any],
+) -> field_value.FieldValue:
     """Return what is known of the value of a field.
 
     :param item: the item of the loop around it.
@@ -147,31 +153,37 @@ def value_of(field: interpolation.Field, item: KnownLoopItem | None,
         return field_value.FieldValue(made=field_value.TEXT)
     if field.root == model.VARS:
         value = field_value.of_vars(field.steps, known)
-    elif field.root == interpolation.ITEM and item is not None and (
-            item.values is not None):
+    elif (
+        field.root == interpolation.ITEM
+        and item is not None
+        and (item.values is not None)
+    ):
         value = field_value.of_literals(item.values, field.steps)
     else:
         value = _read(field.root, field.steps, item)
     return _filtered(value, field)
 
 
-def _read(root: str, steps: Steps, item: KnownLoopItem | None
-          ) -> field_value.FieldValue:
+def _read(
+    root: str, steps: Steps, item: KnownLoopItem | None
+) -> field_value.FieldValue:
     """Return what is known of the data that a field reads."""
     use = Use('', '', (root, *steps), item)
     return field_value.FieldValue(use.from_roots)
 
 
-def _filtered(value: field_value.FieldValue,
-              field: interpolation.Field) -> field_value.FieldValue:
+def _filtered(
+    value: field_value.FieldValue, field: interpolation.Field
+) -> field_value.FieldValue:
     """Return what the filters of a field make of what it reads."""
     for call in field.filters:
         value = value.after(call, field_value.attribute_of(call))
     return value
 
 
-def _item_inside(loop: typing.Any, outer: KnownLoopItem | None
-                 ) -> KnownLoopItem | None:
+def _item_inside(
+    loop: typing.Any, outer: KnownLoopItem | None
+) -> KnownLoopItem | None:
     """Return what is known of ``{item}`` in an operation.
 
     :param loop: of the operation; None without one.
@@ -193,8 +205,9 @@ def _item_inside(loop: typing.Any, outer: KnownLoopItem | None
     return KnownLoopItem(value.items)
 
 
-def of_field(pointer: str, field: interpolation.Field,
-             item: KnownLoopItem | None = None) -> typing.Iterator[Use]:
+def of_field(
+    pointer: str, field: interpolation.Field, item: KnownLoopItem | None = None
+) -> typing.Iterator[Use]:
     """Yield what one field uses.
 
     First its path; then what its filters name, which are fields in their

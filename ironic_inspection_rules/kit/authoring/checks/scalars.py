@@ -21,8 +21,7 @@ from ironic_inspection_rules.rule_file import yaml_scalar
 
 # Words that YAML 1.1 reads as true or false.
 _SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
-_ESCAPED = {'\0': '0', '\a': 'a', '\b': 'b', '\v': 'v', '\f': 'f',
-            '\x1b': 'e'}
+_ESCAPED = {'\0': '0', '\a': 'a', '\b': 'b', '\v': 'v', '\f': 'f', '\x1b': 'e'}
 """By a control character, the letter that it is in double quotes."""
 _CONTROL = re.compile('[\0\a\b\v\f\x1b]')
 # The beginning of an expression with the flag "x": white space in it, as its
@@ -32,8 +31,9 @@ _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values that YAML reads as something else than is written."""
-    for pointer, text in checked_rule.texts({
-            name: rule.written.entry.get(name) for name in model.CONTENT}):
+    for pointer, text in checked_rule.texts(
+        {name: rule.written.entry.get(name) for name in model.CONTENT}
+    ):
         control = _CONTROL.search(text)
         if control is None:
             continue
@@ -41,10 +41,14 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             character = _('a backspace')
         else:
             character = _('a control character')
-        yield pointer, _(
-            'the text has %(character)s: "\\%(letter)s" is one in double '
-            'quotes; use single quotes') % {
-                'character': character, 'letter': _ESCAPED[control[0]]}
+        yield (
+            pointer,
+            _(
+                'the text has %(character)s: "\\%(letter)s" is one in double '
+                'quotes; use single quotes'
+            )
+            % {'character': character, 'letter': _ESCAPED[control[0]]},
+        )
     if rule.written.is_old:
         # ironic-inspector converts text to numbers, and arguments stand at
         # other places.
@@ -53,12 +57,19 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         read_as = value
         if isinstance(value, bool):
             read_as = str(value).lower()
-        yield pointer, _('YAML reads %(raw)s as %(value)s; put text in '
-                         'quotes: "%(raw)s"') % {
-                             'raw': raw, 'value': read_as}
+        yield (
+            pointer,
+            _('YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"')
+            % {'raw': raw, 'value': read_as},
+        )
     for pointer, _text in _lines(rule):
-        yield pointer, _('the text ends in a newline, which is compared too; '
-                         'in YAML, "|-" leaves it out')
+        yield (
+            pointer,
+            _(
+                'the text ends in a newline, which is compared too; '
+                'in YAML, "|-" leaves it out'
+            ),
+        )
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
@@ -72,8 +83,10 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
             declared = operation.op.signature.by_name[name]
             if declared.type is pattern.Pattern:
                 yield mended_text.ReplaceValue(
-                    operation.pointer_to(name), value,
-                    value.replace('\b', r'\b'))
+                    operation.pointer_to(name),
+                    value,
+                    value.replace('\b', r'\b'),
+                )
     for pointer, text in _lines(rule):
         yield mended_text.ReplaceValue(pointer, text, text[:-1])
 
@@ -82,13 +95,15 @@ def _lines(rule: checked_rule.CheckedRule) -> checked_rule.PlacedTexts:
     """Yield texts of conditions that end in a newline."""
     for condition in rule.all_conditions:
         for pointer, text in checked_rule.texts(
-                condition.written.get('args'), f'{condition.pointer}/args'):
+            condition.written.get('args'), f'{condition.pointer}/args'
+        ):
             if text.endswith('\n') and not _VERBOSE.match(text):
                 yield pointer, text
 
 
-def _surprises(rule: checked_rule.CheckedRule
-               ) -> Iterator[tuple[str, str, typing.Any]]:
+def _surprises(
+    rule: checked_rule.CheckedRule,
+) -> Iterator[tuple[str, str, typing.Any]]:
     """Yield scalars that were meant as text, and that YAML reads otherwise.
 
     :returns: pointer, the text in the file, and the value that YAML reads.
@@ -103,8 +118,9 @@ def _surprises(rule: checked_rule.CheckedRule
             yield pointer, raw, value
 
 
-def _is_surprise(rule: checked_rule.CheckedRule, pointer: str,
-                 raw: str) -> bool:
+def _is_surprise(
+    rule: checked_rule.CheckedRule, pointer: str, raw: str
+) -> bool:
     """Return whether text was meant where YAML reads another type.
 
     :param pointer: the place of the value in the rule.
@@ -123,8 +139,12 @@ def _is_surprise(rule: checked_rule.CheckedRule, pointer: str,
     return False
 
 
-def _is_meant(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
-              pointer: str, raw: str) -> bool:
+def _is_meant(
+    rule: checked_rule.CheckedRule,
+    operation: file_rule.Operation,
+    pointer: str,
+    raw: str,
+) -> bool:
     """Return whether a number or a boolean may be meant in an argument."""
     declared = operation.op.signature.by_name
     messages = getattr(operation.op.plugin, 'TELLS', ())
@@ -135,8 +155,10 @@ def _is_meant(rule: checked_rule.CheckedRule, operation: file_rule.Operation,
             if declared[name].type is str or name in messages:
                 return False
     item = reach.items(rule)[operation.pointer]
-    types = [values.subject(rule, fact.field, item).value.type
-             for fact in facts.of(operation, looped=True)]
+    types = [
+        values.subject(rule, fact.field, item).value.type
+        for fact in facts.of(operation, looped=True)
+    ]
     if yaml_scalar.is_number(raw):
         return field_value.TEXT not in types
     if not _SWITCH.fullmatch(raw):

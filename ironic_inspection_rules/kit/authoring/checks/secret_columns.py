@@ -37,8 +37,9 @@ a number or as text."""
 Json = dict[str, typing.Any]
 
 
-def check(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
-          ) -> checked_rule.MistakesOfRules:
+def check(
+    rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
+) -> checked_rule.MistakesOfRules:
     """Find secret columns that an action would write.
 
     :param rules: those that do not see secret columns.
@@ -59,15 +60,17 @@ def check(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
                 for name in names:
                     for column in tables[name].definition.secret:
                         if (name, column) in named or _is_written(
-                                rule, action, value, tables[name], column):
+                            rule, action, value, tables[name], column
+                        ):
                             yield rule, pointer, _message(name, column)
 
 
 def _message(name: str, column: str) -> str:
-    return _('writes the secret column "%(column)s" of table "%(table)s": '
-             'only rules that are "sensitive" see it, and the inspection '
-             'fails where another would write it') % {
-                 'column': suggestion.shown(column), 'table': name}
+    return _(
+        'writes the secret column "%(column)s" of table "%(table)s": '
+        'only rules that are "sensitive" see it, and the inspection '
+        'fails where another would write it'
+    ) % {'column': suggestion.shown(column), 'table': name}
 
 
 class _OneRow(table.Table):
@@ -91,13 +94,19 @@ def _one_row(whole: table.Table, column: str) -> table.Table:
     row = dict(next(iter(whole.rows), {}))
     if not row.get(column):
         row[column] = _SECRET
-    definition = dataclasses.replace(whole.definition, secret=(column,),
-                                     of=None, expect={})
+    definition = dataclasses.replace(
+        whole.definition, secret=(column,), of=None, expect={}
+    )
     return _OneRow(definition, {_KEY: row}, list(row), masked=True)
 
 
-def _is_written(rule: checked_rule.CheckedRule, action: file_rule.Operation,
-                value: typing.Any, whole: table.Table, column: str) -> bool:
+def _is_written(
+    rule: checked_rule.CheckedRule,
+    action: file_rule.Operation,
+    value: typing.Any,
+    whole: table.Table,
+    column: str,
+) -> bool:
     """Return whether an argument has a secret column, or is made of it.
 
     Filters such as ``default`` take a row only where something is missing.
@@ -106,8 +115,12 @@ def _is_written(rule: checked_rule.CheckedRule, action: file_rule.Operation,
     """
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(
-        value, own_vars, action.loop, template.compile_field,
-        template.compile_value)
+        value,
+        own_vars,
+        action.loop,
+        template.compile_field,
+        template.compile_value,
+    )
     tables = {whole.definition.name: _one_row(whole, column)}
     for machine in (_machine([own_vars, action.loop, value]), {}):
         roots = {**machine, interpolation.TABLES: tables}
@@ -130,7 +143,10 @@ def _machine(written: typing.Any) -> Json:
     roots: Json = {}
     for field in effects.fields(written):
         if field.root is None or field.root in (
-                model.VARS, interpolation.ITEM, interpolation.TABLES):
+            model.VARS,
+            interpolation.ITEM,
+            interpolation.TABLES,
+        ):
             continue
         place = roots
         *above, last = (field.root, *field.steps)
@@ -144,8 +160,9 @@ def _machine(written: typing.Any) -> Json:
     return roots
 
 
-def _values(own_vars: typing.Mapping[str, typing.Any],
-            view: budget.View) -> Json:
+def _values(
+    own_vars: typing.Mapping[str, typing.Any], view: budget.View
+) -> Json:
     """Return the values of the ``vars`` that can be computed, in order.
 
     A value may use those before it, so the view has them meanwhile.

@@ -33,25 +33,46 @@ _SHORTEST = 4
 """Letters and digits that a text or number has at least to be a secret."""
 
 # Words that rules often write, and that are no secrets.
-_WORDS = frozenset((
-    'bios', 'default', 'disabled', 'enabled', 'false', 'local', 'netboot',
-    'none', 'null', 'true', 'uefi'))
+_WORDS = frozenset(
+    (
+        'bios',
+        'default',
+        'disabled',
+        'enabled',
+        'false',
+        'local',
+        'netboot',
+        'none',
+        'null',
+        'true',
+        'uefi',
+    )
+)
 _SCHEME = re.compile(r'^https?://')
 
-_FREE = frozenset(('description', 'extra', 'network_data', 'protected_reason',
-                   'retired_reason'))
+_FREE = frozenset(
+    (
+        'description',
+        'extra',
+        'network_data',
+        'protected_reason',
+        'retired_reason',
+    )
+)
 """Attributes that may have anything. What Ironic gives a meaning is meant to
 be read: a driver, a resource class, an owner."""
 
-_SHOWS_ARGUMENTS = frozenset((
-    'default', 'get', 'join', 'lookup', 'regex_replace', 'replace', 'tier'))
+_SHOWS_ARGUMENTS = frozenset(
+    ('default', 'get', 'join', 'lookup', 'regex_replace', 'replace', 'tier')
+)
 """Filters whose arguments may be part of what they return."""
 
 _PLACES = {
     'node': _('anybody who may read the node reads it there'),
     'capability': _('anybody who may read the node reads it there'),
     'port': _('anybody who may read the port reads it there'),
-    'plugin_data': _('anybody who may read the inventory reads it there')}
+    'plugin_data': _('anybody who may read the inventory reads it there'),
+}
 
 
 _OF_ANY_DRIVER = ('username', 'address')
@@ -73,8 +94,10 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         return
     for action in rule.actions:
         for name in masking.secret_arguments(action.arguments):
-            yield action.pointer_to(name), _(
-                'a secret in a rule that is not marked "sensitive"')
+            yield (
+                action.pointer_to(name),
+                _('a secret in a rule that is not marked "sensitive"'),
+            )
 
 
 def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -87,16 +110,24 @@ def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 # The names of traits are labels, which any user may list.
                 continue
             if _shows_own(write, rule, action):
-                yield action.pointer, _(
-                    'a sensitive rule writes a value of its own, and '
-                    '%(who)s; Ironic masks only passwords, tokens, private '
-                    'keys and the like, in driver_info and instance_info') % {
-                        'who': _PLACES[write.kind]}
+                yield (
+                    action.pointer,
+                    _(
+                        'a sensitive rule writes a value of its own, and '
+                        '%(who)s; Ironic masks only passwords, tokens, '
+                        'private keys and the like, in driver_info and '
+                        'instance_info'
+                    )
+                    % {'who': _PLACES[write.kind]},
+                )
                 break
 
 
-def _shows_own(write: plugin.Write, rule: checked_rule.CheckedRule,
-               action: file_rule.Operation) -> bool:
+def _shows_own(
+    write: plugin.Write,
+    rule: checked_rule.CheckedRule,
+    action: file_rule.Operation,
+) -> bool:
     """Return whether a write shows text of the rule itself."""
     for steps, value in _leaves(write):
         if _may_be_read(write.kind, steps) and _is_own(value, rule, action):
@@ -114,8 +145,9 @@ def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
             yield write._replace(value=cleanup)
 
 
-def _leaves(write: plugin.Write) -> typing.Iterator[
-        tuple[data_path.Path, typing.Any]]:
+def _leaves(
+    write: plugin.Write,
+) -> typing.Iterator[tuple[data_path.Path, typing.Any]]:
     """Yield the plain values that are written, each with its path."""
     if write.kind == 'capability':
         yield (), write.value
@@ -161,8 +193,11 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     return steps[0] in _FREE
 
 
-def _is_own(value: typing.Any, rule: checked_rule.CheckedRule,
-            action: file_rule.Operation) -> bool:
+def _is_own(
+    value: typing.Any,
+    rule: checked_rule.CheckedRule,
+    action: file_rule.Operation,
+) -> bool:
     """Return whether there is text of the rule itself in a value.
 
     Fields over its ``vars`` and over literal items of a loop are followed to
@@ -194,8 +229,11 @@ def _is_own(value: typing.Any, rule: checked_rule.CheckedRule,
     return False
 
 
-def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
-             action: file_rule.Operation) -> typing.Iterator[typing.Any]:
+def _made_of(
+    field: interpolation.Field,
+    rule: checked_rule.CheckedRule,
+    action: file_rule.Operation,
+) -> typing.Iterator[typing.Any]:
     """Yield the values of the rule that a field reads, none for others."""
     if field.root == model.VARS:
         yield _at(rule.rule.vars, field.steps)
@@ -207,8 +245,9 @@ def _made_of(field: interpolation.Field, rule: checked_rule.CheckedRule,
             yield _at(item, field.steps)
 
 
-def _arguments_in_result(filters: tuple[filter_syntax.FilterCall, ...]
-                         ) -> typing.Iterator[typing.Any]:
+def _arguments_in_result(
+    filters: tuple[filter_syntax.FilterCall, ...],
+) -> typing.Iterator[typing.Any]:
     """Yield the arguments of filters that may be part of what they return."""
     for call in filters:
         if call.name in _SHOWS_ARGUMENTS:
@@ -253,15 +292,22 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     secrets: set[reach.Steps] = set(_WITH_SECRETS)
     for action in rule.actions:
         for name, field in _masked_in(rule, action, secrets):
-            yield action.pointer_to(name), _(
-                '{%s} is or has a secret: rules do not see it, and the '
-                'inspection fails where one would write it') % field
+            yield (
+                action.pointer_to(name),
+                _(
+                    '{%s} is or has a secret: rules do not see it, and the '
+                    'inspection fails where one would write it'
+                )
+                % field,
+            )
         secrets.update(_written_by(action))
 
 
-def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
-               secrets: set[reach.Steps]
-               ) -> typing.Iterator[tuple[str, str]]:
+def _masked_in(
+    rule: checked_rule.CheckedRule,
+    action: file_rule.Operation,
+    secrets: set[reach.Steps],
+) -> typing.Iterator[tuple[str, str]]:
     """Yield the arguments of an action with a secret in a field of theirs.
 
     :param secrets: the paths of secrets, also of those with plain names.
@@ -277,7 +323,8 @@ def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
                 if root in masked_field.OF_RULE:
                     is_secret = any(
                         _may_be_secret(source, secrets)
-                        for source in origins.of(root, tuple(steps)))
+                        for source in origins.of(root, tuple(steps))
+                    )
                 else:
                     is_secret = _is_or_has(use.steps, secrets)
                 if is_secret:
@@ -288,8 +335,7 @@ def _masked_in(rule: checked_rule.CheckedRule, action: file_rule.Operation,
                 yield name, old_field
 
 
-def _may_be_secret(source: origin.Origin,
-                   secrets: set[reach.Steps]) -> bool:
+def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     """Return whether a value of a rule is or has a secret of the machine."""
     steps = (source.root, *source.steps)
     # The columns of a row have names of their own.
@@ -301,8 +347,11 @@ def _may_be_secret(source: origin.Origin,
     for use in stepped_into:
         if any(map(masking.is_secret, use.steps)):
             return True
-    if source.is_kept and stepped_into and (
-            source.field.filters[-1].name == _GET):
+    if (
+        source.is_kept
+        and stepped_into
+        and (source.field.filters[-1].name == _GET)
+    ):
         steps = stepped_into[-1].steps
     if source.is_kept and source.rest not in ((), _VALUE):
         # It is a named part of a place that may have secrets: only the names
@@ -314,11 +363,11 @@ def _may_be_secret(source: origin.Origin,
 def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
     """Return whether a place is that of a secret, or has one below it."""
     return any(map(masking.is_secret, steps)) or any(
-        secret[:len(steps)] == steps for secret in secrets)
+        secret[: len(steps)] == steps for secret in secrets
+    )
 
 
-def _written_by(action: file_rule.Operation
-                ) -> typing.Iterator[reach.Steps]:
+def _written_by(action: file_rule.Operation) -> typing.Iterator[reach.Steps]:
     """Yield the paths of secrets that an action writes.
 
     From then on the places above them have a secret.
@@ -334,8 +383,9 @@ def _written_by(action: file_rule.Operation
                 yield (write.kind, *path)
 
 
-def check_columns(rules: typing.Sequence[checked_rule.CheckedRule],
-                  tables: table.Tables) -> checked_rule.MistakesOfRules:
+def check_columns(
+    rules: typing.Sequence[checked_rule.CheckedRule], tables: table.Tables
+) -> checked_rule.MistakesOfRules:
     """Find secret columns of tables that an action would write.
 
     Only sensitive rules see them; for others the inspection fails.

@@ -24,13 +24,17 @@ _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A path without braces: inventory.cpu.count.
 _BARE = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
 # A field without its last brace, perhaps behind others: {inventory.cpu.count
-_OPENED = re.compile(rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
-                     rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)')
+_OPENED = re.compile(
+    rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
+    rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)'
+)
 # A field in two pairs of braces, which are text: {{inventory.cpu.count}}
 _DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
 # A field with its filters behind the braces: {inventory.disks} | length
-_OUTSIDE = re.compile(rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
-                      r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*')
+_OUTSIDE = re.compile(
+    rf'\{{((?:{_ROOTS})[.\[|][^{{}}]*)\}}'
+    r'((?:\s*\|\s*[a-z_0-9]+(?:\([^(){}]*\))?)+)\s*'
+)
 # A field as shells write variables: ${inventory.cpu.count}
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 # The same without braces: $inventory.cpu.count
@@ -44,22 +48,33 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find parts that are repeated or have no effect."""
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:
-            yield operation.pointer, _(
-                '"multiple" says nothing without a loop')
+            yield (
+                operation.pointer,
+                _('"multiple" says nothing without a loop'),
+            )
         if _repeats(operation) and not _uses_item(operation):
-            yield f'{operation.pointer}/loop', _(
-                'nothing uses {item}: it is the same for each item of the '
-                'loop')
+            yield (
+                f'{operation.pointer}/loop',
+                _(
+                    'nothing uses {item}: it is the same for each item of the '
+                    'loop'
+                ),
+            )
         if _compares_one_value(rule, operation):
-            yield operation.pointer, _(
-                'one value alone is compared with nothing')
+            yield (
+                operation.pointer,
+                _('one value alone is compared with nothing'),
+            )
     pointers: dict[exclusion.Claim, str] = {}
     for condition in rule.conditions:
-        first = pointers.setdefault(exclusion.Claim(condition),
-                                    condition.pointer)
+        first = pointers.setdefault(
+            exclusion.Claim(condition), condition.pointer
+        )
         if first != condition.pointer:
-            yield condition.pointer, _('%s says the same') % (
-                file_rule.place_name(first))
+            yield (
+                condition.pointer,
+                _('%s says the same') % (file_rule.place_name(first)),
+            )
 
 
 def _repeats(operation: file_rule.Operation) -> bool:
@@ -86,8 +101,9 @@ def _uses_item(operation: file_rule.Operation) -> bool:
     return False
 
 
-def _compares_one_value(rule: checked_rule.CheckedRule,
-                        operation: file_rule.Operation) -> bool:
+def _compares_one_value(
+    rule: checked_rule.CheckedRule, operation: file_rule.Operation
+) -> bool:
     """Return whether a comparison has only one value, and no list of them."""
     declared = operation.op.signature.arguments
     if not declared:
@@ -98,7 +114,7 @@ def _compares_one_value(rule: checked_rule.CheckedRule,
     compared = operation.arguments.get('values')
     if not isinstance(compared, list) or len(compared) != 1:
         return False
-    value, = compared
+    (value,) = compared
     if not facts.is_field(value):
         return True
     # A field that is a list has several values, and one of an unknown type
@@ -110,28 +126,39 @@ def _compares_one_value(rule: checked_rule.CheckedRule,
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find text that was to be a field."""
     for pointer, text, meant in _meant(rule):
-        yield pointer, _('"%(text)s" is text, no field; did you mean '
-                         '"%(meant)s"?') % {'text': text, 'meant': meant}
+        yield (
+            pointer,
+            _('"%(text)s" is text, no field; did you mean "%(meant)s"?')
+            % {'text': text, 'meant': meant},
+        )
     # These are not mended: a rule of stock Ironic that was converted may mean
     # the text with its braces.
     for name in model.CONTENT:
-        for pointer, text in checked_rule.texts(rule.written.entry.get(name),
-                                                f'/{name}'):
+        for pointer, text in checked_rule.texts(
+            rule.written.entry.get(name), f'/{name}'
+        ):
             for doubled in _DOUBLED.finditer(text):
-                yield pointer, _('"%(text)s" is text, doubled braces are '
-                                 'literal ones; a field is "%(field)s"') % {
-                                     'text': doubled[0], 'field': doubled[1]}
+                yield (
+                    pointer,
+                    _(
+                        '"%(text)s" is text, doubled braces are '
+                        'literal ones; a field is "%(field)s"'
+                    )
+                    % {'text': doubled[0], 'field': doubled[1]},
+                )
 
 
-def mendings(rule: checked_rule.CheckedRule
-             ) -> typing.Iterator[mended_text.Change]:
+def mendings(
+    rule: checked_rule.CheckedRule,
+) -> typing.Iterator[mended_text.Change]:
     """Yield what makes a field of text."""
     for pointer, text, meant in _meant(rule):
         yield mended_text.ReplaceValue(pointer, text, meant)
 
 
-def _meant(rule: checked_rule.CheckedRule
-           ) -> typing.Iterator[tuple[str, str, str]]:
+def _meant(
+    rule: checked_rule.CheckedRule,
+) -> typing.Iterator[tuple[str, str, str]]:
     """Yield texts that were to be fields.
 
     Arguments that are mostly text are left out: there it may look so.
@@ -195,9 +222,14 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         if not isinstance(args, list):
             continue
         names = ', '.join(f'{name}: …' for name in operation.arguments_given)
-        yield f'{operation.pointer}/args', _(
-            'a list of arguments is deprecated since Ironic 39, a later '
-            'release refuses it; name them: {%s}') % names
+        yield (
+            f'{operation.pointer}/args',
+            _(
+                'a list of arguments is deprecated since Ironic 39, a later '
+                'release refuses it; name them: {%s}'
+            )
+            % names,
+        )
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
@@ -211,10 +243,14 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 continue
             number, unit = quantity.groups()
             example = _in_unit_of(fact.field, float(number), unit)
-            yield condition.pointer, _(
-                '"%(value)s" compares as text, not as a number; write a '
-                'number in the unit of the field%(example)s') % {
-                    'value': fact.value, 'example': example}
+            yield (
+                condition.pointer,
+                _(
+                    '"%(value)s" compares as text, not as a number; write a '
+                    'number in the unit of the field%(example)s'
+                )
+                % {'value': fact.value, 'example': example},
+            )
 
 
 def _in_unit_of(field: str, number: float, unit: str) -> str:
@@ -233,4 +269,5 @@ def _in_unit_of(field: str, number: float, unit: str) -> str:
     return _(', %(number)d: {%(field)s} is in %(unit)s') % {
         'number': number * size / kept_in.size,
         'field': '.'.join(data_path.parse(field)),
-        'unit': kept_in.name}
+        'unit': kept_in.name,
+    }

@@ -11,29 +11,40 @@ from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import known_values
 
 # A MAC address, or the first pairs of one, perhaps with anchors.
-_PART_OF_MAC = re.compile(r'\^?[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2})*'
-                          r'[:-]?\$?')
+_PART_OF_MAC = re.compile(
+    r'\^?[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2})*'
+    r'[:-]?\$?'
+)
 # An expression as other languages write it: /xeon/i
 _SLASHES = re.compile(r'/([^/]+)/(?:i|gi|ig)')
 _MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
 _VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
-_BOOLEANS = {'true': True, 'yes': True, 'on': True,
-             'false': False, 'no': False, 'off': False}
+_BOOLEANS = {
+    'true': True,
+    'yes': True,
+    'on': True,
+    'false': False,
+    'no': False,
+    'off': False,
+}
 # A number with commas in it: 262,144.
 _GROUPED_DIGITS = re.compile(r'\d{1,3}(?:,\d{3})+')
 # A date, or the beginning of one, as text is compared with it.
 _ISO_DATE = re.compile(r'\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?')
 # What hardly stands in text that is no regular expression: ".*", "\d",
 # "[ab]+", "(?i", "^…$", "(a|b)".
-_EXPRESSION = re.compile(r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
-                         r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$')
+_EXPRESSION = re.compile(
+    r'\.[*+](?!\.)|\\[dDwWsSb.]|\[[^\]\s]+\][*+?{]|'
+    r'\(\?[a-z:]|^\^.*\$$|^\([^()]+\|[^()]+\)$'
+)
 # A word with a star at its end, as in file names: PowerEdge*
 _GLOB = re.compile(r'[\w. -]*[A-Za-z]{3}\*')
 # Parentheses behind a word, with a space or an equals sign and nothing of
 # regular expressions in them.
 _GROUP_OF_TEXT = re.compile(
     r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
-    r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])')
+    r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])'
+)
 
 _ORDERED = frozenset(('lt', 'le', 'gt', 'ge'))
 _EQUAL = frozenset(('eq', 'ne', 'one-of', 'none-of'))
@@ -61,15 +72,22 @@ class Slip(typing.NamedTuple):
     meant: typing.Any = None
 
     @classmethod
-    def of(cls, text: str, subject: Subject, meant: typing.Any = None,
-           **said: typing.Any) -> 'Slip':
+    def of(
+        cls,
+        text: str,
+        subject: Subject,
+        meant: typing.Any = None,
+        **said: typing.Any,
+    ) -> 'Slip':
         """Return the slip in what a field is compared with."""
-        return cls(text % {'field': subject.text, 'meant': meant, **said},
-                   meant)
+        return cls(
+            text % {'field': subject.text, 'meant': meant, **said}, meant
+        )
 
 
-def of_value(subject: Subject, relation: str,
-             value: typing.Any) -> Slip | None:
+def of_value(
+    subject: Subject, relation: str, value: typing.Any
+) -> Slip | None:
     """Return the slip in a value that a field is compared with.
 
     :param relation: between the field and the value, such as ``eq``.
@@ -84,17 +102,22 @@ def of_value(subject: Subject, relation: str,
         is_value = facts.Fact('', 'eq', value)
         if any(facts.may_be(choice, is_value) for choice in choices):
             return None
-        return Slip.of(_('{%(field)s} is never %(value)s; it is %(all)s'),
-                       subject, value=value,
-                       all=_(' or ').join(map(str, choices)))
+        return Slip.of(
+            _('{%(field)s} is never %(value)s; it is %(all)s'),
+            subject,
+            value=value,
+            all=_(' or ').join(map(str, choices)),
+        )
     if isinstance(value, str):
         return _of_text(subject, relation, value)
     if isinstance(value, list):
         may_be_list = kind in (None, 'list')
         if may_be_list or relation not in ('eq', 'ne'):
             return None
-        return Slip.of(_('{%(field)s} is no list, and never equal to one; '
-                         'use one-of'), subject)
+        return Slip.of(
+            _('{%(field)s} is no list, and never equal to one; use one-of'),
+            subject,
+        )
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return _of_number(subject, relation, value)
@@ -106,22 +129,38 @@ def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
     if kind in field_value.SEQUENCES:
         # With attribute='…', max and min give the whole item that has the
         # largest or smallest one.
-        is_item = (subject.value.made == field_value.MAPPING
-                   and subject.value.steps is not None)
+        is_item = (
+            subject.value.made == field_value.MAPPING
+            and subject.value.steps is not None
+        )
         if is_item:
-            return Slip.of(_(
-                '{%(field)s} is the item that has it, a mapping, and never '
-                "%(value)s; write {… | map(attribute='…') | min}, or max"),
-                subject, value=value)
-        return Slip.of(_('{%(field)s} is a %(kind)s, and never %(value)s; '
-                         'did you mean {%(field)s | length}?'), subject,
-                       kind=kind, value=value)
+            return Slip.of(
+                _(
+                    '{%(field)s} is the item that has it, a mapping, and '
+                    "never %(value)s; write {… | map(attribute='…') | min}, "
+                    'or max'
+                ),
+                subject,
+                value=value,
+            )
+        return Slip.of(
+            _(
+                '{%(field)s} is a %(kind)s, and never %(value)s; '
+                'did you mean {%(field)s | length}?'
+            ),
+            subject,
+            kind=kind,
+            value=value,
+        )
     slip = _size(subject, value) or version(subject.steps, relation, value)
     if slip is not None:
         return slip
     if relation in _ORDERED and _is_text(subject):
-        return Slip.of(_('{%(field)s} is text, which has no order with '
-                         '%(value)s'), subject, value=value)
+        return Slip.of(
+            _('{%(field)s} is text, which has no order with %(value)s'),
+            subject,
+            value=value,
+        )
     return None
 
 
@@ -138,35 +177,59 @@ def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
     """Return the slip in a text that a field is compared with."""
     kind = subject.value.type
     if kind == 'boolean' and value:
-        return Slip.of(_('{%(field)s} is true or false, never the text '
-                         '"%(value)s"'), subject,
-                       _BOOLEANS.get(value.lower()), value=value)
+        return Slip.of(
+            _('{%(field)s} is true or false, never the text "%(value)s"'),
+            subject,
+            _BOOLEANS.get(value.lower()),
+            value=value,
+        )
     if kind in field_value.SEQUENCES and value:
-        return Slip.of(_('{%(field)s} is a %(kind)s, never the text '
-                         '"%(value)s"'), subject, kind=kind, value=value)
+        return Slip.of(
+            _('{%(field)s} is a %(kind)s, never the text "%(value)s"'),
+            subject,
+            kind=kind,
+            value=value,
+        )
     if kind == 'number' and facts.number(value) is None:
         return _no_number(subject, relation, value)
     if relation in _EQUAL and _EXPRESSION.search(value):
-        return Slip.of(_('"%(value)s" is compared as it is written; for a '
-                         'regular expression use matches or contains'),
-                       subject, value=value)
-    return (_form(subject, value) or _mac(subject, value)
-            or _word(subject, value)
-            or version(subject.steps, relation, value))
+        return Slip.of(
+            _(
+                '"%(value)s" is compared as it is written; for a '
+                'regular expression use matches or contains'
+            ),
+            subject,
+            value=value,
+        )
+    return (
+        _form(subject, value)
+        or _mac(subject, value)
+        or _word(subject, value)
+        or version(subject.steps, relation, value)
+    )
 
 
 def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
     """Return the slip in text that a number is compared with."""
     if _GROUPED_DIGITS.fullmatch(value):
-        return Slip.of(_('{%(field)s} is a number, and "%(value)s" is no '
-                         'number; did you mean %(meant)s?'), subject,
-                       int(value.replace(',', '')), value=value)
+        return Slip.of(
+            _(
+                '{%(field)s} is a number, and "%(value)s" is no '
+                'number; did you mean %(meant)s?'
+            ),
+            subject,
+            int(value.replace(',', '')),
+            value=value,
+        )
     if known_values.QUANTITY.fullmatch(value):
         # shape.check_units says so of a text such as "8 GB".
         return None
     if relation in _EQUAL or relation in _ORDERED:
-        return Slip.of(_('{%(field)s} is a number, never the text '
-                         '"%(value)s"'), subject, value=value)
+        return Slip.of(
+            _('{%(field)s} is a number, never the text "%(value)s"'),
+            subject,
+            value=value,
+        )
     return None
 
 
@@ -181,10 +244,16 @@ def _form(subject: Subject, value: str) -> Slip | None:
     if form == field_value.UPPER and value != value.upper():
         return _letter_case(subject, value, value.upper())
     if form in (field_value.DATE, field_value.TIME) and (
-            not _ISO_DATE.fullmatch(value)):
-        return Slip.of(_('{%(field)s} is a date as ISO 8601 has it, such as '
-                         '2022-12-31, never "%(value)s"'), subject,
-                       value=value)
+        not _ISO_DATE.fullmatch(value)
+    ):
+        return Slip.of(
+            _(
+                '{%(field)s} is a date as ISO 8601 has it, such as '
+                '2022-12-31, never "%(value)s"'
+            ),
+            subject,
+            value=value,
+        )
     return None
 
 
@@ -194,9 +263,15 @@ def _letter_case(subject: Subject, value: str, meant: str) -> Slip:
     The message has what may be meant, but it is not mended: the filter may be
     the mistake.
     """
-    slip = Slip.of(_('{%(field)s} has no letters in the case of '
-                     '"%(value)s"; did you mean "%(meant)s"?'),
-                   subject, meant, value=value)
+    slip = Slip.of(
+        _(
+            '{%(field)s} has no letters in the case of '
+            '"%(value)s"; did you mean "%(meant)s"?'
+        ),
+        subject,
+        meant,
+        value=value,
+    )
     return slip._replace(meant=None)
 
 
@@ -216,9 +291,15 @@ def _mac(subject: Subject, value: str) -> Slip | None:
     meant = value.lower().replace('-', ':')
     if meant == value:
         return None
-    return Slip.of(_('{%(field)s} is in lower case with colons, never '
-                     '"%(value)s"; did you mean "%(meant)s"?'), subject,
-                   meant, value=value)
+    return Slip.of(
+        _(
+            '{%(field)s} is in lower case with colons, never '
+            '"%(value)s"; did you mean "%(meant)s"?'
+        ),
+        subject,
+        meant,
+        value=value,
+    )
 
 
 def _word(subject: Subject, value: str) -> Slip | None:
@@ -228,13 +309,21 @@ def _word(subject: Subject, value: str) -> Slip | None:
         return None
     for word, others in words.items():
         if value.lower() in (word, *others):
-            return Slip.of(_('{%(field)s} is never "%(value)s"; did you mean '
-                             '"%(meant)s"?'), subject, word, value=value)
+            return Slip.of(
+                _(
+                    '{%(field)s} is never "%(value)s"; did you mean '
+                    '"%(meant)s"?'
+                ),
+                subject,
+                word,
+                value=value,
+            )
     return None
 
 
-def version(steps: field_value.Steps, relation: str,
-            value: typing.Any) -> Slip | None:
+def version(
+    steps: field_value.Steps, relation: str, value: typing.Any
+) -> Slip | None:
     """Return the slip where versions are compared as text or numbers.
 
     :param steps: to the field in the data.
@@ -246,8 +335,13 @@ def version(steps: field_value.Steps, relation: str,
         return None
     if isinstance(value, str) and not _VERSION.fullmatch(value):
         return None
-    return Slip(_('versions are not in order as text or numbers: 2.10 is '
-                  'above 2.9; use version-%s') % relation)
+    return Slip(
+        _(
+            'versions are not in order as text or numbers: 2.10 is '
+            'above 2.9; use version-%s'
+        )
+        % relation
+    )
 
 
 def _size(subject: Subject, value: float) -> Slip | None:
@@ -259,24 +353,54 @@ def _size(subject: Subject, value: float) -> Slip | None:
     is_of_inspection = steps[0] in ('inventory', 'plugin_data')
     is_in_bytes = name in ('size', 'total') and is_of_inspection
     if is_in_bytes and 0 < value < known_values.SMALLEST_BYTES:
-        return Slip.of(_('{%(field)s} is in bytes; did you mean %(gib)d, '
-                         'which is %(value)s GiB?'), subject, value=value,
-                       gib=value * 2 ** 30)
+        return Slip.of(
+            _(
+                '{%(field)s} is in bytes; did you mean %(gib)d, '
+                'which is %(value)s GiB?'
+            ),
+            subject,
+            value=value,
+            gib=value * 2**30,
+        )
     if name == 'physical_mb' and value in known_values.GIBIBYTES:
-        return Slip.of(_('{%(field)s} is in MiB; did you mean %(mib)d, which '
-                         'is %(value)s GiB?'), subject, value=value,
-                       mib=value * 1024)
+        return Slip.of(
+            _(
+                '{%(field)s} is in MiB; did you mean %(mib)d, which '
+                'is %(value)s GiB?'
+            ),
+            subject,
+            value=value,
+            mib=value * 1024,
+        )
     if name == 'physical_mb' and value >= known_values.LARGEST_MEBIBYTES:
-        return Slip.of(_('{%(field)s} is in MiB, of which %(value)s are '
-                         "hardly any machine's"), subject, value=value)
+        return Slip.of(
+            _(
+                '{%(field)s} is in MiB, of which %(value)s are '
+                "hardly any machine's"
+            ),
+            subject,
+            value=value,
+        )
     if name == 'frequency' and 0 < value < known_values.SLOWEST_MHZ:
-        return Slip.of(_('{%(field)s} is in MHz; did you mean %(mhz)d, which '
-                         'is %(value)s GHz?'), subject, value=value,
-                       mhz=value * 1000)
+        return Slip.of(
+            _(
+                '{%(field)s} is in MHz; did you mean %(mhz)d, which '
+                'is %(value)s GHz?'
+            ),
+            subject,
+            value=value,
+            mhz=value * 1000,
+        )
     if name == 'speed_mbps' and value in known_values.GIGABITS:
-        return Slip.of(_('{%(field)s} is in Mbit/s; did you mean %(mbit)d, '
-                         'which is %(value)s Gbit/s?'), subject, value=value,
-                       mbit=value * 1000)
+        return Slip.of(
+            _(
+                '{%(field)s} is in Mbit/s; did you mean %(mbit)d, '
+                'which is %(value)s Gbit/s?'
+            ),
+            subject,
+            value=value,
+            mbit=value * 1000,
+        )
     return None
 
 
@@ -296,18 +420,36 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
     if is_mac(subject.steps) and _PART_OF_MAC.fullmatch(regex):
         meant = regex.lower().replace('-', ':')
         if meant != regex:
-            return Slip.of(_('{%(field)s} is in lower case with colons, and '
-                             '"%(regex)s" matches none; did you mean '
-                             '"%(meant)s"?'), subject, meant, regex=regex)
+            return Slip.of(
+                _(
+                    '{%(field)s} is in lower case with colons, and '
+                    '"%(regex)s" matches none; did you mean '
+                    '"%(meant)s"?'
+                ),
+                subject,
+                meant,
+                regex=regex,
+            )
     slashes = _SLASHES.fullmatch(regex)
     if slashes:
-        return Slip.of(_('a slash is text, and no letters follow a regular '
-                         'expression; did you mean "%(meant)s"?'), subject,
-                       f'(?i){slashes[1]}')
+        return Slip.of(
+            _(
+                'a slash is text, and no letters follow a regular '
+                'expression; did you mean "%(meant)s"?'
+            ),
+            subject,
+            f'(?i){slashes[1]}',
+        )
     if whole and _GLOB.fullmatch(regex):
-        return Slip.of(_('the star in "%(regex)s" repeats the letter before '
-                         'it; did you mean "%(meant)s"?'), subject,
-                       f'{regex[:-1]}.*', regex=regex)
+        return Slip.of(
+            _(
+                'the star in "%(regex)s" repeats the letter before '
+                'it; did you mean "%(meant)s"?'
+            ),
+            subject,
+            f'{regex[:-1]}.*',
+            regex=regex,
+        )
     return _parentheses(subject, regex)
 
 
@@ -323,9 +465,12 @@ def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
         flags = re.IGNORECASE
     if any(re.search(plain, word, flags) for word in words):
         return None
-    return Slip.of(_('{%(field)s} is one of %(words)s, and none '
-                     'matches "%(regex)s"'), subject, regex=regex,
-                   words=', '.join(words))
+    return Slip.of(
+        _('{%(field)s} is one of %(words)s, and none matches "%(regex)s"'),
+        subject,
+        regex=regex,
+        words=', '.join(words),
+    )
 
 
 def _parentheses(subject: Subject, regex: str) -> Slip | None:
@@ -338,22 +483,40 @@ def _parentheses(subject: Subject, regex: str) -> Slip | None:
     if group is None or not group[1].strip('='):
         # Only equals signs are hardly text.
         return None
-    before = regex[:group.start()]
-    after = regex[group.end():]
+    before = regex[: group.start()]
+    after = regex[group.end() :]
     meant = rf'{before}\({group[1]}\){after}'
-    return Slip.of(_('the parentheses in "%(regex)s" make a group and '
-                     'match none in the text; did you mean '
-                     '"%(meant)s"?'), subject, meant, regex=regex)
+    return Slip.of(
+        _(
+            'the parentheses in "%(regex)s" make a group and '
+            'match none in the text; did you mean '
+            '"%(meant)s"?'
+        ),
+        subject,
+        meant,
+        regex=regex,
+    )
 
 
 def of_truth(subject: Subject, op: str) -> Slip | None:
     """Return why a field is never what is-true or is-false asks for."""
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
-        return Slip.of(_('{%(field)s} is a %(kind)s, which is never true and '
-                         'never false; use is-empty'), subject, kind=kind)
+        return Slip.of(
+            _(
+                '{%(field)s} is a %(kind)s, which is never true and '
+                'never false; use is-empty'
+            ),
+            subject,
+            kind=kind,
+        )
     is_of_inventory = subject.steps[:1] == ('inventory',)
     if op == 'is-true' and kind == 'text' and is_of_inventory:
-        return Slip.of(_('{%(field)s} is text that is never "yes" or "true"; '
-                         'compare it with eq, or use !is-empty'), subject)
+        return Slip.of(
+            _(
+                '{%(field)s} is text that is never "yes" or "true"; '
+                'compare it with eq, or use !is-empty'
+            ),
+            subject,
+        )
     return None

@@ -20,8 +20,9 @@ from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.rule_file import file_rule
 
 _OF_RULE = (model.VARS, interpolation.ITEM)
-_ONLY_ASKS = frozenset(('exists', 'is-none', 'is-empty', 'is-true',
-                        'is-false'))
+_ONLY_ASKS = frozenset(
+    ('exists', 'is-none', 'is-empty', 'is-true', 'is-false')
+)
 """Conditions that ask whether there is a row, and compare nothing in it."""
 
 _MOST_VALUES = 1000
@@ -34,56 +35,72 @@ Unused = tuple[str, str, str]
 """The name of a table, the pointer in it, and one sentence."""
 
 
-def check_values(rules: Sequence[checked_rule.CheckedRule],
-                 tables: table.Tables) -> checked_rule.MistakesOfRules:
+def check_values(
+    rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
+) -> checked_rule.MistakesOfRules:
     """Find columns that are compared with what no row has."""
     for rule in rules:
-        columns = {column.pointer: column
-                   for column in table_check.columns(rule.rule)}
+        columns = {
+            column.pointer: column for column in table_check.columns(rule.rule)
+        }
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
                 continue
-            inside = [pointer for pointer in columns
-                      if pointer.startswith(f'{condition.pointer}/args/')]
+            inside = [
+                pointer
+                for pointer in columns
+                if pointer.startswith(f'{condition.pointer}/args/')
+            ]
             if len(inside) != 1:
                 # Beside another column, not every row may have a match.
                 continue
-            pointer, = inside
+            (pointer,) = inside
             column = columns[pointer]
             rows = tables.get(column.table)
             if rows is None or not len(rows):
                 continue
             place = data_path.parse(
-                pointer.removeprefix(f'{condition.pointer}/args'))
+                pointer.removeprefix(f'{condition.pointer}/args')
+            )
             for problem in _never(condition, place, rows, column.column):
                 yield rule, pointer, problem
 
 
-def _never(condition: file_rule.Operation, place: data_path.Path,
-           rows: table.Table, column: str) -> Iterator[str]:
+def _never(
+    condition: file_rule.Operation,
+    place: data_path.Path,
+    rows: table.Table,
+    column: str,
+) -> Iterator[str]:
     """Yield what is wrong with a condition on a column of a table.
 
     :param place: the path in the arguments to what reads the column.
     """
     text = data_path.get(condition.written['args'], place)
     if not _is_column(text) or any(
-            isinstance(row.get(column), dict | list) for row in rows.rows):
+        isinstance(row.get(column), dict | list) for row in rows.rows
+    ):
         # It may be something in the column that is compared.
         return
     constants = _compared(condition, text)
     for value in constants:
         if not _has(rows, column, value):
-            yield _('no row of table "%(table)s" has %(value)s in column '
-                    '"%(column)s"') % {
-                        'table': rows.definition.name, 'column': column,
-                        'value': suggestion.quoted(value)}
+            yield _(
+                'no row of table "%(table)s" has %(value)s in column '
+                '"%(column)s"'
+            ) % {
+                'table': rows.definition.name,
+                'column': column,
+                'value': suggestion.quoted(value),
+            }
     if constants:
         return
     results = _results(condition, place, rows, column)
     if results and not any(results):
-        yield _('the condition holds for no row of table "%(table)s", '
-                'whatever is in column "%(column)s"') % {
-                    'table': rows.definition.name, 'column': column}
+        yield _(
+            'the condition holds for no row of table "%(table)s", '
+            'whatever is in column "%(column)s"'
+        ) % {'table': rows.definition.name, 'column': column}
 
 
 def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
@@ -95,14 +112,19 @@ def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
     if condition.inverted or not isinstance(values, list):
         return []
     is_one_of = condition.op.name == 'one-of' and (
-        condition.arguments['value'] == text)
+        condition.arguments['value'] == text
+    )
     if condition.op.name != 'eq' and not is_one_of:
         return []
     return [value for value in values if _is_plain(value)]
 
 
-def _results(condition: file_rule.Operation, place: data_path.Path,
-             rows: table.Table, column: str) -> list[bool]:
+def _results(
+    condition: file_rule.Operation,
+    place: data_path.Path,
+    rows: table.Table,
+    column: str,
+) -> list[bool]:
     """Return the results of a condition for the values of a column.
 
     :param place: the path in the arguments to what reads the column.
@@ -122,16 +144,18 @@ def _results(condition: file_rule.Operation, place: data_path.Path,
         args = _with_column(condition.written['args'], place, value)
         if interpolation.fields(args):
             return []
-        result = exclusion.result(condition, {
-            'op': condition.written['op'], 'args': args})
+        result = exclusion.result(
+            condition, {'op': condition.written['op'], 'args': args}
+        )
         if result is None:
             return []
         results.append(result)
     return results
 
 
-def _with_column(args: typing.Any, place: data_path.Path, value: typing.Any
-                 ) -> typing.Any:
+def _with_column(
+    args: typing.Any, place: data_path.Path, value: typing.Any
+) -> typing.Any:
     """Return arguments with a value in the place of a column."""
     if not place:
         if isinstance(value, str):
@@ -146,8 +170,9 @@ def _with_column(args: typing.Any, place: data_path.Path, value: typing.Any
     return changed
 
 
-def unused(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
-           ) -> Iterator[Unused]:
+def unused(
+    rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
+) -> Iterator[Unused]:
     """Find tables and columns that nothing reads."""
     columns_read: dict[str, set[str]] = {}
     read_whole: set[str] = set()
@@ -166,12 +191,19 @@ def unused(rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
         if name in read_whole:
             continue
         definition = rows.definition
-        needed = {*columns_read[name], *definition.expect,
-                  *_columns_of_key(definition.key)}
+        needed = {
+            *columns_read[name],
+            *definition.expect,
+            *_columns_of_key(definition.key),
+        }
         for title in rows.columns:
             if title not in needed:
-                yield name, '', _('nothing reads the column "%s"') % (
-                    suggestion.shown(title))
+                yield (
+                    name,
+                    '',
+                    _('nothing reads the column "%s"')
+                    % (suggestion.shown(title)),
+                )
 
 
 def _columns_of_key(key: str) -> set[str]:
@@ -211,7 +243,7 @@ def _is_column(value: typing.Any) -> bool:
     fields = interpolation.fields(value)
     if len(fields) != 1:
         return False
-    field, = fields
+    (field,) = fields
     if value != f'{{{field.text}}}':
         # There is text around it.
         return False

@@ -79,12 +79,15 @@ def impossible(text: str) -> str | None:
         else:
             mended += f'{{{piece.text}}}'
     if not mended.startswith((_CUSTOM, '{')) and not _may_begin(
-            mended.partition('{')[0]):
+        mended.partition('{')[0]
+    ):
         mended = _CUSTOM + mended
-    return _('"%(name)s" is the name of no trait, whatever its fields are: '
-             'it must be a standard trait of os-traits, or CUSTOM_ followed '
-             'by upper-case letters, digits and underscores; did you mean '
-             '"%(mended)s"?') % {'name': text, 'mended': mended}
+    return _(
+        '"%(name)s" is the name of no trait, whatever its fields are: '
+        'it must be a standard trait of os-traits, or CUSTOM_ followed '
+        'by upper-case letters, digits and underscores; did you mean '
+        '"%(mended)s"?'
+    ) % {'name': text, 'mended': mended}
 
 
 def _may_begin_filled(text: str) -> bool:
@@ -123,10 +126,14 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 names = write.name
             for field in interpolation.fields(names):
                 if _is_text_as_it_is(field):
-                    yield action.pointer_to(write.argument), _(
-                        '{%(field)s} may hold blanks and lower case, which '
-                        'no trait has; write {%(field)s | trait}') % {
-                            'field': field.text}
+                    yield (
+                        action.pointer_to(write.argument),
+                        _(
+                            '{%(field)s} may hold blanks and lower case, '
+                            'which no trait has; write {%(field)s | trait}'
+                        )
+                        % {'field': field.text},
+                    )
 
 
 def _is_text_as_it_is(field: interpolation.Field) -> bool:
@@ -141,13 +148,20 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find ports that one machine has, in a rule for all of them."""
     # A condition on data, and perhaps one in a group, picks that machine.
-    if any('{' in str(condition.arguments) or condition.inner
-           for condition in rule.conditions):
+    if any(
+        '{' in str(condition.arguments) or condition.inner
+        for condition in rule.conditions
+    ):
         return
     for action in rule.actions:
         for write in effects.writes(action):
             if isinstance(write.owner, str) and '{' not in write.owner:
-                yield action.pointer, _(
-                    'only one machine has the port %s, the inspection of all '
-                    'others fails: add a condition') % write.owner
+                yield (
+                    action.pointer,
+                    _(
+                        'only one machine has the port %s, the inspection of '
+                        'all others fails: add a condition'
+                    )
+                    % write.owner,
+                )
                 break

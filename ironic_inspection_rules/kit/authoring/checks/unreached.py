@@ -27,14 +27,17 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     failing = next(filter(_fails, rule.actions), None)
     if failing is None:
         return
-    for action in rule.actions[rule.actions.index(failing) + 1:]:
-        yield action.pointer, _(
-            'this action is never reached: %s fails the inspection') % (
-                file_rule.place_name(failing.pointer))
+    for action in rule.actions[rule.actions.index(failing) + 1 :]:
+        yield (
+            action.pointer,
+            _('this action is never reached: %s fails the inspection')
+            % (file_rule.place_name(failing.pointer)),
+        )
 
 
-def check_rules(rules: Sequence[checked_rule.CheckedRule]
-                ) -> checked_rule.MistakesOfRules:
+def check_rules(
+    rules: Sequence[checked_rule.CheckedRule],
+) -> checked_rule.MistakesOfRules:
     """Find rules whose conditions an earlier failing rule has too."""
     subjects = {}
     conditions = {}
@@ -51,15 +54,21 @@ def check_rules(rules: Sequence[checked_rule.CheckedRule]
             is_of_scope = candidate.rule.scope in (None, rule.scope)
             # With no other conditions it matches wherever this rule does.
             matches_too = (
-                conditions[candidate.rule.uuid] <= conditions[rule.uuid])
+                conditions[candidate.rule.uuid] <= conditions[rule.uuid]
+            )
             if is_of_phase and is_of_scope and matches_too:
                 earlier = candidate
                 break
         if earlier is not None:
-            yield subject, '', _(
-                'this rule is never reached: on each machine that meets its '
-                'conditions, rule %s fails the inspection before') % (
-                    earlier.written.label)
+            yield (
+                subject,
+                '',
+                _(
+                    'this rule is never reached: on each machine that meets '
+                    'its conditions, rule %s fails the inspection before'
+                )
+                % (earlier.written.label),
+            )
         elif any(map(_fails, subject.actions)):
             failing.append(subject)
 
@@ -84,9 +93,12 @@ class Tried(typing.NamedTuple):
     broken: list[Broken]
 
 
-def check_machines(rules: Sequence[checked_rule.CheckedRule],
-                   paths: Sequence[str], advance: file_work.Advance,
-                   tables: table.Tables = machine_test.NO_TABLES) -> Tried:
+def check_machines(
+    rules: Sequence[checked_rule.CheckedRule],
+    paths: Sequence[str],
+    advance: file_work.Advance,
+    tables: table.Tables = machine_test.NO_TABLES,
+) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
     Every machine is taken for a new node, and for one just discovered; scopes
@@ -95,37 +107,54 @@ def check_machines(rules: Sequence[checked_rule.CheckedRule],
     :param advance: see :func:`.file_work.in_chunks`.
     :param tables: those that the rules read.
     """
-    active = [dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)
-              for subject in rules if subject.rule.mode != model.OFF]
+    active = [
+        dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)
+        for subject in rules
+        if subject.rule.mode != model.OFF
+    ]
     unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
     for matched, problems in file_work.in_chunks(
-            paths, functools.partial(_prepare, active, tables), advance):
+        paths, functools.partial(_prepare, active, tables), advance
+    ):
         unmatched -= matched
         broken += problems
     count = len(paths) - len(broken)
     if not count:
         return Tried([], broken)
-    message = _P('this rule does not match the inventory',
-                 'this rule matches none of the %(count)d inventories',
-                 count) % {'count': count}
-    return Tried([(subject, message) for subject in rules
-                  if subject.rule.uuid in unmatched], broken)
+    message = _P(
+        'this rule does not match the inventory',
+        'this rule matches none of the %(count)d inventories',
+        count,
+    ) % {'count': count}
+    return Tried(
+        [
+            (subject, message)
+            for subject in rules
+            if subject.rule.uuid in unmatched
+        ],
+        broken,
+    )
 
 
-def _prepare(rules: Sequence[model.Rule], tables: table.Tables
-             ) -> file_work.Work[tuple[set[str], list[Broken]]]:
+def _prepare(
+    rules: Sequence[model.Rule], tables: table.Tables
+) -> file_work.Work[tuple[set[str], list[Broken]]]:
     """Return a function that finds the UUIDs of rules that match machines.
 
     It takes the paths of some files, and returns the UUIDs so far, and the
     files that cannot be read.
     """
     together = machine_test.compile_rules(rules, tables=tables)
-    alone = {rule.uuid: machine_test.compile_rules([rule], tables=tables)
-             for rule in rules}
+    alone = {
+        rule.uuid: machine_test.compile_rules([rule], tables=tables)
+        for rule in rules
+    }
     plain = machine_test.load_node(None)
-    nodes = [{**plain.fields, 'auto_discovered': discovered}
-             for discovered in (False, True)]
+    nodes = [
+        {**plain.fields, 'auto_discovered': discovered}
+        for discovered in (False, True)
+    ]
     # It is kept from chunk to chunk: what has matched is not tried again.
     matched: set[str] = set()
 

@@ -27,8 +27,12 @@ Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
 
 _TRUTHS = ('is-true', 'is-false')
 _IN_NET = 'in-net'
-_ADDRESSES = {'bmc_v6address': 6, 'ipv6_address': 6, 'bmc_address': 4,
-              'ipv4_address': 4}
+_ADDRESSES = {
+    'bmc_v6address': 6,
+    'ipv6_address': 6,
+    'bmc_address': 4,
+    'ipv4_address': 4,
+}
 """By the name of a field, the version of its IP address."""
 _NEED_PLAIN = frozenset(('max', 'min', 'sort'))
 """Filters that compare items, which mappings have no order for."""
@@ -49,16 +53,17 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
         yield from _version_mendings(rule, condition)
 
 
-def _version_mendings(rule: checked_rule.CheckedRule,
-                      condition: file_rule.Operation
-                      ) -> Iterator[mended_text.Change]:
+def _version_mendings(
+    rule: checked_rule.CheckedRule, condition: file_rule.Operation
+) -> Iterator[mended_text.Change]:
     """Yield what makes a comparison of versions out of one of text.
 
     Only where all that is compared are versions, as the author wrote them.
     """
     compared = condition.arguments.get('values')
     if condition.arguments_given != ['values'] or not (
-            isinstance(compared, list)):
+        isinstance(compared, list)
+    ):
         return
     stated = facts.of(condition, looped=True)
     if not stated or len(stated) != len(compared) - 1:
@@ -69,15 +74,17 @@ def _version_mendings(rule: checked_rule.CheckedRule,
         if slip.version(steps, fact.relation, fact.value) is None:
             return
     name = condition.op.name
-    yield mended_text.RewriteText(f'{condition.pointer}/op', name,
-                                  f'{plugin.VERSION}{name}')
+    yield mended_text.RewriteText(
+        f'{condition.pointer}/op', name, f'{plugin.VERSION}{name}'
+    )
     for fact in stated:
         if isinstance(fact.value, str):
             continue
         # To YAML 2.10 is the number 2.1; the file still has the text.
         pointer = _place(condition, fact.value)
-        text = rule.written.source.ambiguous.get((rule.written.index, pointer),
-                                             str(fact.value))
+        text = rule.written.source.ambiguous.get(
+            (rule.written.index, pointer), str(fact.value)
+        )
         yield mended_text.ReplaceValue(pointer, fact.value, text)
 
 
@@ -98,9 +105,11 @@ def _slips(rule: checked_rule.CheckedRule) -> Slips:
                 yield f'/{model.VARS}/{name}', value, mistake
 
 
-def _in_condition(rule: checked_rule.CheckedRule,
-                  condition: file_rule.Operation,
-                  item: reach.KnownLoopItem | None) -> Slips:
+def _in_condition(
+    rule: checked_rule.CheckedRule,
+    condition: file_rule.Operation,
+    item: reach.KnownLoopItem | None,
+) -> Slips:
     """Yield the slips in one condition.
 
     :param item: the item of the loop around its fields.
@@ -109,7 +118,8 @@ def _in_condition(rule: checked_rule.CheckedRule,
     # Without another argument, as in is-true, what the facts compare with is
     # of the op and no slip of the author. Expressions are looked at below.
     if arguments.keys() - {'value'} and (
-            'regex' not in condition.op.signature.by_name):
+        'regex' not in condition.op.signature.by_name
+    ):
         yield from _in_facts(rule, condition, item)
     if condition.op.name.startswith(plugin.VERSION):
         for compared in arguments.get('values') or ():
@@ -121,8 +131,9 @@ def _in_condition(rule: checked_rule.CheckedRule,
         about = subject(rule, facts.field_name(value), item)
         regex = arguments.get('regex')
         if isinstance(regex, str):
-            mistake = slip.of_pattern(about, regex,
-                                      condition.op.name == 'matches')
+            mistake = slip.of_pattern(
+                about, regex, condition.op.name == 'matches'
+            )
             if mistake is not None:
                 yield condition.pointer_to('regex'), regex, mistake
         if condition.op.name in _TRUTHS:
@@ -136,9 +147,11 @@ def _in_condition(rule: checked_rule.CheckedRule,
             yield condition.pointer_to('subnet'), subnet, mistake
 
 
-def _in_facts(rule: checked_rule.CheckedRule,
-              condition: file_rule.Operation,
-              item: reach.KnownLoopItem | None) -> Slips:
+def _in_facts(
+    rule: checked_rule.CheckedRule,
+    condition: file_rule.Operation,
+    item: reach.KnownLoopItem | None,
+) -> Slips:
     """Yield the slips in what a condition states of fields."""
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
@@ -154,8 +167,11 @@ def _in_facts(rule: checked_rule.CheckedRule,
                 yield _place(condition, value), value, mistake
 
 
-def _version(rule: checked_rule.CheckedRule, value: typing.Any,
-             item: reach.KnownLoopItem | None) -> slip.Slip | None:
+def _version(
+    rule: checked_rule.CheckedRule,
+    value: typing.Any,
+    item: reach.KnownLoopItem | None,
+) -> slip.Slip | None:
     """Return why a field that is compared as a version is none."""
     if not facts.is_field(value):
         return None
@@ -163,30 +179,39 @@ def _version(rule: checked_rule.CheckedRule, value: typing.Any,
     kind = about.value.type
     if kind in (None, field_value.TEXT):
         return None
-    return slip.Slip.of(_('{%(field)s} is a %(kind)s, and no version'), about,
-                        kind=kind)
+    return slip.Slip.of(
+        _('{%(field)s} is a %(kind)s, and no version'), about, kind=kind
+    )
 
 
-def _net(rule: checked_rule.CheckedRule, address: typing.Any,
-         subnet: typing.Any, item: reach.KnownLoopItem | None
-         ) -> slip.Slip | None:
+def _net(
+    rule: checked_rule.CheckedRule,
+    address: typing.Any,
+    subnet: typing.Any,
+    item: reach.KnownLoopItem | None,
+) -> slip.Slip | None:
     """Return the slip in an address and the subnet that it is to be in.
 
     They may be in each other's place, or never fit.
     """
     is_literal = isinstance(address, str) and (
-        not interpolation.fields(address))
+        not interpolation.fields(address)
+    )
     if is_literal and facts.is_field(subnet):
         if subject(rule, facts.field_name(subnet), item).steps:
-            return slip.Slip(_(
-                'the address is the same for all machines, and the subnet is '
-                "not; are they in each other's place?"))
+            return slip.Slip(
+                _(
+                    'the address is the same for all machines, and the subnet '
+                    "is not; are they in each other's place?"
+                )
+            )
     if not facts.is_field(address) or interpolation.fields(subnet):
         return None
     about = subject(rule, facts.field_name(address), item)
     if slip.is_mac(about.steps):
-        return slip.Slip.of(_('{%(field)s} is a MAC address, which is in no '
-                              'subnet'), about)
+        return slip.Slip.of(
+            _('{%(field)s} is a MAC address, which is in no subnet'), about
+        )
     if not about.steps:
         return None
     version = _ADDRESSES.get(about.steps[-1])
@@ -198,12 +223,21 @@ def _net(rule: checked_rule.CheckedRule, address: typing.Any,
     if version is None or version == net.version:
         return None
     return slip.Slip.of(
-        _('{%(field)s} is an address of IPv%(version)d, and never in '
-          '%(subnet)s'), about, version=version, subnet=subnet)
+        _(
+            '{%(field)s} is an address of IPv%(version)d, and never in '
+            '%(subnet)s'
+        ),
+        about,
+        version=version,
+        subnet=subnet,
+    )
 
 
-def subject(rule: checked_rule.CheckedRule, field: str,
-            item: reach.KnownLoopItem | None = None) -> slip.Subject:
+def subject(
+    rule: checked_rule.CheckedRule,
+    field: str,
+    item: reach.KnownLoopItem | None = None,
+) -> slip.Subject:
     """Return what is known of a field.
 
     :param field: its name in facts, see :func:`.facts.field_name`.
@@ -211,18 +245,20 @@ def subject(rule: checked_rule.CheckedRule, field: str,
     """
     if not field.startswith('/'):
         # It has filters: then the name is its text with braces.
-        parsed, = interpolation.fields(field)
+        (parsed,) = interpolation.fields(field)
         value = reach.value_of(parsed, item, rule.rule.vars)
         return slip.Subject(parsed.text, value)
     root, *steps = data_path.parse(field)
-    value = reach.value_of(interpolation.Field('', root, tuple(steps)),
-                           item, rule.rule.vars)
+    value = reach.value_of(
+        interpolation.Field('', root, tuple(steps)), item, rule.rule.vars
+    )
     path = value.steps or (root, *steps)
     return slip.Subject('.'.join(path), value)
 
 
-def steps_of(field: str, item: reach.KnownLoopItem | None = None
-             ) -> tuple[str, ...]:
+def steps_of(
+    field: str, item: reach.KnownLoopItem | None = None
+) -> tuple[str, ...]:
     """Return the steps to a field from the roots, none if they are unknown.
 
     :param field: its name in facts, see :func:`.facts.field_name`.
@@ -251,8 +287,11 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     return operation.pointer + data_path.pointer(('args', *nearest))
 
 
-def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
-                item: reach.KnownLoopItem | None) -> Iterator[slip.Slip]:
+def _in_filters(
+    rule: checked_rule.CheckedRule,
+    field: interpolation.Field,
+    item: reach.KnownLoopItem | None,
+) -> Iterator[slip.Slip]:
     """Yield the first slip in the filters of a field.
 
     What a filter makes of a wrong value is not known, so later filters are
@@ -279,14 +318,21 @@ def _in_filters(rule: checked_rule.CheckedRule, field: interpolation.Field,
         text = f'{text} | {call.name}'
 
 
-def _in_filter(about: slip.Subject, name: str, attribute: reach.Steps,
-               op: registry.Op) -> slip.Slip | None:
+def _in_filter(
+    about: slip.Subject, name: str, attribute: reach.Steps, op: registry.Op
+) -> slip.Slip | None:
     """Return why a filter cannot take a value."""
     kind = about.value.type
     if kind and op.plugin.TAKES and kind not in op.plugin.TAKES:
-        return slip.Slip.of(_('{%(field)s} is a %(kind)s, which the filter '
-                              '%(filter)s does not take'), about, kind=kind,
-                            filter=name)
+        return slip.Slip.of(
+            _(
+                '{%(field)s} is a %(kind)s, which the filter '
+                '%(filter)s does not take'
+            ),
+            about,
+            kind=kind,
+            filter=name,
+        )
     items = about.value.items
     if items is None or kind not in (None, field_value.LIST):
         return None
@@ -296,10 +342,15 @@ def _in_filter(about: slip.Subject, name: str, attribute: reach.Steps,
     else:
         is_taken = name not in _NEED_PLAIN or of_items != field_value.MAPPING
     if not is_taken:
-        return slip.Slip.of(_(
-            'each item of {%(field)s} is a %(kind)s, which the filter '
-            "%(filter)s does not take; name an attribute='…'"), about,
-            kind=of_items, filter=name)
+        return slip.Slip.of(
+            _(
+                'each item of {%(field)s} is a %(kind)s, which the filter '
+                "%(filter)s does not take; name an attribute='…'"
+            ),
+            about,
+            kind=of_items,
+            filter=name,
+        )
     return None
 
 
@@ -320,10 +371,16 @@ def _in_test(value: Value, call: typing.Any) -> slip.Slip | None:
         return None
     steps = (*value.items, *attribute.split('.'))
     about = slip.Subject('.'.join(steps), Value(steps))
-    if about.value.type == field_value.NUMBER and isinstance(
-            compared, str) and known_values.QUANTITY.fullmatch(compared):
-        return slip.Slip.of(_('{%(field)s} is a number, and "%(value)s" is '
-                              'text with a unit'), about, value=compared)
+    if (
+        about.value.type == field_value.NUMBER
+        and isinstance(compared, str)
+        and known_values.QUANTITY.fullmatch(compared)
+    ):
+        return slip.Slip.of(
+            _('{%(field)s} is a number, and "%(value)s" is text with a unit'),
+            about,
+            value=compared,
+        )
     mistake = slip.of_value(about, test, compared)
     if mistake is None:
         return None

@@ -19,22 +19,29 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 LOST = 'lost'
 
-_NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED,
-                    lint.STOCK))
+_NEVER = frozenset(
+    ('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED, lint.STOCK)
+)
 """Checks that find why a converted rule cannot work, beside errors."""
 
 _WIDTH = 78
 """Columns of the file at most, as far as a text can be broken."""
 
 _IN_GENERAL = (
-    _('Other than in ironic-inspector, a condition does not hold, and holds '
-      'inverted, instead of failing the inspection, where a value cannot be '
-      'compared or is no IP address.'),
-    _('Numbers are compared as they are, and not as whole ones. An index '
-      'finds no character of text, [*] goes through lists only and fails on '
-      'text and numbers, and null is no text for a regular expression.'),
-    _('What a value is set in is made where it does not exist, and '
-      'properties/capabilities is removed when nothing is left in it.'),
+    _(
+        'Other than in ironic-inspector, a condition does not hold, and holds '
+        'inverted, instead of failing the inspection, where a value cannot be '
+        'compared or is no IP address.'
+    ),
+    _(
+        'Numbers are compared as they are, and not as whole ones. An index '
+        'finds no character of text, [*] goes through lists only and fails on '
+        'text and numbers, and null is no text for a regular expression.'
+    ),
+    _(
+        'What a value is set in is made where it does not exist, and '
+        'properties/capabilities is removed when nothing is left in it.'
+    ),
 )
 
 
@@ -45,8 +52,9 @@ class ConvertedFile(typing.NamedTuple):
     lost: list[lint.Finding]
 
 
-def convert(rules_file: document.Document, ops: registry.Registry,
-            stock: bool = False) -> ConvertedFile:
+def convert(
+    rules_file: document.Document, ops: registry.Registry, stock: bool = False
+) -> ConvertedFile:
     """Convert all rules of a file; those of this language stay as they are.
 
     :param stock: whether rules that are not ironic-inspector's are meant for
@@ -58,8 +66,9 @@ def convert(rules_file: document.Document, ops: registry.Registry,
     header = [_('Converted from %s.') % rules_file.path]
     if stock and kinds == {True}:
         # The form of the rules is certain, what the user said need not be.
-        header.append(_('Its rules are those of ironic-inspector, not of '
-                        'stock Ironic.'))
+        header.append(
+            _('Its rules are those of ironic-inspector, not of stock Ironic.')
+        )
         stock = False
     if stock:
         header.extend(stock_rule.IN_GENERAL)
@@ -74,7 +83,8 @@ def convert(rules_file: document.Document, ops: registry.Registry,
     for rule in rules:
         if not isinstance(rule.entry, dict):
             writer.lose(
-                rule, exceptions.Problem('', _('a rule must be a mapping')))
+                rule, exceptions.Problem('', _('a rule must be a mapping'))
+            )
         elif rule.is_old:
             writer.add(rule, old[rule.index])
         elif stock:
@@ -102,27 +112,38 @@ class _FileWriter:
         """Append YAML or comments to the file."""
         self._pieces.append(text)
 
-    def lose(self, rule: file_rule.WrittenRule,
-             problem: exceptions.Problem) -> None:
+    def lose(
+        self, rule: file_rule.WrittenRule, problem: exceptions.Problem
+    ) -> None:
         """Note what the file does not carry over of a rule."""
         self._lost.append(_finding(rule, problem))
 
     def lose_table(self, table: document.WrittenTable) -> None:
         """Note that the file does not have a table."""
         line, column = table.place()
-        self._lost.append(lint.Finding(
-            table.path, line, column, lint.WARNING, LOST,
-            _('table %s') % table.name,
-            _('tables are in no other language; put it beside the converted '
-              'rules')))
+        self._lost.append(
+            lint.Finding(
+                table.path,
+                line,
+                column,
+                lint.WARNING,
+                LOST,
+                _('table %s') % table.name,
+                _(
+                    'tables are in no other language; put it beside the '
+                    'converted rules'
+                ),
+            )
+        )
 
     def keep(self, rule: file_rule.WrittenRule) -> None:
         """Write a rule as it is."""
         self.write(_as_yaml(rule.entry))
         self._rules.append(rule)
 
-    def add(self, rule: file_rule.WrittenRule,
-            converted: conversion.Conversion) -> None:
+    def add(
+        self, rule: file_rule.WrittenRule, converted: conversion.Conversion
+    ) -> None:
         """Write a converted rule, with its hints as comments."""
         for problem in [*converted.lost, *converted.differences]:
             self.lose(rule, problem)
@@ -154,21 +175,28 @@ class _FileWriter:
         return ConvertedFile(text, [*self._lost, *findings])
 
 
-def _convert_stock(entry: dict[str, typing.Any],
-                   ops: registry.Registry) -> conversion.Conversion:
+def _convert_stock(
+    entry: dict[str, typing.Any], ops: registry.Registry
+) -> conversion.Conversion:
     """Convert a rule of a file that is meant for stock Ironic."""
     converted = stock_rule.convert(entry, ops)
     # Ironic reads doubled braces as literal ones, so the conversion has no
     # difference to note.
     for pointer, template in names.templates(entry):
-        message = _('"%s" is a template of Ansible, which Ironic takes for '
-                    'text; convert the rendered file') % template
+        message = (
+            _(
+                '"%s" is a template of Ansible, which Ironic takes for '
+                'text; convert the rendered file'
+            )
+            % template
+        )
         converted.lost.append(exceptions.Problem(pointer, message))
     return converted
 
 
-def _convert_old(rules: typing.Iterable[file_rule.WrittenRule],
-                 ops: registry.Registry) -> dict[int, conversion.Conversion]:
+def _convert_old(
+    rules: typing.Iterable[file_rule.WrittenRule], ops: registry.Registry
+) -> dict[int, conversion.Conversion]:
     """Convert the rules of ironic-inspector.
 
     :returns: conversions by the number of the rule in the file; that of an
@@ -191,8 +219,12 @@ def _convert_old(rules: typing.Iterable[file_rule.WrittenRule],
     return conversions
 
 
-def _linted(path: str, text: str, rules: list[file_rule.WrittenRule],
-            ops: registry.Registry) -> typing.Iterator[lint.Finding]:
+def _linted(
+    path: str,
+    text: str,
+    rules: list[file_rule.WrittenRule],
+    ops: registry.Registry,
+) -> typing.Iterator[lint.Finding]:
     """Find converted rules that are invalid or can never work.
 
     :param rules: those that ``text`` has, in its order.
@@ -221,8 +253,16 @@ def _as_yaml(rule: typing.Any) -> str:
     return yaml_text.dump([rule], default_flow_style=None, width=_WIDTH)
 
 
-def _finding(rule: file_rule.WrittenRule,
-             problem: exceptions.Problem) -> lint.Finding:
+def _finding(
+    rule: file_rule.WrittenRule, problem: exceptions.Problem
+) -> lint.Finding:
     line, column = rule.place(problem.pointer)
-    return lint.Finding(rule.source.path, line, column, lint.WARNING, LOST,
-                        rule.label, problem.sentence)
+    return lint.Finding(
+        rule.source.path,
+        line,
+        column,
+        lint.WARNING,
+        LOST,
+        rule.label,
+        problem.sentence,
+    )

@@ -25,7 +25,7 @@ Operation = rule.Operation
 OldOperation = typing.Mapping[str, typing.Any]
 Steps = tuple[old_field.Step, ...]
 
-_GIB = 2 ** 30  # Bytes.
+_GIB = 2**30  # Bytes.
 _IN_ARGUMENT = re.compile(r'[\w.:-]+')  # Names of interfaces.
 
 _CHANGED: dict[str, data_path.Path] = {
@@ -61,7 +61,8 @@ def convert_path(field: str) -> ConvertedPath:
     if not steps:
         raise Inconvertible(
             _('the JSON path "%s" has more than names, indices and [*]')
-            % field)
+            % field
+        )
     if scheme == 'node':
         steps = ('node', *steps)
     elif old_field.ANY not in steps:
@@ -76,7 +77,8 @@ def convert_path(field: str) -> ConvertedPath:
     # the old document, and the node had other fields.
     if len(first) < 2 and first != ('inventory',):
         raise Inconvertible(
-            _('the JSON path "%s" goes through everything') % field)
+            _('the JSON path "%s" goes through everything') % field
+        )
     fields = [rule.write_field(first)]
     for inner_steps in others:
         fields.append(rule.write_field((interpolation.ITEM, *inner_steps)))
@@ -85,7 +87,8 @@ def convert_path(field: str) -> ConvertedPath:
     if len(loops) > schema.DEEPEST_GROUP:
         raise Inconvertible(
             _('the JSON path "%(field)s" has more than %(most)d loops')
-            % {'field': field, 'most': schema.DEEPEST_GROUP})
+            % {'field': field, 'most': schema.DEEPEST_GROUP}
+        )
     return ConvertedPath(last_field, tuple(loops), bool(others[-1]))
 
 
@@ -112,13 +115,16 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
             # ironic-inspector left one GiB for partitions, and said 0 where
             # there is no root disk: so the default is one GiB.
             now = ('plugin_data', 'root_disk', 'size')
-            suffix = (f' | default({_GIB}) | divide({_GIB}) | int '
-                      f'| subtract(1){suffix}')
+            suffix = (
+                f' | default({_GIB}) | divide({_GIB}) | int '
+                f'| subtract(1){suffix}'
+            )
         case ('interfaces' | 'all_interfaces', name, 'ip'):
             ipv6 = rule.write_field((*now[:-1], 'ipv6_address'))[1:-1]
             if not _IN_ARGUMENT.fullmatch(str(name)):
                 raise Inconvertible(
-                    _('a field cannot step into "%s"') % (name,))
+                    _('a field cannot step into "%s"') % (name,)
+                )
             suffix = f' | default({ipv6}, true){suffix}'
     return rule.write_field(now, suffix)
 
@@ -130,7 +136,8 @@ def convert_text(text: str) -> str:
     """
     for problem in old_text.problems(text):
         raise Inconvertible(
-            _('ironic-inspector failed here on every machine: %s') % problem)
+            _('ironic-inspector failed here on every machine: %s') % problem
+        )
     converted = ''
     for literal, name, spec, conversion in string.Formatter().parse(text):
         converted += rule.escape(literal)
@@ -139,10 +146,12 @@ def convert_text(text: str) -> str:
         keys = old_text.steps(name)
         if not keys:
             raise Inconvertible(
-                _('no field has all data of the machine: {%s}') % name)
+                _('no field has all data of the machine: {%s}') % name
+            )
         if conversion == 'a' or not rule.SPEC.fullmatch(spec or ''):
             raise Inconvertible(
-                _('the format of {%s} is not known here') % name)
+                _('the format of {%s} is not known here') % name
+            )
         converted += _write_field(keys, rule.suffix(spec, conversion))
     match interpolation.parse(converted):
         case [interpolation.Field(conversion=None, spec=None)]:
@@ -151,8 +160,9 @@ def convert_text(text: str) -> str:
     return converted
 
 
-def convert_operator(op: str, field: str, value: typing.Any
-                     ) -> tuple[str, Operation]:
+def convert_operator(
+    op: str, field: str, value: typing.Any
+) -> tuple[str, Operation]:
     """Return the op that tests the same, and its arguments by name.
 
     :param op: the old name, without the prefix; ``net`` in blueprint 000.
@@ -179,8 +189,9 @@ def _is_text_of_number(value: typing.Any) -> bool:
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
-def _in_loops(condition: Operation, loops: typing.Sequence[str],
-              multiple: str) -> Operation:
+def _in_loops(
+    condition: Operation, loops: typing.Sequence[str], multiple: str
+) -> Operation:
     """Put loops around a condition, the last one innermost.
 
     :param multiple: how many items the condition has to hold for.
@@ -202,20 +213,25 @@ def _in_loops(condition: Operation, loops: typing.Sequence[str],
 class _InspectorConverter(rule.Conversion):
     """Converts one rule."""
 
-    def conditions(self, conditions: typing.Sequence[OldOperation]
-                   ) -> list[Operation | None]:
+    def conditions(
+        self, conditions: typing.Sequence[OldOperation]
+    ) -> list[Operation | None]:
         """Convert all conditions; None stands for one that is lost."""
         return self._operations('conditions', conditions, self._condition)
 
-    def actions(self, actions: typing.Sequence[OldOperation]
-                ) -> list[Operation]:
+    def actions(
+        self, actions: typing.Sequence[OldOperation]
+    ) -> list[Operation]:
         """Convert the actions that can be."""
         converted = self._operations('actions', actions, self._action)
         return [action for action in converted if action is not None]
 
-    def _operations(self, name: str, operations: typing.Sequence[OldOperation],
-                    convert_one: typing.Callable[[OldOperation], Operation]
-                    ) -> list[Operation | None]:
+    def _operations(
+        self,
+        name: str,
+        operations: typing.Sequence[OldOperation],
+        convert_one: typing.Callable[[OldOperation], Operation],
+    ) -> list[Operation | None]:
         """Convert operations one by one; None stands for one that is lost."""
         converted: list[Operation | None] = []
         for index, operation in enumerate(operations):
@@ -240,49 +256,76 @@ class _InspectorConverter(rule.Conversion):
             no_address = document.NO_ADDRESS.get(name)
             self._hint_at(name)
         self._lose_of_loops(op, path, multiple)
-        new_op, arguments = convert_operator(
-            op, path.field, args.get('value'))
+        new_op, arguments = convert_operator(op, path.field, args.get('value'))
         if op == 'is-empty' and no_address:
             # The ramdisk sends this address where there is none, and
             # ironic-inspector made null of it.
             new_op = 'one-of'
-            arguments = {'value': f"{path.field[:-1]} | default('')}}",
-                         'values': ['', None, no_address]}
+            arguments = {
+                'value': f"{path.field[:-1]} | default('')}}",
+                'values': ['', None, no_address],
+            }
         if args.get('invert'):
             new_op = f'!{new_op}'
-        return _in_loops({'op': new_op, 'args': arguments}, path.loops,
-                         multiple)
+        return _in_loops(
+            {'op': new_op, 'args': arguments}, path.loops, multiple
+        )
 
-    def _lose_of_loops(self, op: str, path: ConvertedPath, multiple: str
-                       ) -> None:
+    def _lose_of_loops(
+        self, op: str, path: ConvertedPath, multiple: str
+    ) -> None:
         """Note what a condition that goes through lists does otherwise."""
         if path.loops and op == 'is-empty':
-            self.lose(_('if %s is empty or does not exist, this condition '
-                        'does not hold here') % path.loops[0])
+            self.lose(
+                _(
+                    'if %s is empty or does not exist, this condition '
+                    'does not hold here'
+                )
+                % path.loops[0]
+            )
         if path.is_in_item and op == 'is-empty':
-            self.lose(_('an item without %s counts as empty here, and did '
-                        'not count before') % path.field)
+            self.lose(
+                _(
+                    'an item without %s counts as empty here, and did '
+                    'not count before'
+                )
+                % path.field
+            )
         fields_of_items = list(path.loops[1:])
         if path.is_in_item and op != 'is-empty':
             fields_of_items.append(path.field)
         for field in fields_of_items:
             if multiple == 'all':
-                self.lose(_('an item without %s makes the condition false '
-                            'here, and did not count before') % field)
+                self.lose(
+                    _(
+                        'an item without %s makes the condition false '
+                        'here, and did not count before'
+                    )
+                    % field
+                )
             elif multiple == 'first':
-                self.lose(_('only the first item is asked here, before it '
-                            'was the first one that has %s') % field)
+                self.lose(
+                    _(
+                        'only the first item is asked here, before it '
+                        'was the first one that has %s'
+                    )
+                    % field
+                )
 
     def _hint_at(self, name: str) -> None:
         """Note where Ironic has what a hook of ironic-inspector added."""
         if name in document.IN_IRONIC:
             self.hint(
-                _('Ironic has the "%(name)s" of ironic-inspector in '
-                  '{%(now)s}') % {
-                      'name': name, 'now': document.IN_IRONIC[name]})
+                _('Ironic has the "%(name)s" of ironic-inspector in {%(now)s}')
+                % {'name': name, 'now': document.IN_IRONIC[name]}
+            )
         elif name == 'local_gb':
-            self.hint(_('the root disk that root device hints choose is '
-                        'known only if the hook root-device is enabled'))
+            self.hint(
+                _(
+                    'the root disk that root device hints choose is '
+                    'known only if the hook root-device is enabled'
+                )
+            )
 
     def _action(self, action: OldOperation) -> Operation:
         """Convert one action."""
@@ -293,8 +336,10 @@ class _InspectorConverter(rule.Conversion):
         elif op == 'set-capability':
             converted = self._capability(args)
         elif op == 'fail':
-            converted = {'op': op, 'args': {
-                'msg': rule.escape(str(args['message']))}}
+            converted = {
+                'op': op,
+                'args': {'msg': rule.escape(str(args['message']))},
+            }
             if args.get('maintenance'):
                 converted['args']['maintenance'] = True
         else:
@@ -313,8 +358,12 @@ class _InspectorConverter(rule.Conversion):
             return {'op': 'unset-capability', 'args': {'name': name}}
         value = data_path.replace_texts(value, convert_text, keys=True)
         if interpolation.fields(value):
-            self.hint(_('where the value is empty or has a comma, '
-                        'inspection fails here'))
+            self.hint(
+                _(
+                    'where the value is empty or has a comma, '
+                    'inspection fails here'
+                )
+            )
         return {'op': 'set-capability', 'args': {'name': name, 'value': value}}
 
     def _attribute(self, op: str, args: Operation) -> Operation:
@@ -324,28 +373,43 @@ class _InspectorConverter(rule.Conversion):
         self._compare_attribute(op, tokens, args)
         converted = {
             'path': rule.escape(path),
-            'value': data_path.replace_texts(args['value'], convert_text,
-                                             keys=True)}
+            'value': data_path.replace_texts(
+                args['value'], convert_text, keys=True
+            ),
+        }
         if op == 'set-attribute' and args.get('cleanup') is not None:
             converted['cleanup'] = rule.escape(args['cleanup'])
         if args.get('unique'):
             converted['unique'] = True
         return {'op': op, 'args': converted}
 
-    def _compare_attribute(self, op: str, tokens: data_path.Path,
-                           args: Operation) -> None:
+    def _compare_attribute(
+        self, op: str, tokens: data_path.Path, args: Operation
+    ) -> None:
         """Note what setting or extending this path does otherwise."""
         if op == 'extend-attribute':
             if len(tokens) > 2:
-                self.lose(_('a list is extended here; before, one this far '
-                            'inside an attribute was replaced'))
+                self.lose(
+                    _(
+                        'a list is extended here; before, one this far '
+                        'inside an attribute was replaced'
+                    )
+                )
             return
         if len(tokens) > 2 and tokens[-1].isdecimal():
-            self.lose(_('an item of a list is replaced here; before, one '
-                        'was inserted'))
+            self.lose(
+                _(
+                    'an item of a list is replaced here; before, one '
+                    'was inserted'
+                )
+            )
         if tokens == ('driver',) and args.get('reset_interfaces', True):
-            self.hint(_('only interfaces that the new driver lacks become '
-                        'its defaults here; before, all did'))
+            self.hint(
+                _(
+                    'only interfaces that the new driver lacks become '
+                    'its defaults here; before, all did'
+                )
+            )
 
 
 def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
@@ -369,8 +433,9 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
                 'conditions': conditions,
                 'actions': actions,
             }
-            converter.rule = {name: value for name, value in fields.items()
-                              if value}
+            converter.rule = {
+                name: value for name, value in fields.items() if value
+            }
         else:
             converter.hints.clear()
         converter.lost += _decided_late(rules[:index], old)
@@ -378,8 +443,9 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     return conversions
 
 
-def _decided_late(earlier: typing.Sequence[model.Rule],
-                  later: model.Rule) -> typing.Iterator[rule.Problem]:
+def _decided_late(
+    earlier: typing.Sequence[model.Rule], later: model.Rule
+) -> typing.Iterator[rule.Problem]:
     """Find conditions on attributes that an earlier rule may have changed.
 
     ironic-inspector checked the conditions of all rules before any action.
@@ -395,10 +461,16 @@ def _decided_late(earlier: typing.Sequence[model.Rule],
                 if _overlap(changed, steps):
                     yield rule.Problem(
                         f'/conditions/{index}',
-                        _('rule %(number)d may have set %(path)s before this '
-                          'is checked; before, all conditions were checked '
-                          'first') % {'number': number,
-                                      'path': data_path.pointer(changed)})
+                        _(
+                            'rule %(number)d may have set %(path)s before '
+                            'this is checked; before, all conditions were '
+                            'checked first'
+                        )
+                        % {
+                            'number': number,
+                            'path': data_path.pointer(changed),
+                        },
+                    )
 
 
 def _changed_path(action: OldOperation) -> data_path.Path:

@@ -167,5 +167,6 @@ def _is_open(regex: str) -> bool:
 
 def _outside_of_classes(regex: str) -> str:
     """Return the characters neither escaped nor in square brackets."""
-    return re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
-                  flags=re.DOTALL)
+    return re.sub(
+        r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex, flags=re.DOTALL
+    )

@@ -27,14 +27,20 @@ Text = stock_text.StockText
 _EMPTY = ['', 'None', '[]', '{}']
 # A brace that would begin a field here; in stock Ironic it is text.
 _ROOT = re.compile(
-    r'(?<!\\)\{(?=\s*(?:' + '|'.join(
-        (*interpolation.ROOTS, interpolation.ITEM)) + r')\b)')
+    r'(?<!\\)\{(?=\s*(?:'
+    + '|'.join((*interpolation.ROOTS, interpolation.ITEM))
+    + r')\b)'
+)
 
 _COMPARE: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
-    'eq': operator.eq, 'lt': operator.lt, 'gt': operator.gt}
+    'eq': operator.eq,
+    'lt': operator.lt,
+    'gt': operator.gt,
+}
 
-_FALSE_WHERE_MISSING = frozenset((*_COMPARE, 'matches', 'contains', 'in-net',
-                                  'one-of'))
+_FALSE_WHERE_MISSING = frozenset(
+    (*_COMPARE, 'matches', 'contains', 'in-net', 'one-of')
+)
 """Conditions that are false here on a missing field, inverted or not."""
 
 _MISSING_IS = {'is-true': False, 'is-false': True}
@@ -46,8 +52,9 @@ class Fails(Exception):
     """Stock Ironic fails the inspection; the message says why."""
 
 
-def convert(op: str, inverted: bool, args: Args,
-            notes: rule.Conversion) -> Operation | bool:
+def convert(
+    op: str, inverted: bool, args: Args, notes: rule.Conversion
+) -> Operation | bool:
     """Convert one condition, or one turn of its loop.
 
     :param args: by name, with :class:`.stock_text.StockText` for what stock
@@ -67,8 +74,12 @@ def convert(op: str, inverted: bool, args: Args,
         return constant != inverted
     if op == 'in-net':
         notes.differ_by_failing(
-            _('where "%s" is no IP address or subnet, stock Ironic fails the '
-              'inspection; here the condition is false') % texts[0].literal)
+            _(
+                'where "%s" is no IP address or subnet, stock Ironic fails '
+                'the inspection; here the condition is false'
+            )
+            % texts[0].literal
+        )
     if op == 'is-empty':
         return _is_empty(texts[0], inverted, notes)
     if len(texts) > 1:
@@ -86,8 +97,9 @@ def _note_differences(text: Text, notes: rule.Conversion) -> None:
     for remark in text.remarks:
         notes.differ(remark)
     for name in text.secrets:
-        notes.differ(_('{%s} reads as ****** here, where secrets are '
-                       'masked') % name)
+        notes.differ(
+            _('{%s} reads as ****** here, where secrets are masked') % name
+        )
 
 
 def needed(condition: Operation) -> Iterator[str]:
@@ -111,9 +123,13 @@ def needed(condition: Operation) -> Iterator[str]:
             yield re.split('[!:|]', field.text)[0].strip()
 
 
-def _with_several_texts(op: str, inverted: bool, args: Args,
-                        texts: list[Text], notes: rule.Conversion
-                        ) -> Operation:
+def _with_several_texts(
+    op: str,
+    inverted: bool,
+    args: Args,
+    texts: list[Text],
+    notes: rule.Conversion,
+) -> Operation:
     """Write a condition on several texts with fields that may be missing.
 
     What holds where one of them is missing depends on the others, so that no
@@ -121,9 +137,14 @@ def _with_several_texts(op: str, inverted: bool, args: Args,
     """
     for text in texts:
         if text.uncertain and text.or_else() is None:
-            notes.lose(_('where a field of "%s" is missing, stock Ironic '
-                         'compares that text; here the condition is '
-                         'false') % text.literal)
+            notes.lose(
+                _(
+                    'where a field of "%s" is missing, stock Ironic '
+                    'compares that text; here the condition is '
+                    'false'
+                )
+                % text.literal
+            )
 
     def fill(text: Text) -> str:
         if not text.uncertain:
@@ -133,8 +154,9 @@ def _with_several_texts(op: str, inverted: bool, args: Args,
     return _inverted(_write(op, args, fill), inverted)
 
 
-def _with_missing(op: str, inverted: bool, args: Args, text: Text,
-                  result_if_missing: bool) -> Operation:
+def _with_missing(
+    op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
+) -> Operation:
     """Write a condition on one text, a field of which may be missing.
 
     :param result_if_missing: the result that stock Ironic has without the
@@ -160,6 +182,7 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
         return {'op': 'none-of', 'conditions': [written]}
     replaced = text.or_else()
     if replaced is not None:
+
         def fill(other: Text) -> str:
             # The other texts have no fields, but braces to escape.
             if other is text:
@@ -167,13 +190,15 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
             return other.filled
 
         return _write(op, args, fill)
-    are_missing = [{**condition, 'op': '!exists'}
-                   for condition in _exist(text)]
+    are_missing = [
+        {**condition, 'op': '!exists'} for condition in _exist(text)
+    ]
     return {'op': 'any-of', 'conditions': [*are_missing, written]}
 
 
-def _truth(op: str, inverted: bool, args: Args, text: Text,
-           result_if_missing: bool) -> Operation:
+def _truth(
+    op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
+) -> Operation:
     """Write ``is-true`` or ``is-false`` on a field that may be missing.
 
     Here such a field is null, which is false. In stock Ironic it stays text in
@@ -217,16 +242,28 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
     is_one_field = text.source == text.literal
     if text.uncertain and (value is None or not is_one_field):
         # With text around it, "None" is not empty here.
-        notes.lose(_('stock Ironic takes "%s" for empty where a field is '
-                     'missing; here it is not') % text.literal)
+        notes.lose(
+            _(
+                'stock Ironic takes "%s" for empty where a field is '
+                'missing; here it is not'
+            )
+            % text.literal
+        )
         value = text.filled
     elif parents > 0:
         # Only a missing key is null there; any other error leaves the text.
-        notes.differ(_('where what {%s} is in is not a mapping, such as null, '
-                       'stock Ironic takes it for not empty, and here it is '
-                       'empty') % name)
-    written = {'op': 'one-of', 'args': {
-        'value': value or text.filled, 'values': rule.escape(_EMPTY)}}
+        notes.differ(
+            _(
+                'where what {%s} is in is not a mapping, such as null, '
+                'stock Ironic takes it for not empty, and here it is '
+                'empty'
+            )
+            % name
+        )
+    written = {
+        'op': 'one-of',
+        'args': {'value': value or text.filled, 'values': rule.escape(_EMPTY)},
+    }
     return _inverted(written, inverted)
 
 
@@ -248,13 +285,15 @@ def _check_kinds(op: str, args: Args) -> None:
         regex = args['regex']
         if isinstance(regex, Text) and regex.fields:
             raise rule.Inconvertible(
-                _('a regular expression cannot take data of a machine'))
+                _('a regular expression cannot take data of a machine')
+            )
         _compile(op, stock_text.plain(regex))
     elif op == 'one-of':
         value = args['value']
         if not _is_text(value) and stock_text.varying(value):
             raise rule.Inconvertible(
-                _('a list or mapping with fields cannot be looked for'))
+                _('a list or mapping with fields cannot be looked for')
+            )
 
 
 def _check_order(left: typing.Any, right: typing.Any) -> None:
@@ -271,8 +310,9 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
         # items with fields may be equal on some machine.
         for left_item, right_item in zip(left, right, strict=False):
             is_constant = not stock_text.varying([left_item, right_item])
-            are_equal = (stock_text.plain(left_item)
-                         == stock_text.plain(right_item))
+            are_equal = stock_text.plain(left_item) == stock_text.plain(
+                right_item
+            )
             if is_constant and are_equal:
                 continue
             _check_order(left_item, right_item)
@@ -300,8 +340,10 @@ def _constant_result(op: str, args: Args) -> bool | None:
         # A list or mapping has the text with the field in it.
         is_false = not isinstance(args['value'], Text)
     elif op == 'eq':
-        is_false = any(_is_text(left) != _is_text(right) for
-                       left, right in itertools.pairwise(args['values']))
+        is_false = any(
+            _is_text(left) != _is_text(right)
+            for left, right in itertools.pairwise(args['values'])
+        )
     elif op == 'one-of':
         is_false = _is_never_one_of(args['value'], args.get('values') or [])
     if is_false:
@@ -341,7 +383,8 @@ def _decide(op: str, args: Args) -> bool:
         if op == 'in-net':
             address = ipaddress.ip_address(str(plain['address']))
             return address in ipaddress.ip_network(
-                str(plain['subnet']), strict=False)
+                str(plain['subnet']), strict=False
+            )
         if op == 'one-of':
             return bool(value in plain.get('values', []))
     except (TypeError, ValueError) as exc:
@@ -385,8 +428,10 @@ def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
             regex[-1]
             compiled = re.compile(rule.anchored(regex))
     except (re.error, TypeError, IndexError) as exc:
-        raise Fails(_('"%(regex)s" is no regular expression: %(reason)s') % {
-            'regex': regex, 'reason': exc}) from exc
+        raise Fails(
+            _('"%(regex)s" is no regular expression: %(reason)s')
+            % {'regex': regex, 'reason': exc}
+        ) from exc
     return compiled
 
 
@@ -410,8 +455,10 @@ def _field_of_idiom(op: str, args: Args, text: Text) -> str | None:
 
 
 def _exist(text: Text) -> list[Operation]:
-    return [{'op': 'exists', 'args': {'value': f'{{{name}}}'}}
-            for name in text.fields]
+    return [
+        {'op': 'exists', 'args': {'value': f'{{{name}}}'}}
+        for name in text.fields
+    ]
 
 
 def _inverted(condition: Operation, inverted: bool) -> Operation:
@@ -434,11 +481,17 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
         values = args.get('values')
         if not isinstance(values, list | dict):
             raise rule.Inconvertible(
-                _('"values" of one-of is no list, but text is looked for in '
-                  'it'))
+                _(
+                    '"values" of one-of is no list, but text is looked for in '
+                    'it'
+                )
+            )
         # The value has a field, so it is text, which equals text only.
-        written['values'] = [stock_text.write(value, fill) for value in values
-                             if _is_text(value)]
+        written['values'] = [
+            stock_text.write(value, fill)
+            for value in values
+            if _is_text(value)
+        ]
     elif op in ('matches', 'contains'):
         regex = stock_text.plain(args['regex'])
         if op == 'matches':

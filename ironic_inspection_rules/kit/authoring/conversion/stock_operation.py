@@ -28,8 +28,9 @@ _OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 """The attributes that Ironic's API makes of another object."""
 
 
-def convert(op: str, args: Operation, there: set[str],
-            notes: rule.Conversion) -> Operation | None:
+def convert(
+    op: str, args: Operation, there: set[str], notes: rule.Conversion
+) -> Operation | None:
     """Convert one action, or one turn of its loop.
 
     :param args: by name, with :class:`.stock_text.StockText` for what stock
@@ -42,8 +43,9 @@ def convert(op: str, args: Operation, there: set[str],
     """
     if op == 'unset-plugin-data':
         # It steps into dicts only, and plugin data are a proxy that masks.
-        notes.hint(_('stock Ironic never unsets plugin data: the action is '
-                     'left out'))
+        notes.hint(
+            _('stock Ironic never unsets plugin data: the action is left out')
+        )
         return None
 
     def fill(text: stock_text.StockText) -> typing.Any:
@@ -72,21 +74,30 @@ def convert(op: str, args: Operation, there: set[str],
     return {'op': op, 'args': written}
 
 
-def _note_differences(op: str, args: Operation,
-                      notes: rule.Conversion) -> None:
+def _note_differences(
+    op: str, args: Operation, notes: rule.Conversion
+) -> None:
     """Note what an op does otherwise here, whatever its arguments."""
     if op.startswith('extend-'):
-        notes.differ(_('where something else than a list is there, such as '
-                       'null, the two differ: in plugin data stock Ironic '
-                       'takes what is empty for a list, in an attribute it '
-                       'fails the inspection'))
+        notes.differ(
+            _(
+                'where something else than a list is there, such as '
+                'null, the two differ: in plugin data stock Ironic '
+                'takes what is empty for a list, in an attribute it '
+                'fails the inspection'
+            )
+        )
     if op == 'set-capability':
         _check_capability(args['value'], notes)
     elif op == 'unset-capability':
-        notes.differ(_('where the node has no other capability, stock Ironic '
-                       'leaves an empty text in properties/capabilities, and '
-                       'fails the inspection where null is there; here '
-                       'properties/capabilities is removed, or stays'))
+        notes.differ(
+            _(
+                'where the node has no other capability, stock Ironic '
+                'leaves an empty text in properties/capabilities, and '
+                'fails the inspection where null is there; here '
+                'properties/capabilities is removed, or stays'
+            )
+        )
     if op.endswith('-port-attribute'):
         notes.differ(_('stock Ironic knows a port by its UUID only'))
 
@@ -98,16 +109,29 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
     """
     if not isinstance(value, str | Text):
         raise stock_condition.Fails(
-            _('the value of a capability must be text'))
-    notes.differ(_('where the node has the capability, stock Ironic adds '
-                   'it a second time; here it is replaced'))
+            _('the value of a capability must be text')
+        )
+    notes.differ(
+        _(
+            'where the node has the capability, stock Ironic adds '
+            'it a second time; here it is replaced'
+        )
+    )
     if isinstance(value, Text) and value.fields:
-        notes.differ(_('where the value is empty or has a comma, stock '
-                       'Ironic adds it all the same; here it is an error'))
+        notes.differ(
+            _(
+                'where the value is empty or has a comma, stock '
+                'Ironic adds it all the same; here it is an error'
+            )
+        )
 
 
-def _write_data_path(args: Operation, written: Operation, there: set[str],
-                     notes: rule.Conversion) -> None:
+def _write_data_path(
+    args: Operation,
+    written: Operation,
+    there: set[str],
+    notes: rule.Conversion,
+) -> None:
     """Write the path of an action on plugin data into ``written``.
 
     Stock Ironic takes a list of tokens, or text with dots between them.
@@ -122,8 +146,13 @@ def _write_data_path(args: Operation, written: Operation, there: set[str],
     _forget('plugin_data', tokens, there)
 
 
-def _write_attribute(op: str, args: Operation, written: Operation,
-                     there: set[str], notes: rule.Conversion) -> None:
+def _write_attribute(
+    op: str,
+    args: Operation,
+    written: Operation,
+    there: set[str],
+    notes: rule.Conversion,
+) -> None:
     """Write path and value of an action on an attribute into ``written``."""
     text = _text(args['path'])
     if '/' in text:
@@ -142,12 +171,17 @@ def _write_attribute(op: str, args: Operation, written: Operation,
     _check_inside(tokens[2:], notes)
     if len(tokens) == 1 and tokens[0] in attributes:
         written['value'] = _attribute_value(
-            tokens[0], attributes[tokens[0]], args['value'],
-            written['value'], notes)
+            tokens[0],
+            attributes[tokens[0]],
+            args['value'],
+            written['value'],
+            notes,
+        )
 
 
-def _check_attribute(op: str, tokens: list[str],
-                     notes: rule.Conversion) -> None:
+def _check_attribute(
+    op: str, tokens: list[str], notes: rule.Conversion
+) -> None:
     """Note what changing an attribute of the node does otherwise here.
 
     :raises: :class:`.rule.Inconvertible` for one that no rule may change.
@@ -155,16 +189,27 @@ def _check_attribute(op: str, tokens: list[str],
     if tokens[0] not in schema.NODE:
         raise rule.Inconvertible(
             _('the attribute "%s" of a node cannot be changed by a rule')
-            % tokens[0])
+            % tokens[0]
+        )
     if op == 'del-attribute' and len(tokens) == 1:
-        notes.lose(_('stock Ironic does not save this; here "%s" becomes '
-                     'its default') % tokens[0])
+        notes.lose(
+            _('stock Ironic does not save this; here "%s" becomes its default')
+            % tokens[0]
+        )
     elif op == 'del-attribute':
-        notes.differ(_('stock Ironic fails the inspection where there is '
-                       'nothing to delete; here that is fine'))
+        notes.differ(
+            _(
+                'stock Ironic fails the inspection where there is '
+                'nothing to delete; here that is fine'
+            )
+        )
     if tokens == ['driver']:
-        notes.differ(_('here interfaces that the new driver lacks become its '
-                       'defaults; stock Ironic leaves them'))
+        notes.differ(
+            _(
+                'here interfaces that the new driver lacks become its '
+                'defaults; stock Ironic leaves them'
+            )
+        )
 
 
 def _forget(root: str, path: list[str], there: set[str]) -> None:
@@ -191,20 +236,37 @@ def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:
     :param tokens: those of the path that lead into what may be missing.
     """
     if tokens:
-        notes.differ(_('where null is on the way there, stock Ironic fails '
-                       'the inspection; here it becomes a mapping'))
+        notes.differ(
+            _(
+                'where null is on the way there, stock Ironic fails '
+                'the inspection; here it becomes a mapping'
+            )
+        )
     for token in tokens:
         if data_path.appends(token):
-            notes.lose(_('to stock Ironic "-" is a name in a mapping; here '
-                         'it is the end of a list'))
+            notes.lose(
+                _(
+                    'to stock Ironic "-" is a name in a mapping; here '
+                    'it is the end of a list'
+                )
+            )
         elif data_path.index(token) is not None:
-            notes.differ(_('where a list is there, stock Ironic fails the '
-                           'inspection; here "%s" is its item') % token)
+            notes.differ(
+                _(
+                    'where a list is there, stock Ironic fails the '
+                    'inspection; here "%s" is its item'
+                )
+                % token
+            )
 
 
-def _attribute_value(name: str, attribute: schema.Attribute,
-                     value: typing.Any, written: typing.Any,
-                     notes: rule.Conversion) -> typing.Any:
+def _attribute_value(
+    name: str,
+    attribute: schema.Attribute,
+    value: typing.Any,
+    written: typing.Any,
+    notes: rule.Conversion,
+) -> typing.Any:
     """Return what an attribute becomes as a whole.
 
     :param value: as stock Ironic has it.
@@ -217,24 +279,34 @@ def _attribute_value(name: str, attribute: schema.Attribute,
     if name in _OF_OTHERS:
         raise rule.Inconvertible(
             _('"%s" is no attribute in stock Ironic, which sets nothing')
-            % name)
+            % name
+        )
     if value is None:
         if has_default:
-            notes.differ(_('stock Ironic fails the inspection or sets null; '
-                           'here "%s" becomes its default') % name)
+            notes.differ(
+                _(
+                    'stock Ironic fails the inspection or sets null; '
+                    'here "%s" becomes its default'
+                )
+                % name
+            )
         return written
     if attribute.kind == 'true or false':
         if varies:
             raise rule.Inconvertible(
-                _('to stock Ironic all text is true, also "False"'))
+                _('to stock Ironic all text is true, also "False"')
+            )
         return bool(_plain(value))
     if varies and attribute.kind == 'a mapping':
-        raise rule.Inconvertible(
-            _('text of a mapping cannot become one'))
+        raise rule.Inconvertible(_('text of a mapping cannot become one'))
     if varies and attribute.kind != 'a string':
-        notes.differ(_('stock Ironic sets "%(name)s" to any text; here what '
-                       'is not %(kind)s is an error') % {
-                           'name': name, 'kind': attribute.kind})
+        notes.differ(
+            _(
+                'stock Ironic sets "%(name)s" to any text; here what '
+                'is not %(kind)s is an error'
+            )
+            % {'name': name, 'kind': attribute.kind}
+        )
     return written
 
 
@@ -242,7 +314,8 @@ def _plain(value: typing.Any) -> typing.Any:
     """Return a value without fields as stock Ironic has it."""
     if stock_text.varying(value):
         raise rule.Inconvertible(
-            _('a list or mapping with fields cannot become text'))
+            _('a list or mapping with fields cannot become text')
+        )
     return stock_text.plain(value)
 
 
@@ -251,7 +324,8 @@ def _text(value: typing.Any) -> str:
     if isinstance(value, Text):
         if value.fields:
             raise rule.Inconvertible(
-                _('data of a machine cannot become a path as a whole'))
+                _('data of a machine cannot become a path as a whole')
+            )
         return value.literal
     if not isinstance(value, str) or not value.strip('/.'):
         raise stock_condition.Fails(_('there is no path'))
@@ -266,22 +340,33 @@ def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
     for remark in text.remarks:
         notes.differ(remark)
     for name in text.secrets:
-        notes.lose(_('{%s} is hidden here where secrets are masked, and '
-                     'cannot be written') % name)
+        notes.lose(
+            _(
+                '{%s} is hidden here where secrets are masked, and '
+                'cannot be written'
+            )
+            % name
+        )
     if there.issuperset(text.uncertain):
         return text.filled
     with_default = text.or_else()
     if with_default is None:
-        notes.lose(_('where a field of "%s" is missing, stock Ironic takes '
-                     'the text as it is written; here the inspection fails')
-                   % text.literal)
+        notes.lose(
+            _(
+                'where a field of "%s" is missing, stock Ironic takes '
+                'the text as it is written; here the inspection fails'
+            )
+            % text.literal
+        )
         return text.filled
     return with_default
 
 
-def conditions(items: Sequence[typing.Any],
-               convert_turn: Callable[[typing.Any], Operation | bool],
-               needs_all: bool) -> Operation | bool:
+def conditions(
+    items: Sequence[typing.Any],
+    convert_turn: Callable[[typing.Any], Operation | bool],
+    needs_all: bool,
+) -> Operation | bool:
     """Convert a condition with a loop.
 
     :param convert_turn: converts the condition for one item.
@@ -308,9 +393,10 @@ def conditions(items: Sequence[typing.Any],
     return looped
 
 
-def actions(items: Sequence[typing.Any],
-            convert_turn: Callable[[typing.Any], Operation | None]
-            ) -> list[Operation]:
+def actions(
+    items: Sequence[typing.Any],
+    convert_turn: Callable[[typing.Any], Operation | None],
+) -> list[Operation]:
     """Convert an action with a loop.
 
     :param convert_turn: converts the action for one item.
@@ -323,9 +409,11 @@ def actions(items: Sequence[typing.Any],
     return [turn for turn in turns if turn is not None]
 
 
-def _as_loop(items: Sequence[typing.Any], turns: Sequence[typing.Any],
-             convert_turn: Callable[[typing.Any], typing.Any]
-             ) -> Operation | None:
+def _as_loop(
+    items: Sequence[typing.Any],
+    turns: Sequence[typing.Any],
+    convert_turn: Callable[[typing.Any], typing.Any],
+) -> Operation | None:
     """Return the operation with a loop that does the same as all turns.
 
     One more turn is converted, with marks in place of the item. What comes
@@ -363,8 +451,9 @@ def _as_loop(items: Sequence[typing.Any], turns: Sequence[typing.Any],
     return {**looped, 'loop': rule.escape(list(items))}
 
 
-def _with_fields(marked: Operation, fields: list[str],
-                 values: list[tuple[typing.Any, ...]]) -> Operation:
+def _with_fields(
+    marked: Operation, fields: list[str], values: list[tuple[typing.Any, ...]]
+) -> Operation:
     """Replace the marks by fields.
 
     :param fields: without braces, by number of the mark.
@@ -409,9 +498,12 @@ def _is_plain(value: typing.Any) -> bool:
     return not re.search(r'[{}]', str(value))
 
 
-def _replace(value: typing.Any, write: Callable[[int], str],
-             write_alone: Callable[[int], str] | None = None,
-             key: str | None = None) -> typing.Any:
+def _replace(
+    value: typing.Any,
+    write: Callable[[int], str],
+    write_alone: Callable[[int], str] | None = None,
+    key: str | None = None,
+) -> typing.Any:
     """Replace the marks that stand for the values of a loop's item.
 
     :param write: makes the text for the number of a mark.
@@ -419,8 +511,10 @@ def _replace(value: typing.Any, write: Callable[[int], str],
     :param key: under which the value stands.
     """
     if isinstance(value, dict):
-        return {name: _replace(item, write, write_alone, name)
-                for name, item in value.items()}
+        return {
+            name: _replace(item, write, write_alone, name)
+            for name, item in value.items()
+        }
     if isinstance(value, list):
         return [_replace(item, write, write_alone) for item in value]
     if not isinstance(value, str):

@@ -24,20 +24,38 @@ Fields = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
 
 IN_GENERAL = (
-    _('Other than in stock Ironic, an error in a rule leaves nothing of what '
-      'the rules of its phase have changed.'),
-    _('Fields become text there, and a missing one stays as it is written: '
-      '!s and default(…) keep that.'),
-    _('A secret in data that become text, such as a password in a mapping, '
-      'is *** there, that of a node as it is; here it is ******, and such '
-      'text cannot be written, unless mask_secrets says otherwise.'),
+    _(
+        'Other than in stock Ironic, an error in a rule leaves nothing of '
+        'what the rules of its phase have changed.'
+    ),
+    _(
+        'Fields become text there, and a missing one stays as it is written: '
+        '!s and default(…) keep that.'
+    ),
+    _(
+        'A secret in data that become text, such as a password in a mapping, '
+        'is *** there, that of a node as it is; here it is ******, and such '
+        'text cannot be written, unless mask_secrets says otherwise.'
+    ),
 )
 """What differs from stock Ironic in any rule."""
 
-_FIELDS = frozenset({'uuid', 'description', 'priority', 'scope', 'sensitive',
-                     'phase', 'conditions', 'actions'})
-_KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
-         'actions': frozenset({'op', 'args', 'loop'})}
+_FIELDS = frozenset(
+    {
+        'uuid',
+        'description',
+        'priority',
+        'scope',
+        'sensitive',
+        'phase',
+        'conditions',
+        'actions',
+    }
+)
+_KEYS = {
+    'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
+    'actions': frozenset({'op', 'args', 'loop'}),
+}
 
 _COMPARISONS = ('eq', 'lt', 'gt')
 
@@ -76,25 +94,33 @@ class _StockConverter(rule.Conversion):
         self.lose(message)
         return self
 
-    def conditions(self, conditions: Iterable[typing.Any]
-                   ) -> Iterator[Operation]:
+    def conditions(
+        self, conditions: Iterable[typing.Any]
+    ) -> Iterator[Operation]:
         """Convert conditions; those that always hold are left out."""
         for index, condition in enumerate(conditions):
             self.pointer = f'/conditions/{index}'
             try:
                 converted = self._condition(condition)
             except stock_condition.Fails as exc:
-                self.lose(_('stock Ironic fails each inspection here: %s')
-                          % exc)
-                self.never(_('the rule is switched off and left as it is '
-                             'written'))
+                self.lose(
+                    _('stock Ironic fails each inspection here: %s') % exc
+                )
+                self.never(
+                    _('the rule is switched off and left as it is written')
+                )
                 continue
             if converted is False:
-                self.never(_('this never holds in stock Ironic, so the rule '
-                             'is switched off and left as it is written'))
+                self.never(
+                    _(
+                        'this never holds in stock Ironic, so the rule '
+                        'is switched off and left as it is written'
+                    )
+                )
             elif converted is True:
-                self.hint(_('this always holds in stock Ironic and is left '
-                            'out'))
+                self.hint(
+                    _('this always holds in stock Ironic and is left out')
+                )
             else:
                 yield converted
 
@@ -121,7 +147,8 @@ class _StockConverter(rule.Conversion):
             return stock_condition.convert(op, inverted, read, self)
 
         return stock_operation.conditions(
-            items, convert_turn, condition.get('multiple') == 'all')
+            items, convert_turn, condition.get('multiple') == 'all'
+        )
 
     def _filled_arguments(self, op: str) -> tuple[str, ...]:
         """Return the arguments that stock Ironic fills in outside of loops."""
@@ -131,8 +158,9 @@ class _StockConverter(rule.Conversion):
             return ('values',)
         return ()
 
-    def actions(self, actions: Iterable[typing.Any], there: set[str]
-                ) -> Iterator[Operation]:
+    def actions(
+        self, actions: Iterable[typing.Any], there: set[str]
+    ) -> Iterator[Operation]:
         """Convert actions.
 
         :param there: fields that exist where the conditions hold.
@@ -144,8 +172,13 @@ class _StockConverter(rule.Conversion):
             except rule.Inconvertible as exc:
                 self.lose(str(exc))
             except stock_condition.Fails as exc:
-                self.lose(_('stock Ironic fails the inspection here: %s; '
-                            'the action is left out') % exc)
+                self.lose(
+                    _(
+                        'stock Ironic fails the inspection here: %s; '
+                        'the action is left out'
+                    )
+                    % exc
+                )
 
     def _action(self, action: Operation, there: set[str]) -> list[Operation]:
         """Convert one action; a loop may become several."""
@@ -167,8 +200,9 @@ class _StockConverter(rule.Conversion):
             return []
         return [converted]
 
-    def _checked_action(self, op: str, args: Operation, there: set[str]
-                        ) -> Operation | None:
+    def _checked_action(
+        self, op: str, args: Operation, there: set[str]
+    ) -> Operation | None:
         """Convert an action without a loop, None if it does nothing.
 
         :raises: :class:`.rule.Inconvertible` for what no rule here may have.
@@ -177,13 +211,15 @@ class _StockConverter(rule.Conversion):
         if converted is None:
             return None
         for problem in operation_check.check_action(
-                converted, self._ops, False):
+            converted, self._ops, False
+        ):
             raise rule.Inconvertible(problem.sentence)
         return converted
 
 
-def convert(fields: Fields, ops: registry.Registry,
-            fills_values: bool = True) -> rule.Conversion:
+def convert(
+    fields: Fields, ops: registry.Registry, fills_values: bool = True
+) -> rule.Conversion:
     """Convert a rule.
 
     :param fields: of the rule, as stock Ironic stores or reads it.
@@ -198,14 +234,22 @@ def convert(fields: Fields, ops: registry.Registry,
         if not isinstance(fields.get(name) or [], list):
             return converter.refuse(
                 _('stock Ironic does not take this rule: %s must be a list')
-                % name)
-    written = {name: [_without_unknown(operation, name, converter)
-                      for operation in fields.get(name) or ()]
-               for name in _KEYS}
+                % name
+            )
+    written = {
+        name: [
+            _without_unknown(operation, name, converter)
+            for operation in fields.get(name) or ()
+        ]
+        for name in _KEYS
+    }
     try:
         conditions = list(converter.conditions(written['conditions']))
-        existing = {field for condition in conditions
-                    for field in stock_condition.needed(condition)}
+        existing = {
+            field
+            for condition in conditions
+            for field in stock_condition.needed(condition)
+        }
         lost_before_actions = len(converter.lost)
         actions = list(converter.actions(written['actions'], existing))
     except rule.Inconvertible as exc:
@@ -213,24 +257,34 @@ def convert(fields: Fields, ops: registry.Registry,
         return converter.refuse(str(exc))
     except _Malformed as exc:
         return converter.refuse(
-            _('stock Ironic does not take this rule: %s') % exc)
+            _('stock Ironic does not take this rule: %s') % exc
+        )
     except (KeyError, TypeError, AttributeError):
         # The arguments are those of a stranger, and read in many places.
         return converter.refuse(
-            _('stock Ironic does not take this rule: an argument '
-              'is missing, or is no value that it takes'))
+            _(
+                'stock Ironic does not take this rule: an argument '
+                'is missing, or is no value that it takes'
+            )
+        )
     converter.pointer = ''
     if converter.reasons:
         # The actions stay as they are written, and nobody carries them out.
         del converter.lost[lost_before_actions:]
     elif not actions and len(converter.lost) > lost_before_actions:
         converter.never(
-            _('none of its actions can be kept, so it is switched off and '
-              'left as it is written'))
+            _(
+                'none of its actions can be kept, so it is switched off and '
+                'left as it is written'
+            )
+        )
     elif not actions:
         converter.never(
-            _('nothing of it does anything in stock Ironic, so it is '
-              'switched off and left as it is written'))
+            _(
+                'nothing of it does anything in stock Ironic, so it is '
+                'switched off and left as it is written'
+            )
+        )
     if converter.reasons:
         # Stock Ironic checks the conditions up to the one that never holds.
         failures = converter.earlier_failures
@@ -246,11 +300,13 @@ def convert(fields: Fields, ops: registry.Registry,
         converter.lose(problem.sentence)
     if problems:
         # Nor can it be a rule that is switched off.
-        converter.hints = [hint for hint in converter.hints
-                           if hint not in converter.reasons]
+        converter.hints = [
+            hint for hint in converter.hints if hint not in converter.reasons
+        ]
     else:
-        converter.rule = {name: value for name, value in converted.items()
-                          if value}
+        converter.rule = {
+            name: value for name, value in converted.items() if value
+        }
     return converter
 
 
@@ -277,45 +333,62 @@ def _check(operation: typing.Any, known: typing.Container[str]) -> None:
             raise _Malformed(_('"%s" is missing') % key)
         if not isinstance(operation[key], kinds):
             raise _Malformed(
-                _('an operation is a mapping with "op" and "args"'))
+                _('an operation is a mapping with "op" and "args"')
+            )
     name = operation['op']
     if known is stock_form.CONDITIONS:
         name, _inverted = model.split_op(name)
     if name not in known:
-        raise _Malformed(suggestion.unknown(
-            _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]))
+        raise _Malformed(
+            suggestion.unknown(
+                _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]
+            )
+        )
 
 
 def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
     """Convert the fields of a rule but its conditions and actions."""
-    converted = {name: fields.get(name) for name in
-                 ('uuid', 'description', 'priority', 'phase')}
-    converted['sensitive'] = strutils.bool_from_string(
-        fields.get('sensitive'))
+    converted = {
+        name: fields.get(name)
+        for name in ('uuid', 'description', 'priority', 'phase')
+    }
+    converted['sensitive'] = strutils.bool_from_string(fields.get('sensitive'))
     unknown = sorted(str(name) for name in set(fields) - _FIELDS)
     if unknown:
-        converter.hint(_('%s had no effect and is dropped')
-                       % ', '.join(unknown))
+        converter.hint(
+            _('%s had no effect and is dropped') % ', '.join(unknown)
+        )
     name = fields.get('uuid')
     if name is not None:
         converted['uuid'] = stock_form.uuid_of(name)
         if converted['uuid'] != name:
             converter.hint(_('"%s" becomes its UUID') % name)
     if fields.get('scope'):
-        converter.hint(_('the scope "%s" had no effect and is dropped: the '
-                         'rule runs on all nodes') % fields['scope'])
+        converter.hint(
+            _(
+                'the scope "%s" had no effect and is dropped: the '
+                'rule runs on all nodes'
+            )
+            % fields['scope']
+        )
     phase = fields.get('phase') or model.MAIN
     if phase != model.MAIN:
-        converter.never(_('stock Ironic never runs the phase "%s", so the '
-                          'rule is switched off') % phase)
+        converter.never(
+            _(
+                'stock Ironic never runs the phase "%s", so the '
+                'rule is switched off'
+            )
+            % phase
+        )
         converted['phase'] = model.MAIN
         if phase in model.PHASES:
             converted['phase'] = phase
     return converted
 
 
-def _without_unknown(operation: typing.Any, where: str,
-                     converter: _StockConverter) -> typing.Any:
+def _without_unknown(
+    operation: typing.Any, where: str, converter: _StockConverter
+) -> typing.Any:
     """Leave out the keys that stock Ironic stores and never looks at.
 
     :param where: ``conditions`` or ``actions``.
@@ -324,16 +397,25 @@ def _without_unknown(operation: typing.Any, where: str,
         return operation
     unknown = sorted(set(operation) - _KEYS[where])
     if unknown:
-        converter.hint(_('%(keys)s beside the arguments of "%(op)s" had no '
-                         'effect and is dropped') % {
-                             'keys': ', '.join(unknown),
-                             'op': operation.get('op')})
-    known = {key: value for key, value in operation.items()
-             if key in _KEYS[where] and value is not None}
+        converter.hint(
+            _(
+                '%(keys)s beside the arguments of "%(op)s" had no '
+                'effect and is dropped'
+            )
+            % {'keys': ', '.join(unknown), 'op': operation.get('op')}
+        )
+    known = {
+        key: value
+        for key, value in operation.items()
+        if key in _KEYS[where] and value is not None
+    }
     if isinstance(known.get('args'), dict):
         # Stock Ironic writes it into the rules that it stores.
-        known['args'] = {name: value for name, value in known['args'].items()
-                         if name != 'plugin_data'}
+        known['args'] = {
+            name: value
+            for name, value in known['args'].items()
+            if name != 'plugin_data'
+        }
     return known
 
 
@@ -345,14 +427,16 @@ def _read(args: Operation, filled: Iterable[str]) -> Operation:
     read = dict(args)
     for name in args.keys() & set(filled):
         read[name] = data_path.replace_texts(
-            args[name], stock_text.read, keys=True)
+            args[name], stock_text.read, keys=True
+        )
     return read
 
 
 def _read_turn(args: Operation, item: typing.Any) -> Operation:
     """Read the arguments of an operation for one item of its loop."""
-    return {name: stock_text.read_turn(value, item)
-            for name, value in args.items()}
+    return {
+        name: stock_text.read_turn(value, item) for name, value in args.items()
+    }
 
 
 def _forced(op: str, args: Operation, always: bool = False) -> Operation:
@@ -374,8 +458,11 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
         if isinstance(value, list | dict):
             if _may_have_fields(value):
                 raise rule.Inconvertible(
-                    _('a list or mapping with fields cannot be compared as '
-                      'text'))
+                    _(
+                        'a list or mapping with fields cannot be compared as '
+                        'text'
+                    )
+                )
             text = str(stock_text.plain(value))
             # Read here already: braces of a mapping begin no field.
             value = stock_text.StockText(rule.escape(text), text)

@@ -23,22 +23,36 @@ _STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')
 _NAME = re.compile(rf'(?P<root>[^.\[\]]+)(?P<steps>(?:{_STEP.pattern})*)')
 _UNKNOWN = _('the format of {%s} is not known here')
 
-_TIMES = frozenset({
-    'created_at', 'inspection_finished_at', 'inspection_started_at',
-    'provision_updated_at', 'updated_at'})
+_TIMES = frozenset(
+    {
+        'created_at',
+        'inspection_finished_at',
+        'inspection_started_at',
+        'provision_updated_at',
+        'updated_at',
+    }
+)
 _HOLDS_SECRETS = re.compile(
     r'inventory|plugin_data|node\.(?:driver_info|driver_internal_info|extra'
-    r'|instance_info|properties)')
+    r'|instance_info|properties)'
+)
 """The fields that are whole mappings, which may have secrets in them."""
 
 # Attributes that data have in Python, so that str.format finds them.
-_ATTRIBUTES = {*dir(dict), *dir(list), *dir(str), *dir(int), *dir(float),
-               'set_mask_enabled'}
+_ATTRIBUTES = {
+    *dir(dict),
+    *dir(list),
+    *dir(str),
+    *dir(int),
+    *dir(float),
+    'set_mask_enabled',
+}
 _NO_FIELDS = re.compile(
     r'(?:_|obj_|OBJ_|get|set_|del_|do_|list|timestamp_|touch_).*|as_dict'
     r'|convert_to_version|create|dbapi|destroy|fields|indirection_api|items'
     r'|keys|refresh|release|reserve|save|supports_version|to_json_schema'
-    r'|update|values|VERSION')
+    r'|update|values|VERSION'
+)
 """Attributes of stock Ironic's node that are no fields of it: methods, and
 names of the class. ``str.format`` makes text of them all the same."""
 
@@ -96,8 +110,11 @@ class StockText:
 
         It has an inventory, plugin data and all attributes of its node.
         """
-        return [name for name in self.fields
-                if not re.fullmatch(r'inventory|plugin_data|node\.\w+', name)]
+        return [
+            name
+            for name in self.fields
+            if not re.fullmatch(r'inventory|plugin_data|node\.\w+', name)
+        ]
 
     @property
     def secrets(self) -> list[str]:
@@ -114,21 +131,43 @@ class StockText:
         """Why the text may differ from that of stock Ironic."""
         for name in self.fields:
             if re.match(r'plugin_data(?:$|\.bmc_address\b)', name):
-                yield _('here plugin data have "bmc_address", the address '
-                        'that the machine sent of its BMC; stock Ironic has '
-                        'it only where a hook sets it')
+                yield _(
+                    'here plugin data have "bmc_address", the address '
+                    'that the machine sent of its BMC; stock Ironic has '
+                    'it only where a hook sets it'
+                )
             if _HOLDS_SECRETS.fullmatch(name):
-                yield _('a secret in {%s} is hidden here where secrets are '
-                        'masked, and text with one cannot be written') % name
+                yield (
+                    _(
+                        'a secret in {%s} is hidden here where secrets are '
+                        'masked, and text with one cannot be written'
+                    )
+                    % name
+                )
             if re.search(r'\[\d+\]', name):
-                yield _('where {%s} goes into text, stock Ironic takes one '
-                        'character; here it is missing') % name
+                yield (
+                    _(
+                        'where {%s} goes into text, stock Ironic takes one '
+                        'character; here it is missing'
+                    )
+                    % name
+                )
         if self.formatted:
-            yield _('where "%s" cannot be formatted, stock Ironic has it as '
-                    'it is written; here it is an error') % self.literal
+            yield (
+                _(
+                    'where "%s" cannot be formatted, stock Ironic has it as '
+                    'it is written; here it is an error'
+                )
+                % self.literal
+            )
         if self.twice and self.fields:
-            yield _('where a machine sends text with braces, stock Ironic '
-                    'fills in "%s" once more') % self.literal
+            yield (
+                _(
+                    'where a machine sends text with braces, stock Ironic '
+                    'fills in "%s" once more'
+                )
+                % self.literal
+            )
 
 
 def read(text: str, literal: str | None = None) -> StockText:
@@ -169,20 +208,23 @@ def read(text: str, literal: str | None = None) -> StockText:
 
 def _unfilled(text: str, reason: _StaysText) -> StockText:
     """Return text that stock Ironic never fills in."""
-    return StockText(rule.escape(text), text,
-                     missing_key=isinstance(reason, _MissingKey))
+    return StockText(
+        rule.escape(text), text, missing_key=isinstance(reason, _MissingKey)
+    )
 
 
 def _single_field(text: str) -> str | None:
     """Return the field of a text, None if it has other braces as well."""
     if text.count('{') != 1 or text.count('}') != 1:
         return None
-    return text[text.index('{'):text.index('}') + 1]
+    return text[text.index('{') : text.index('}') + 1]
 
 
-def write(value: typing.Any, fill: typing.Callable[[StockText], typing.Any],
-          literal: typing.Callable[[typing.Any], typing.Any] = rule.escape
-          ) -> typing.Any:
+def write(
+    value: typing.Any,
+    fill: typing.Callable[[StockText], typing.Any],
+    literal: typing.Callable[[typing.Any], typing.Any] = rule.escape,
+) -> typing.Any:
     """Replace all texts in a value.
 
     :param value: with :class:`StockText` for the texts that are formatted.
@@ -194,8 +236,10 @@ def write(value: typing.Any, fill: typing.Callable[[StockText], typing.Any],
     if isinstance(value, list):
         return [write(item, fill, literal) for item in value]
     if isinstance(value, dict):
-        return {write(key, fill, literal): write(item, fill, literal)
-                for key, item in value.items()}
+        return {
+            write(key, fill, literal): write(item, fill, literal)
+            for key, item in value.items()
+        }
     return literal(value)
 
 
@@ -291,8 +335,9 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
     steps = []
     for dot, dotted, bracketed in _STEP.findall(match['steps']):
         steps.append(_FieldStep(bool(dot), dotted or bracketed))
-    return _Field(name, match['root'], tuple(steps),
-                  rule.suffix(spec, conversion))
+    return _Field(
+        name, match['root'], tuple(steps), rule.suffix(spec, conversion)
+    )
 
 
 def _steps(field: _Field) -> tuple[str | int, ...]:
@@ -328,13 +373,15 @@ def _check_attribute_of_node(field: _Field) -> None:
     is_object = not attribute or attribute == 'traits'
     if is_object or _NO_FIELDS.fullmatch(attribute):
         raise rule.Inconvertible(
-            _('{%s} is the text of an object of Ironic') % field.name)
+            _('{%s} is the text of an object of Ironic') % field.name
+        )
     # Only this project gives nodes the field "auto_discovered".
     if attribute not in names.NODE - {'auto_discovered'}:
         raise _StaysText
     if attribute in _TIMES:
         raise rule.Inconvertible(
-            _('the time in {%s} is written otherwise here') % field.name)
+            _('the time in {%s} is written otherwise here') % field.name
+        )
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
@@ -346,23 +393,29 @@ def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
     """
     if step in _ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
-            _('{%s} is the text of an object of Python') % name)
+            _('{%s} is the text of an object of Python') % name
+        )
     raise _StaysText
 
 
-def read_turn(value: typing.Any, item: typing.Any,
-              again: bool = True) -> typing.Any:
+def read_turn(
+    value: typing.Any, item: typing.Any, again: bool = True
+) -> typing.Any:
     """Read all texts in a value, with the item of a loop filled in.
 
     :param again: whether stock Ironic formats the result once more, as it
         does with all texts but keys of mappings and items of lists.
     """
     if isinstance(value, list):
-        return [read_turn(inner, item, not isinstance(inner, str))
-                for inner in value]
+        return [
+            read_turn(inner, item, not isinstance(inner, str))
+            for inner in value
+        ]
     if isinstance(value, dict):
-        return {read_turn(key, item, False): read_turn(inner, item)
-                for key, inner in value.items()}
+        return {
+            read_turn(key, item, False): read_turn(inner, item)
+            for key, inner in value.items()
+        }
     if not isinstance(value, str):
         return value
     try:
@@ -388,7 +441,8 @@ def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
             has_other_fields = True
     if again and has_other_fields and has_braces:
         raise rule.Inconvertible(
-            _('"%s" is filled in twice by stock Ironic') % text)
+            _('"%s" is filled in twice by stock Ironic') % text
+        )
     literal = None
     if has_other_fields and filled != text:
         # Where one of these is missing, not even the item is filled in.

@@ -9,39 +9,49 @@ from ironic_inspection_rules.kit.machine.anonymity import digits
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_NOT_PUBLIC = list(map(ipaddress.ip_network, (
-    '10.0.0.0/8',
-    '172.16.0.0/12',
-    '192.168.0.0/16',
-    '169.254.0.0/16',
-    '100.64.0.0/10',
-    '192.0.2.0/24',
-    '198.51.100.0/24',
-    '203.0.113.0/24',
-    '198.18.0.0/15',
-    'fe80::/64',
-    'fd00::/8',
-    'fc00::/8',
-    '2001:db8::/32',
-)))
+_NOT_PUBLIC = list(
+    map(
+        ipaddress.ip_network,
+        (
+            '10.0.0.0/8',
+            '172.16.0.0/12',
+            '192.168.0.0/16',
+            '169.254.0.0/16',
+            '100.64.0.0/10',
+            '192.0.2.0/24',
+            '198.51.100.0/24',
+            '203.0.113.0/24',
+            '198.18.0.0/15',
+            'fe80::/64',
+            'fd00::/8',
+            'fc00::/8',
+            '2001:db8::/32',
+        ),
+    )
+)
 """Networks that an address stays in.
 
 Many sites use the same ones, so that they identify nobody.
 """
 
-_WITH_IPV4 = list(map(ipaddress.ip_network, (
-    '::ffff:0:0/96',
-    '64:ff9b::/96',
-    '::/96',
-)))
+_WITH_IPV4 = list(
+    map(
+        ipaddress.ip_network,
+        (
+            '::ffff:0:0/96',
+            '64:ff9b::/96',
+            '::/96',
+        ),
+    )
+)
 """Networks of IPv6 whose addresses end in one of IPv4."""
 
 _IPV4 = 32  # Bits.
 _BEFORE_IPV4 = 96  # Bits of an IPv6 address before the one of IPv4 in it.
-_RESERVED_IPV4 = 0xf << 28
+_RESERVED_IPV4 = 0xF << 28
 """The network 240.0.0.0/4, which nobody uses."""
 
-_LOCAL_IPV6 = 0xfd << 120
+_LOCAL_IPV6 = 0xFD << 120
 """The network fd00::/8, of addresses that are local to a site."""
 
 _WRITTEN_OUT = 39  # Characters of an IPv6 address with all its zeros.
@@ -106,8 +116,9 @@ class Addresses:
         # Bit by bit, so that addresses of one network stay in one network.
         free_bits = tuple(map(int, bits[fixed_length:]))
         bases = (2,) * len(free_bits)
-        shifted = self._numbers.shift(free_bits, bases, f'net {fixed_bits}',
-                                      prefix=True)
+        shifted = self._numbers.shift(
+            free_bits, bases, f'net {fixed_bits}', prefix=True
+        )
         made_bits = ''.join(map(str, shifted))
         value = int(fixed_bits + made_bits, 2)
         is_public = fixed_length == 0
@@ -156,7 +167,7 @@ def _write(address: Address, replacement: Address, host: str) -> str:
     if '.' in host:
         if replacement.packed[:12] != address.packed[:12]:
             return str(replacement)
-        head = host[:host.rindex(':') + 1]
+        head = host[: host.rindex(':') + 1]
         return f'{head}{_inner_ipv4(replacement)}'
     written = replacement.compressed
     if '.' in written:
@@ -185,13 +196,15 @@ def parse(host: str) -> Address | None:
 
 def has_ipv4(address: Address) -> bool:
     """Return whether an address of IPv6 ends in one of IPv4."""
-    return any(address.version == network.version and address in network
-               for network in _WITH_IPV4)
+    return any(
+        address.version == network.version and address in network
+        for network in _WITH_IPV4
+    )
 
 
 def is_common(address: Address) -> bool:
     """Return whether an address identifies nobody, such as a netmask."""
-    if (address.is_unspecified or address.is_loopback or address.is_multicast):
+    if address.is_unspecified or address.is_loopback or address.is_multicast:
         return True
     if isinstance(address, ipaddress.IPv6Address):
         return has_ipv4(address) and is_common(_inner_ipv4(address))

@@ -15,13 +15,16 @@ import typing
 from ironic_inspection_rules.kit.machine.anonymity import address
 
 _QUAD = r'\d{1,3}(?:\.\d{1,3}){3}'
-PATTERN = (r'(?<![0-9A-Fa-f:.])'
-           rf'(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:|[0-9A-Fa-f:.]*{_QUAD})'
-           r'[0-9A-Fa-f:.]+')
+PATTERN = (
+    r'(?<![0-9A-Fa-f:.])'
+    rf'(?=[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:|[0-9A-Fa-f:.]*{_QUAD})'
+    r'[0-9A-Fa-f:.]+'
+)
 # The parts of a run: four numbers with dots, hexadecimal digits, separators.
 _PARTS = re.compile(
     rf'(?<!\.)(?P<quad>{_QUAD})(?![0-9A-Fa-f]|\.[0-9])'
-    r'|(?P<hex>[0-9A-Fa-f]+)|::|:|\.')
+    r'|(?P<hex>[0-9A-Fa-f]+)|::|:|\.'
+)
 _PAIR = 2
 _OCTETS = 6
 _LONGEST_WORD = 8
@@ -129,8 +132,9 @@ def _digits(part: re.Match[str]) -> int:
     return len(part['hex'] or '')
 
 
-def _octets(parts: list[re.Match[str]], place: int, longest: int = _PAIR
-            ) -> int:
+def _octets(
+    parts: list[re.Match[str]], place: int, longest: int = _PAIR
+) -> int:
     """Return the place after pairs of digits with colons between them.
 
     :param longest: how many digits may be before the first colon.
@@ -177,7 +181,7 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
         if part['quad']:
             break
     for after in reversed(ends):
-        host = text[parts[place].start():parts[after - 1].end()]
+        host = text[parts[place].start() : parts[after - 1].end()]
         if _is_ipv6(host):
             return after
     return 0
@@ -191,5 +195,6 @@ def _is_ipv6(host: str) -> bool:
     parsed = address.parse(host)
     if not isinstance(parsed, ipaddress.IPv6Address):
         return False
-    return (parsed.packed[:2] >= _LEAST_GROUP.to_bytes(2)
-            or address.has_ipv4(parsed))
+    return parsed.packed[:2] >= _LEAST_GROUP.to_bytes(2) or address.has_ipv4(
+        parsed
+    )

@@ -70,7 +70,7 @@ def _by_first(patterns: list[str]) -> str:
         # What is no letter may be part of a class or a group.
         if not first.isalnum():
             first = ''
-        firsts.setdefault(first, []).append(pattern[len(first):])
+        firsts.setdefault(first, []).append(pattern[len(first) :])
     others = firsts.pop('', [])
     made = []
     for first, rest in firsts.items():

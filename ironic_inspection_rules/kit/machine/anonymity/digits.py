@@ -26,8 +26,13 @@ class Digits:
         self._key = key
         self.shift = functools.lru_cache(_CACHED)(self._shift)
 
-    def _shift(self, digits: Sequence[int], bases: Sequence[int],
-               domain: str, prefix: bool = False) -> list[int]:
+    def _shift(
+        self,
+        digits: Sequence[int],
+        bases: Sequence[int],
+        domain: str,
+        prefix: bool = False,
+    ) -> list[int]:
         """Shift each digit by a number made of the key and other digits.
 
         The first pass takes the digits before it. A second pass takes those
@@ -42,8 +47,9 @@ class Digits:
             alike still do, as the addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
-        made = [_shifted(key, place, digits, bases)
-                for place in range(len(digits))]
+        made = [
+            _shifted(key, place, digits, bases) for place in range(len(digits))
+        ]
         if not prefix:
             # Once more from behind: the first digits depend on the last ones.
             made.reverse()
@@ -90,8 +96,9 @@ def laid_over(text: str, digits: str) -> str:
     return ''.join(characters)
 
 
-def _shifted(key: bytes, place: int, digits: Sequence[int],
-             bases: Sequence[int]) -> int:
+def _shifted(
+    key: bytes, place: int, digits: Sequence[int], bases: Sequence[int]
+) -> int:
     """Shift one digit by a number made of the key and the digits before it.
 
     The shift can be undone, from the first digit on: when a digit is shifted
@@ -101,7 +108,7 @@ def _shifted(key: bytes, place: int, digits: Sequence[int],
     base = bases[place]
     if base < 2:
         return digit
-    before = bytes(digits[max(0, place - _LOOKED_BACK):place])
+    before = bytes(digits[max(0, place - _LOOKED_BACK) : place])
     hashed = hmac.digest(key, place.to_bytes(4) + before, 'sha256')
     distance = int.from_bytes(hashed[:8])
     if place == len(digits) - 1:

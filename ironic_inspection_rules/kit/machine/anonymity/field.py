@@ -23,30 +23,40 @@ class FieldKind(enum.Enum):
 
 _KINDS = (
     (FieldKind.DROPPED, r'^logs$|^inspectionrules$'),
-    (FieldKind.TEXT,
-     r'cmdline|commandline|bootargs|(kernel|boot)(param|arg|opt)'),
+    (
+        FieldKind.TEXT,
+        r'cmdline|commandline|bootargs|(kernel|boot)(param|arg|opt)',
+    ),
     (FieldKind.WWN, r'wwn|wwid|guid|eui$|eui64'),
     (FieldKind.SWITCH, r'chassisid|portid|portdesc|switchid|switchinfo'),
-    (FieldKind.NAME,
-     r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
-     r'|fqdn|uuid|inventorynumber|licen[sc]e'
-     r'|(node|domain|user|chassis|system|instance|dns)name'
-     r'|iqn|nqn|initiator|^location|syslocation|contact|owner'
-     r'|tenant|customer|^(server)?rack|^room'
-     r'|^(server)?cluster|^building|^data(center|hall)|^sitename'
-     r'|^site$|^aisle|^row$|^cabinet|^floor|^campus|^department'
-     r'|^costcent|^domain$|^searchdomains?$|dnssearch'),
-    (FieldKind.ADDRESS,
-     r'^ip$|^mac$|^macs$|ipaddr|macaddr|ipv[46]addr|bmcaddr'
-     r'|bmcv6addr|ipmiaddr|mgmtaddr|managementaddr'
-     r'|ipmiv6addr|gateway|nameserver'
-     r'|(dns|ntp|tftp|dhcp|syslog|next|boot)servers?$'),
-    (FieldKind.VERSION,
-     r'version|firmware|release|revision|build|frequency|kernel'),
+    (
+        FieldKind.NAME,
+        r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
+        r'|fqdn|uuid|inventorynumber|licen[sc]e'
+        r'|(node|domain|user|chassis|system|instance|dns)name'
+        r'|iqn|nqn|initiator|^location|syslocation|contact|owner'
+        r'|tenant|customer|^(server)?rack|^room'
+        r'|^(server)?cluster|^building|^data(center|hall)|^sitename'
+        r'|^site$|^aisle|^row$|^cabinet|^floor|^campus|^department'
+        r'|^costcent|^domain$|^searchdomains?$|dnssearch',
+    ),
+    (
+        FieldKind.ADDRESS,
+        r'^ip$|^mac$|^macs$|ipaddr|macaddr|ipv[46]addr|bmcaddr'
+        r'|bmcv6addr|ipmiaddr|mgmtaddr|managementaddr'
+        r'|ipmiv6addr|gateway|nameserver'
+        r'|(dns|ntp|tftp|dhcp|syslog|next|boot)servers?$',
+    ),
+    (
+        FieldKind.VERSION,
+        r'version|firmware|release|revision|build|frequency|kernel',
+    ),
 )
 # The name of a field that says what a part is, not which one.
-_MODEL = re.compile(r'(manufacturer|vendor|model|product|part)'
-                    r'(name|number|id)?$')
+_MODEL = re.compile(
+    r'(manufacturer|vendor|model|product|part)'
+    r'(name|number|id)?$'
+)
 _NAME_OF_VLAN = re.compile('vlans?/name$')
 _WORD = re.compile(r'[\w.()+~-]+')
 
@@ -58,7 +68,9 @@ _SAYING_NOTHING = re.compile(
     r'|to be filled by o\.?e\.?m\.?|filled by o\.?e\.?m\.?|chassis'
     r'|(system|chassis|base board|board) (serial number|serial|asset tag'
     r'|version|product name)|asset[- ]?tag|serial[- ]?number|localhost'
-    r'(\.localdomain)?|[0.x*\s-]*)', re.IGNORECASE)
+    r'(\.localdomain)?|[0.x*\s-]*)',
+    re.IGNORECASE,
+)
 
 
 @functools.lru_cache(4096)

@@ -11,11 +11,16 @@ from ironic_inspection_rules.kit.machine.anonymity import digits
 from ironic_inspection_rules.kit.machine.anonymity import hardware
 
 # At least eight hexadecimal digits, with letters of one case among them.
-_HEX_WORD = re.compile(r'(?=.*[0-9])(?=.*[a-fA-F])'
-                       r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})')
+_HEX_WORD = re.compile(
+    r'(?=.*[0-9])(?=.*[a-fA-F])'
+    r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})'
+)
 _NUMBER = re.compile('[0-9]{2,}')
-_CLASSES = (('d', string.digits), ('l', string.ascii_lowercase),
-            ('u', string.ascii_uppercase))
+_CLASSES = (
+    ('d', string.digits),
+    ('l', string.ascii_lowercase),
+    ('u', string.ascii_uppercase),
+)
 _HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
 _UUID_KEPT = (12, 16)
@@ -48,8 +53,11 @@ class Forms:
         number = text.replace('-', '')
         if number.lower() in _EMPTY_UUIDS:
             return text
-        free = ''.join(digit for place, digit in enumerate(number)
-                       if place not in _UUID_KEPT)
+        free = ''.join(
+            digit
+            for place, digit in enumerate(number)
+            if place not in _UUID_KEPT
+        )
         made = self._digits.hexadecimal(free, 'uuid')
         for place in _UUID_KEPT:
             made = made[:place] + number[place] + made[place:]
@@ -82,8 +90,9 @@ class Forms:
             if alphabet:
                 numbers.append(_number_of(character, alphabet))
                 bases.append(len(alphabet))
-        shifted = iter(self._digits.shift(
-            tuple(numbers), tuple(bases), ''.join(kinds)))
+        shifted = iter(
+            self._digits.shift(tuple(numbers), tuple(bases), ''.join(kinds))
+        )
         made = []
         for character, alphabet in zip(word, alphabets, strict=True):
             if alphabet:

@@ -66,7 +66,7 @@ class Hardware:
 
     def _octets(self, octets: bytes) -> bytes:
         """Replace a MAC address, an EUI-64, or a number of other length."""
-        if len(set(octets)) == 1 and octets[0] in (0, 0xff):
+        if len(set(octets)) == 1 and octets[0] in (0, 0xFF):
             # No address, or that of a broadcast.
             return octets
         # The type of the hardware may come first, as in PXELINUX's BOOTIF.
@@ -93,8 +93,9 @@ class Hardware:
         if is_local and int.from_bytes(mac[:3]) != _QEMU:
             vendor_length = 1
         vendor = mac[:vendor_length]
-        counted = self._numbers.opaque(mac[vendor_length:],
-                                       f'mac {vendor.hex()}')
+        counted = self._numbers.opaque(
+            mac[vendor_length:], f'mac {vendor.hex()}'
+        )
         return vendor + counted
 
     def _eui_64(self, octets: bytes) -> bytes:

@@ -38,30 +38,34 @@ _WORD = '[0-9A-Za-z]'
 # What is around a form must not be a part of it.
 _PATTERNS = {
     Form.KEPT: rf'(?<!{_WORD})(?:{_HEX}{{4}}|{_HEX}{{8}}):{_HEX}{{2}}:'
-               rf'{_HEX}{{2}}\.[0-7](?!{_WORD}|\.\d)'
-               r'|(?<![0-9A-Za-z:.-])\d\d:\d\d:\d\d(?![0-9A-Za-z:-]|\.\d)'
-               r'|(?<![0-9A-Za-z-])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?'
-               r'(?:[.,]\d+)?Z?)?(?![0-9A-Za-z:-])',
+    rf'{_HEX}{{2}}\.[0-7](?!{_WORD}|\.\d)'
+    r'|(?<![0-9A-Za-z:.-])\d\d:\d\d:\d\d(?![0-9A-Za-z:-]|\.\d)'
+    r'|(?<![0-9A-Za-z-])\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?'
+    r'(?:[.,]\d+)?Z?)?(?![0-9A-Za-z:-])',
     Form.UUID: rf'(?<!{_HEX}){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}'
-               rf'(?!{_HEX})',
+    rf'(?!{_HEX})',
     Form.OCTETS: rf'(?<!{_WORD}){_HEX}{{2}}(?:-{_HEX}{{2}}){{5,}}(?!{_WORD})'
-                 rf'|(?<![0-9A-Za-z.]){_HEX}{{4}}(?:\.{_HEX}{{4}}){{2}}'
-                 rf'(?!{_WORD}|\.{_HEX}{{4}}(?!{_WORD}))'
-                 rf'|(?<=\benx){_HEX}{{12}}(?!{_WORD})',
+    rf'|(?<![0-9A-Za-z.]){_HEX}{{4}}(?:\.{_HEX}{{4}}){{2}}'
+    rf'(?!{_WORD}|\.{_HEX}{{4}}(?!{_WORD}))'
+    rf'|(?<=\benx){_HEX}{{12}}(?!{_WORD})',
     Form.WWN: rf'(?<!{_WORD})(?:0[xX]{_HEX}{{12,}}'
-              rf'|(?:naa|eui)\.{_HEX}{{12,}})(?!{_WORD})',
+    rf'|(?:naa|eui)\.{_HEX}{{12,}})(?!{_WORD})',
     Form.EMAIL: r'(?<![\w.+-])[\w.+-]+@(?:[A-Za-z0-9-]+\.)+'
-                r'[A-Za-z][A-Za-z0-9-]*',
+    r'[A-Za-z][A-Za-z0-9-]*',
     Form.SITE: r'(?:(?<=://)|(?<=://\*{6}@))(?!\d+(?:\.\d+){3}(?![.\w-]))'
-               r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
+    r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
     Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
 }
 _RUN = 'run'
-_FORMS = re.compile('|'.join(
-    [f'(?P<{form.name}>{pattern})' for form, pattern in _PATTERNS.items()]
-    + [f'(?P<{_RUN}>{address_search.PATTERN})']))
+_FORMS = re.compile(
+    '|'.join(
+        [f'(?P<{form.name}>{pattern})' for form, pattern in _PATTERNS.items()]
+        + [f'(?P<{_RUN}>{address_search.PATTERN})']
+    )
+)
 _CANDIDATE = re.compile(
-    r'[:@]|\d\.\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.')
+    r'[:@]|\d\.\d|[0-9A-Fa-f][.-][0-9A-Fa-f]|[0-9A-Fa-f]{12}|[in]qn\.'
+)
 """What a text with an identifier has; most texts have none of it."""
 
 # The length of a network behind an address: "/24".
@@ -69,13 +73,17 @@ _LENGTH = re.compile(r'/\d{1,3}(?![0-9A-Za-z]|\.\d)')
 # What stands before an address, such as "://", "gateway=" and "dns: ".
 _SAYS_ADDRESS = re.compile(
     r'(?:://|::|[@\[]|(?:\bip|addr|address|gw|gateway|server|host|dns|ntp'
-    r'|route|peer|inet)\w{0,4}\s?[=:]\s?)$', re.IGNORECASE)
+    r'|route|peer|inet)\w{0,4}\s?[=:]\s?)$',
+    re.IGNORECASE,
+)
 # What stands behind an address: a port, or the bracket around it.
 _HAS_PORT = re.compile(r':\d{2,5}(?![0-9A-Za-z.])|::|\]|:/')
 # What stands before a version: "v", "firmware: ", "rev. ".
 _SAYS_VERSION = re.compile(
     r'(?<![0-9A-Za-z])(?:(?:v|ver|vers|version|rev|revision|release|firmware'
-    r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$', re.IGNORECASE)
+    r'|fw|bios|build|driver|kernel)[.\s:=,-]{0,3}|v)$',
+    re.IGNORECASE,
+)
 _LOOKED_BACK = 24
 
 
@@ -98,19 +106,24 @@ def find(text: str) -> list[Identifier]:
     return identifiers
 
 
-def _address(text: str, start: int, end: int, kind: address_search.Kind
-             ) -> Identifier:
+def _address(
+    text: str, start: int, end: int, kind: address_search.Kind
+) -> Identifier:
     """Return an IP address, with the length of a network behind it.
 
     The text around four numbers decides whether they are one, or a version.
     """
-    before = text[max(0, start - _LOOKED_BACK):start]
+    before = text[max(0, start - _LOOKED_BACK) : start]
     length = _LENGTH.match(text, end)
     if length:
         end = length.end()
     # One of these makes it an address also behind the word "version".
-    if (kind is address_search.Kind.IPV6 or length
-            or _HAS_PORT.match(text, end) or _SAYS_ADDRESS.search(before)):
+    if (
+        kind is address_search.Kind.IPV6
+        or length
+        or _HAS_PORT.match(text, end)
+        or _SAYS_ADDRESS.search(before)
+    ):
         return Identifier(start, end, Form.IP)
     if _SAYS_VERSION.search(before):
         return Identifier(start, end, Form.VERSION)

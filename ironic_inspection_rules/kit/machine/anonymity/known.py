@@ -31,14 +31,57 @@ _SHORTEST_ANYWHERE = 8
 
 _SHORTEST_NUMBER = 6
 """Fewest digits of a number in the data that may be a serial number."""
-_FIELD_NAMES = frozenset((
-    'address', 'architecture', 'bios', 'boot', 'client_id', 'count', 'cpu',
-    'cpus', 'data', 'disk', 'disks', 'driver', 'extra', 'firmware', 'flags',
-    'frequency', 'hctl', 'host', 'hostname', 'interface', 'interfaces',
-    'inventory', 'ipmi', 'lldp', 'mac', 'manufacturer', 'memory', 'model',
-    'model_name', 'name', 'network', 'node', 'numa', 'plugin_data', 'product',
-    'rotational', 'serial', 'server', 'size', 'speed', 'system',
-    'system_vendor', 'total', 'uefi', 'vendor', 'version', 'x86_64'))
+_FIELD_NAMES = frozenset(
+    (
+        'address',
+        'architecture',
+        'bios',
+        'boot',
+        'client_id',
+        'count',
+        'cpu',
+        'cpus',
+        'data',
+        'disk',
+        'disks',
+        'driver',
+        'extra',
+        'firmware',
+        'flags',
+        'frequency',
+        'hctl',
+        'host',
+        'hostname',
+        'interface',
+        'interfaces',
+        'inventory',
+        'ipmi',
+        'lldp',
+        'mac',
+        'manufacturer',
+        'memory',
+        'model',
+        'model_name',
+        'name',
+        'network',
+        'node',
+        'numa',
+        'plugin_data',
+        'product',
+        'rotational',
+        'serial',
+        'server',
+        'size',
+        'speed',
+        'system',
+        'system_vendor',
+        'total',
+        'uefi',
+        'vendor',
+        'version',
+        'x86_64',
+    )
+)
 """Words that are no name of a machine, even if a machine has that name.
 
 They stand in the data of any machine, where they mean something else.
@@ -141,8 +184,13 @@ class Known:
             return made.lower()
         return _like(written, made)
 
-    def _add(self, pattern: str, key: str, replace: Replacing,
-             edge: Edge = Edge.ANYWHERE) -> None:
+    def _add(
+        self,
+        pattern: str,
+        key: str,
+        replace: Replacing,
+        edge: Edge = Edge.ANYWHERE,
+    ) -> None:
         """Add the pattern of an identifier, and the function that replaces it.
 
         The first function of an identifier stays.
@@ -191,8 +239,10 @@ class Known:
                 # The GUID may have been added before its MAC address was
                 # known: then it would not match the replaced address.
                 self._replace[start + filling + tail] = replace
-            pattern = (f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
-                       f'{_spaced(tail)}')
+            pattern = (
+                f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
+                f'{_spaced(tail)}'
+            )
             self._add(pattern, start + _FILLINGS[0] + tail, replace)
         short = _short(digits)
         if len(short) - short.count(':') < _MAC:
@@ -277,7 +327,7 @@ class Known:
         # Patterns are for small letters. Places are the same in both texts.
         lowered = lower_ascii(text)
         for match in self._pattern.finditer(lowered):
-            written = text[match.start():match.end()]
+            written = text[match.start() : match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
                 digits = re.sub('[-:._ ]', '', match[0])
@@ -341,6 +391,7 @@ def _like(text: str, made: str) -> str:
 
 def _constant(made: str) -> Replacing:
     """Return a function that replaces any notation by one text."""
+
     def replace(written: str) -> str:
         return _like(written, made)
 

@@ -27,14 +27,16 @@ _LARGEST = 255
 _SHORTEST_SERIAL = 8
 _FEWEST_DIGITS = 3
 _NAMES = frozenset((Kind.NAME, Kind.SWITCH))
-_PARTS = frozenset((
-    'interfaces',
-    'disks',
-    'all_interfaces',
-    'valid_interfaces',
-    'lldp_raw',
-    'parsed_lldp',
-))
+_PARTS = frozenset(
+    (
+        'interfaces',
+        'disks',
+        'all_interfaces',
+        'valid_interfaces',
+        'lldp_raw',
+        'parsed_lldp',
+    )
+)
 """Fields with an entry for each interface or disk."""
 _NAME_OF_PAIR = frozenset(('name', 'key', 'field', 'attribute', 'label'))
 _VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
@@ -42,14 +44,18 @@ _VALUE_OF_PAIR = frozenset(('value', 'data', 'content'))
 _LABELLED = re.compile(
     r'(?<![0-9A-Za-z])(?:(?P<serial>serial(?:[ _-]?(?:number|no\.?|num))?|s/n'
     r'|(?:asset|service)[ _-]?tag)|(?:host|node)[ _-]?name|fqdn)'
-    r'[ \t]*[:=][ \t]*["\']?(?P<value>[^\s"\',;]+)', re.IGNORECASE)
+    r'[ \t]*[:=][ \t]*["\']?(?P<value>[^\s"\',;]+)',
+    re.IGNORECASE,
+)
 # The name of the host in the option "ip" of a kernel, its fifth part.
 _HOST_OF_CMDLINE = re.compile(
-    r'(?<![\w.])ip=(?:(?:\[[^\]\s]*\]|[^:\s]*):){4}(?P<value>[\w.-]+):')
+    r'(?<![\w.])ip=(?:(?:\[[^\]\s]*\]|[^:\s]*):){4}(?P<value>[\w.-]+):'
+)
 
 
-def learn(learned: known.Known, value: Any, kind: Kind = Kind.OTHER,
-          name: str = '') -> None:
+def learn(
+    learned: known.Known, value: Any, kind: Kind = Kind.OTHER, name: str = ''
+) -> None:
     """Add all identifiers in a value to those that are known.
 
     :param kind: of the field that has the value.

@@ -136,8 +136,12 @@ _DIGITS_OF_MAC = 14
 
 def is_element(value: Any) -> bool:
     """Return whether a value is an element: its type, and digits."""
-    return (isinstance(value, list) and len(value) == 2
-            and type(value[0]) is int and isinstance(value[1], str))
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and type(value[0]) is int
+        and isinstance(value[1], str)
+    )
 
 
 def text(kind: int, content: str) -> str | None:
@@ -172,7 +176,7 @@ def address(kind: int, content: str) -> str | None:
         return None
     if kind != _MANAGEMENT_ADDRESS or len(octets) < 2:
         return None
-    packed = octets[2:1 + octets[0]]
+    packed = octets[2 : 1 + octets[0]]
     if len(packed) != _FAMILIES.get(octets[1]):
         return None
     return str(ipaddress.ip_address(packed))

@@ -39,8 +39,9 @@ class Anonymizer:
         self.name = self._replacement.name
         self.uuid = self._forms.uuid
 
-    def machine(self, data: Mapping[str, Any], names: Iterable[str] = ()
-                ) -> dict[str, Any]:
+    def machine(
+        self, data: Mapping[str, Any], names: Iterable[str] = ()
+    ) -> dict[str, Any]:
         """Return the data of a machine with replacements.
 
         :param data: ``inventory`` and ``plugin_data``, not changed.
@@ -59,16 +60,22 @@ class Anonymizer:
 class _Document:
     """Replaces identifiers in a document, known ones wherever they are."""
 
-    def __init__(self, replacement: texts.Replacer,
-                 learned: known.Known) -> None:
+    def __init__(
+        self, replacement: texts.Replacer, learned: known.Known
+    ) -> None:
         self._forms = replacement.forms
         self._learned = learned
         self._texts = texts.Texts(replacement, learned)
         self._frames = lldp.Frames(
-            self._forms, self._texts.name, self._texts.mended)
+            self._forms, self._texts.name, self._texts.mended
+        )
 
-    def mapping(self, data: Mapping[str, Any], parent: str = '',
-                around: Kind = Kind.OTHER) -> dict[str, Any]:
+    def mapping(
+        self,
+        data: Mapping[str, Any],
+        parent: str = '',
+        around: Kind = Kind.OTHER,
+    ) -> dict[str, Any]:
         """Return a mapping with replacements.
 
         :param parent: the name of the field that has it.
@@ -102,8 +109,10 @@ class _Document:
                 # The third word is the name of a field, such as "serial".
                 content_name = words[2]
                 kind_of_content = learning.kind_of_item(value)
-                return [*map(self._texts.mended, words),
-                        self._value(content, kind_of_content, content_name)]
+                return [
+                    *map(self._texts.mended, words),
+                    self._value(content, kind_of_content, content_name),
+                ]
             if learning.numbers_of_address(value, kind):
                 return list(self._forms.packed_address(bytes(value)))
             return [self._value(item, kind, name) for item in value]
@@ -127,8 +136,10 @@ class _Document:
         if isinstance(value, list):
             return [self._lldp(item) for item in value]
         if isinstance(value, dict):
-            return {self._texts.mended(name): self._lldp(item)
-                    for name, item in value.items()}
+            return {
+                self._texts.mended(name): self._lldp(item)
+                for name, item in value.items()
+            }
         if isinstance(value, str):
             return self._forms.text(value)
         return value

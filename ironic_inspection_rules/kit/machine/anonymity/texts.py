@@ -15,8 +15,9 @@ Form = identifier.Form
 Kind = field.FieldKind
 
 # Kinds of fields in whose texts only identifiers are replaced.
-_FREE_TEXTS = frozenset((Kind.OTHER, Kind.TEXT, Kind.VERSION,
-                     Kind.MAYBE_VERSION))
+_FREE_TEXTS = frozenset(
+    (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
+)
 _LESS_SAYING = frozenset((Form.SITE, Form.KEPT))
 _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
@@ -35,7 +36,7 @@ class Replacer:
 
     def of(self, identified: identifier.Identifier, text: str) -> str:
         """Return what replaces an identifier in a text."""
-        written = text[identified.start:identified.end]
+        written = text[identified.start : identified.end]
         match identified.form:
             case Form.UUID:
                 return self.forms.uuid(written)
@@ -63,7 +64,7 @@ class Replacer:
         for identified in identifier.find(text):
             if identified.form is Form.KEPT:
                 continue
-            made += self.forms.text(text[end:identified.start])
+            made += self.forms.text(text[end : identified.start])
             made += self.of(identified, text)
             end = identified.end
         return made + self.forms.text(text[end:])
@@ -75,8 +76,7 @@ class Texts:
     :param learned: identifiers of the machine.
     """
 
-    def __init__(self, replacement: Replacer, learned: known.Known
-                 ) -> None:
+    def __init__(self, replacement: Replacer, learned: known.Known) -> None:
         self._replacement = replacement
         self._forms = replacement.forms
         self._learned = learned
@@ -119,7 +119,7 @@ class Texts:
         made = ''
         end = 0
         for place in self._places(masked, version):
-            made += masked[end:place.start] + place.made
+            made += masked[end : place.start] + place.made
             end = place.end
         made += masked[end:]
         self._done[text, version] = made
@@ -132,8 +132,10 @@ class Texts:
         such as a short serial number. Where it is no such part, as a name
         with an address in it, the identifier of a form gives way.
         """
-        by_form = [_kept_if_version(identified, version)
-                   for identified in identifier.find(text)]
+        by_form = [
+            _kept_if_version(identified, version)
+            for identified in identifier.find(text)
+        ]
         places = []
         for place in self._learned.find(text):
             if version and _is_short_number(text, place):
@@ -153,11 +155,12 @@ class Texts:
 def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
     """Return whether an identifier could as well be a number of a version."""
     is_short = place.end - place.start < _SHORTEST_IN_VERSION
-    return is_short and text[place.start:place.end].isdecimal()
+    return is_short and text[place.start : place.end].isdecimal()
 
 
-def _is_part_of_any(place: known.KnownIdentifier,
-               by_form: Iterable[identifier.Identifier]) -> bool:
+def _is_part_of_any(
+    place: known.KnownIdentifier, by_form: Iterable[identifier.Identifier]
+) -> bool:
     """Return whether a known identifier gives way to one of a form.
 
     It does if it is only a part of that: the rest of that one would not be
@@ -169,8 +172,9 @@ def _is_part_of_any(place: known.KnownIdentifier,
     return False
 
 
-def _kept_if_version(identified: identifier.Identifier, version: bool
-                     ) -> identifier.Identifier:
+def _kept_if_version(
+    identified: identifier.Identifier, version: bool
+) -> identifier.Identifier:
     """Return an identifier, with the form ``KEPT`` if it is a version.
 
     :param version: whether four numbers in the text are a version.
@@ -181,8 +185,9 @@ def _kept_if_version(identified: identifier.Identifier, version: bool
     return identified
 
 
-def _is_better(place: known.KnownIdentifier, identified: identifier.Identifier
-              ) -> bool:
+def _is_better(
+    place: known.KnownIdentifier, identified: identifier.Identifier
+) -> bool:
     """Return whether a known identifier is replaced in place of one of a form.
 
     It is if it has all of that and is longer. If both are the same place, the
@@ -203,7 +208,8 @@ def _is_better(place: known.KnownIdentifier, identified: identifier.Identifier
     return is_longer or identified.form in _LESS_SAYING
 
 
-def _overlaps(place: known.KnownIdentifier, identified: identifier.Identifier
-              ) -> bool:
+def _overlaps(
+    place: known.KnownIdentifier, identified: identifier.Identifier
+) -> bool:
     """Return whether both have a character in common."""
     return place.start < identified.end and identified.start < place.end

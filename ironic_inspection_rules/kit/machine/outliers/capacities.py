@@ -30,8 +30,9 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
         for part_list in machine.parts:
             counts[id(part_list)] += 1
             distinct[id(part_list)] = part_list
-    counted = [(part_list, counts[number])
-               for number, part_list in distinct.items()]
+    counted = [
+        (part_list, counts[number]) for number, part_list in distinct.items()
+    ]
     replaced = _replaced_sizes(counted)
     if not any(replaced.values()):
         return list(sketches)
@@ -47,8 +48,9 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     return unified
 
 
-def _replaced_sizes(counted: Iterable[tuple[sketch.PartList, int]]
-                    ) -> dict[tuple[str, str], _Sizes]:
+def _replaced_sizes(
+    counted: Iterable[tuple[sketch.PartList, int]],
+) -> dict[tuple[str, str], _Sizes]:
     """Return the sizes to replace, by kind of parts and attribute.
 
     :param counted: lists of parts, and how many machines have each.
@@ -63,8 +65,9 @@ def _replaced_sizes(counted: Iterable[tuple[sketch.PartList, int]]
     return {key: norm.unify(values) for key, values in counts.items()}
 
 
-def _with_sizes(part_list: sketch.PartList,
-                replaced: dict[tuple[str, str], _Sizes]) -> sketch.PartList:
+def _with_sizes(
+    part_list: sketch.PartList, replaced: dict[tuple[str, str], _Sizes]
+) -> sketch.PartList:
     """Return a list of parts with the sizes that stand for others."""
     items = []
     for slot, attributes in part_list.items:

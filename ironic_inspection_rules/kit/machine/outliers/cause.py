@@ -16,14 +16,22 @@ Differences = list[peer_difference.PeerDifference]
 # A PCI address; its last digit is the function of the device.
 _PCI_DEVICE = re.compile(
     r'([0-9a-f]{4}:)?(?P<device>[0-9a-f]{2}:[0-9a-f]{2})\.[0-9a-f]',
-    re.IGNORECASE)
-_IN_SLOTS = frozenset((part_source.ACCELERATOR, part_source.INTERFACE,
-                       part_source.DISK))
+    re.IGNORECASE,
+)
+_IN_SLOTS = frozenset(
+    (part_source.ACCELERATOR, part_source.INTERFACE, part_source.DISK)
+)
 """Parts that are PCI devices, or may be behind one."""
 
-_WITH_PARTS = frozenset((
-    part_source.DISK, part_source.INTERFACE, part_source.ACCELERATOR,
-    part_source.PROCESSOR, part_source.POWER_SUPPLY))
+_WITH_PARTS = frozenset(
+    (
+        part_source.DISK,
+        part_source.INTERFACE,
+        part_source.ACCELERATOR,
+        part_source.PROCESSOR,
+        part_source.POWER_SUPPLY,
+    )
+)
 """Kinds whose fields only repeat what differs in the parts."""
 
 _ANY_DEVICE = 'any'  # In place of a PCI address: moves of all devices.
@@ -34,13 +42,21 @@ _MOST_SETTINGS = 3  # That are named; a reset changes many.
 _SAYS_NOTHING = frozenset(('value', 'unit', 'status', 'state', 'reading'))
 """Names of fields that are only understood with what they are in."""
 
-_LEADS = ('physical_mb', 'model_name', 'version', 'Version', 'count',
-          'total', 'product')
+_LEADS = (
+    'physical_mb',
+    'model_name',
+    'version',
+    'Version',
+    'count',
+    'total',
+    'product',
+)
 """Fields that say most, the first one first."""
 
 
-def single_out(parts: Sequence[Differences], fields: Differences
-               ) -> Differences:
+def single_out(
+    parts: Sequence[Differences], fields: Differences
+) -> Differences:
     """Return one difference for each cause.
 
     :param parts: what differs in the parts of a machine, by source; those of
@@ -49,8 +65,9 @@ def single_out(parts: Sequence[Differences], fields: Differences
     """
     by_kind = _parts_by_kind(parts)
     processors = by_kind.pop(part_source.PROCESSOR, [])
-    fields_say_it = any(field.kind == part_source.PROCESSOR
-                        for field in fields)
+    fields_say_it = any(
+        field.kind == part_source.PROCESSOR for field in fields
+    )
     # All processors of a machine are alike, so that several that differ have
     # one cause. A field such as the name of the model says it better.
     if len(processors) == 1 or not fields_say_it:
@@ -62,8 +79,7 @@ def single_out(parts: Sequence[Differences], fields: Differences
             if kind in _IN_SLOTS:
                 others += known
         by_kind[part_source.PCI_DEVICE] = _unexplained(devices, others)
-    left = [field for field in fields
-            if not _follows(field, fields, by_kind)]
+    left = [field for field in fields if not _follows(field, fields, by_kind)]
     total = _total(fields)
     causes = []
     for known in by_kind.values():
@@ -100,8 +116,12 @@ def _with_others(known: Differences, others: Differences) -> Differences:
     :param others: by the other source.
     """
     result = list(known)
-    kinds_of_change = (finding.MISSING, finding.NEW, finding.CHANGED,
-                       finding.MOVED)
+    kinds_of_change = (
+        finding.MISSING,
+        finding.NEW,
+        finding.CHANGED,
+        finding.MOVED,
+    )
     for what in kinds_of_change:
         before = [part for part in known if part.what == what]
         more = [part for part in others if part.what == what]
@@ -110,7 +130,7 @@ def _with_others(known: Differences, others: Differences) -> Differences:
         # Sources may have different names for one slot, so that a difference
         # with another slot is perhaps the same. Only as many are added as the
         # source has more of them.
-        result += new[:max(0, len(more) - len(before))]
+        result += new[: max(0, len(more) - len(before))]
     return result
 
 
@@ -190,8 +210,11 @@ def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
     return any(field_name.words(name) & _DEVICE_MODEL for name in part.names)
 
 
-def _follows(field: peer_difference.PeerDifference, fields: Differences,
-             by_kind: Mapping[str, Differences]) -> bool:
+def _follows(
+    field: peer_difference.PeerDifference,
+    fields: Differences,
+    by_kind: Mapping[str, Differences],
+) -> bool:
     """Check whether a field differs only because a part or the model does.
 
     :param fields: all fields that differ.
@@ -234,17 +257,18 @@ def _total(fields: Differences) -> peer_difference.PeerDifference | None:
     return None
 
 
-def _with_total(part: peer_difference.PeerDifference,
-                total: peer_difference.PeerDifference
-                ) -> peer_difference.PeerDifference:
+def _with_total(
+    part: peer_difference.PeerDifference, total: peer_difference.PeerDifference
+) -> peer_difference.PeerDifference:
     """Return a difference that names the whole memory for a missing DIMM.
 
     Other differences stay as they are.
     """
     if part.kind != part_source.DIMM or part.what != finding.MISSING:
         return part
-    return dataclasses.replace(part, has=total.has, value=total.value,
-                               count=total.count, of=total.of)
+    return dataclasses.replace(
+        part, has=total.has, value=total.value, count=total.count, of=total.of
+    )
 
 
 def _merged(fields: Differences) -> Differences:
@@ -274,8 +298,9 @@ def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
     return dataclasses.replace(settings[0], has=has, value=value)
 
 
-def _lead(field: peer_difference.PeerDifference
-          ) -> tuple[int, int, float, str]:
+def _lead(
+    field: peer_difference.PeerDifference,
+) -> tuple[int, int, float, str]:
     """Return a sort key for fields of one cause: the first one is reported."""
     last = field.field.rpartition('.')[2]
     if field.kind == finding.BENCHMARK:
@@ -290,8 +315,9 @@ def _lead(field: peer_difference.PeerDifference
     return place, int(is_beside), 0, field.field
 
 
-def _with_name(field: peer_difference.PeerDifference
-           ) -> peer_difference.PeerDifference:
+def _with_name(
+    field: peer_difference.PeerDifference,
+) -> peer_difference.PeerDifference:
     """Return a difference with the name of its field in its values.
 
     Flags and the size of the memory are clear without it.
@@ -303,5 +329,6 @@ def _with_name(field: peer_difference.PeerDifference
         # The mapping that a value is in has the name, such as a sensor.
         parent = above.rpartition('.')[2]
         name = f'{parent} {name}'
-    return dataclasses.replace(field, has=f'{name} {field.has}',
-                               value=f'{name} {field.value}')
+    return dataclasses.replace(
+        field, has=f'{name} {field.has}', value=f'{name} {field.value}'
+    )

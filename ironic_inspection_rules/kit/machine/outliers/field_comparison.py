@@ -22,8 +22,7 @@ Differences = dict[int, list[peer_difference.PeerDifference]]
 """What differs, by the place of the machine among its peers."""
 
 
-def texts(sketches: Sequence[sketch.Sketch]
-          ) -> Iterator[tuple[str, Column]]:
+def texts(sketches: Sequence[sketch.Sketch]) -> Iterator[tuple[str, Column]]:
     """Yield the fields that are not alike in all machines.
 
     :returns: paths, and what each machine has.
@@ -44,12 +43,18 @@ def texts(sketches: Sequence[sketch.Sketch]
         nothing: dict[str, typing.Any] = {}
         for path, values in sorted(distinct.items()):
             if len(values) > 1:
-                yield path, [tables.get(id(section), nothing).get(path)
-                             for section in column]
+                yield (
+                    path,
+                    [
+                        tables.get(id(section), nothing).get(path)
+                        for section in column
+                    ],
+                )
 
 
-def _sections(sketches: Sequence[sketch.Sketch]
-              ) -> list[list[sketch.Section | None]]:
+def _sections(
+    sketches: Sequence[sketch.Sketch],
+) -> list[list[sketch.Section | None]]:
     """Return the sections of each path in the data.
 
     :returns: for each path a section of each machine, in the order of the
@@ -65,9 +70,10 @@ def _sections(sketches: Sequence[sketch.Sketch]
     return [column for _path, column in sorted(columns.items())]
 
 
-def numbers(sketches: Sequence[sketch.Sketch],
-            is_wanted: Callable[[str], bool] | None = None
-            ) -> Iterator[tuple[str, 'array.array[float]']]:
+def numbers(
+    sketches: Sequence[sketch.Sketch],
+    is_wanted: Callable[[str], bool] | None = None,
+) -> Iterator[tuple[str, 'array.array[float]']]:
     """Yield the fields that are numbers, and not alike in all machines.
 
     :param is_wanted: says of a path whether it is; all are without it.
@@ -78,10 +84,12 @@ def numbers(sketches: Sequence[sketch.Sketch],
     for machine in sketches:
         paths = machine.paths
         if id(paths) not in indexes:
-            indexes[id(paths)] = {path: place
-                                  for place, path in enumerate(paths)}
-    indexed = [(indexes[id(machine.paths)], machine.numbers)
-               for machine in sketches]
+            indexes[id(paths)] = {
+                path: place for place, path in enumerate(paths)
+            }
+    indexed = [
+        (indexes[id(machine.paths)], machine.numbers) for machine in sketches
+    ]
     for path in sorted(set().union(*indexes.values())):
         if is_wanted is not None and not is_wanted(path):
             continue
@@ -109,21 +117,27 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
         for place, value in enumerate(column):
             if value is not None and value not in normal.accepted:
                 differences.setdefault(place, []).append(
-                    _text_differs(path, value, normal))
+                    _text_differs(path, value, normal)
+                )
     for path, amounts in numbers(sketches):
         usual = norm.numbers(
-            amounts, least, measured=peer_difference.is_measured(path),
-            extreme=path.endswith((' least', ' most')))
+            amounts,
+            least,
+            measured=peer_difference.is_measured(path),
+            extreme=path.endswith((' least', ' most')),
+        )
         if usual is None:
             continue
         for odd in usual.odd:
             differences.setdefault(odd.place, []).append(
-                _number_differs(path, odd, usual))
+                _number_differs(path, odd, usual)
+            )
     return differences
 
 
-def _number_differs(path: str, odd: norm.Odd, usual: norm.Range
-                    ) -> peer_difference.PeerDifference:
+def _number_differs(
+    path: str, odd: norm.Odd, usual: norm.Range
+) -> peer_difference.PeerDifference:
     """Return the difference of a number from those of the peers."""
     return peer_difference.PeerDifference(
         kind=peer_difference.kind_of(path, is_number=True),
@@ -135,11 +149,13 @@ def _number_differs(path: str, odd: norm.Odd, usual: norm.Range
         count=usual.count,
         fitting=usual.of - len(usual.odd),
         of=usual.of,
-        far=odd.far)
+        far=odd.far,
+    )
 
 
-def _text_differs(path: str, value: typing.Any, normal: norm.Norm
-                  ) -> peer_difference.PeerDifference:
+def _text_differs(
+    path: str, value: typing.Any, normal: norm.Norm
+) -> peer_difference.PeerDifference:
     """Return the difference of a text, or of several, from those of the peers.
 
     :param value: a tuple where the machine has several such fields.
@@ -168,7 +184,8 @@ def _text_differs(path: str, value: typing.Any, normal: norm.Norm
         count=normal.count,
         fitting=normal.fitting,
         of=normal.of,
-        adds=adds)
+        adds=adds,
+    )
 
 
 def _joined(items: Sequence[typing.Any]) -> str:

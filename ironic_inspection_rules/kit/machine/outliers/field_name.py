@@ -15,32 +15,137 @@ MEMBER = '*'
 # The words of a name, also where only capitals begin them: "MemorySize".
 _WORD = re.compile('[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+')
 
-_INDIVIDUAL = frozenset((
-    'serial', 'serials', 'uuid', 'guid', 'mac', 'macs', 'address',
-    'addresses', 'addr', 'ip', 'ipv4', 'ipv6', 'ipaddress', 'netmask',
-    'gateway', 'route', 'routes', 'dns', 'dhcp', 'hostname', 'fqdn', 'wwn',
-    'wwid', 'wwpn', 'eui', 'nguid', 'iqn', 'lldp', 'switch', 'neighbor',
-    'date', 'time', 'timestamp', 'uptime', 'created', 'updated', 'started',
-    'hours', 'age', 'runtime', 'temp', 'temperature', 'smart', 'asset',
-    'tag', 'password', 'token', 'secret', 'url', 'hctl', 'seed', 'random',
-    'hash', 'fingerprint', 'certificate', 'logs', 'error', 'id', 'handle',
-    'businfo', 'utilization', 'free', 'used', 'available', 'load', 'path',
-    'cmdline', 'note', 'notes', 'description', 'location', 'owner',
-    'ambient', 'inlet', 'exhaust', 'consumption', 'processes', 'cycles',
-    'reboots', 'written', 'wear', 'biosdevname', 'driverversion'))
-_NETWORK_OR_OWNER = frozenset((
-    'serial', 'serials', 'uuid', 'guid', 'mac', 'address', 'addr', 'ip',
-    'ipv4', 'ipv6', 'netmask', 'gateway', 'dns', 'hostname', 'fqdn', 'wwn',
-    'wwpn', 'iqn', 'date', 'time', 'asset', 'tag', 'password', 'token',
-    'secret', 'url', 'hash', 'fingerprint', 'certificate', 'owner', 'name'))
+_INDIVIDUAL = frozenset(
+    (
+        'serial',
+        'serials',
+        'uuid',
+        'guid',
+        'mac',
+        'macs',
+        'address',
+        'addresses',
+        'addr',
+        'ip',
+        'ipv4',
+        'ipv6',
+        'ipaddress',
+        'netmask',
+        'gateway',
+        'route',
+        'routes',
+        'dns',
+        'dhcp',
+        'hostname',
+        'fqdn',
+        'wwn',
+        'wwid',
+        'wwpn',
+        'eui',
+        'nguid',
+        'iqn',
+        'lldp',
+        'switch',
+        'neighbor',
+        'date',
+        'time',
+        'timestamp',
+        'uptime',
+        'created',
+        'updated',
+        'started',
+        'hours',
+        'age',
+        'runtime',
+        'temp',
+        'temperature',
+        'smart',
+        'asset',
+        'tag',
+        'password',
+        'token',
+        'secret',
+        'url',
+        'hctl',
+        'seed',
+        'random',
+        'hash',
+        'fingerprint',
+        'certificate',
+        'logs',
+        'error',
+        'id',
+        'handle',
+        'businfo',
+        'utilization',
+        'free',
+        'used',
+        'available',
+        'load',
+        'path',
+        'cmdline',
+        'note',
+        'notes',
+        'description',
+        'location',
+        'owner',
+        'ambient',
+        'inlet',
+        'exhaust',
+        'consumption',
+        'processes',
+        'cycles',
+        'reboots',
+        'written',
+        'wear',
+        'biosdevname',
+        'driverversion',
+    )
+)
+_NETWORK_OR_OWNER = frozenset(
+    (
+        'serial',
+        'serials',
+        'uuid',
+        'guid',
+        'mac',
+        'address',
+        'addr',
+        'ip',
+        'ipv4',
+        'ipv6',
+        'netmask',
+        'gateway',
+        'dns',
+        'hostname',
+        'fqdn',
+        'wwn',
+        'wwpn',
+        'iqn',
+        'date',
+        'time',
+        'asset',
+        'tag',
+        'password',
+        'token',
+        'secret',
+        'url',
+        'hash',
+        'fingerprint',
+        'certificate',
+        'owner',
+        'name',
+    )
+)
 """Words of BIOS settings that are not compared.
 
 The other words of :data:`_INDIVIDUAL` stand for something else there:
 ``LoadDefaults`` is no load.
 """
 
-_MODELS = frozenset((
-    'model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part'))
+_MODELS = frozenset(
+    ('model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part')
+)
 _NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
 """With one of these, an id says what a device is, not which one it is."""
 
@@ -48,7 +153,8 @@ _NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
 _KERNEL_NAME = re.compile(
     r'(?:/dev/)?(?:[shv]d[a-z]{1,2}|xvd[a-z]|nvme\d+(?:[nc]\d+)*|eth\d+|'
     r'en[opsxP]\w*\d\w*|ib\w*\d+\w*|bond\d+|dm-\d+|md\d+|loop\d+|sr\d+|'
-    r'wlan\d+|wl\w*\d\w*|mmcblk\d+|lo|usb\d+|em\d+|p\d+p\d+)(?:\.\d+)?')
+    r'wlan\d+|wl\w*\d\w*|mmcblk\d+|lo|usb\d+|em\d+|p\d+p\d+)(?:\.\d+)?'
+)
 # A name with a number: "DIMM 3", "fan_2".
 _COUNTED = re.compile(r'(\D*?)[_:. #-]?\d+')
 # What is a machine's own: addresses, UUIDs, dates, paths, URLs, long numbers.
@@ -57,7 +163,8 @@ _ADDRESS = re.compile(
     r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|'
     r'\d{1,3}(?:\.\d{1,3}){3}(?:/\d+)?|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}|'
     r'\d{4}-\d\d-\d\d[t ]\d\d:\d\d.*|/dev/.*|[a-z]+://.*|(?:0x)?[0-9a-f]{12,}',
-    re.IGNORECASE)
+    re.IGNORECASE,
+)
 _LONGEST = 200
 
 

@@ -17,9 +17,17 @@ NUMBER = 'number'
 FIELD = 'field'
 
 KINDS_OF_PARTS = (
-    part_source.PROCESSOR, part_source.DIMM, MEMORY, part_source.DISK,
-    part_source.INTERFACE, part_source.ACCELERATOR, part_source.PCI_DEVICE,
-    part_source.POWER_SUPPLY, part_source.SYSTEM, part_source.FIRMWARE)
+    part_source.PROCESSOR,
+    part_source.DIMM,
+    MEMORY,
+    part_source.DISK,
+    part_source.INTERFACE,
+    part_source.ACCELERATOR,
+    part_source.PCI_DEVICE,
+    part_source.POWER_SUPPLY,
+    part_source.SYSTEM,
+    part_source.FIRMWARE,
+)
 """The kinds of findings about what a machine is made of."""
 
 KINDS = (*KINDS_OF_PARTS, BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
@@ -28,11 +36,14 @@ KINDS = (*KINDS_OF_PARTS, BIOS_SETTING, FLAG, BENCHMARK, NUMBER, FIELD)
 MISSING, NEW, CHANGED, MOVED = 'missing', 'new', 'changed', 'moved'
 
 _NAMES = {
-    part_source.PROCESSOR: _('processor'), part_source.DIMM: 'DIMM',
-    part_source.DISK: _('disk'), part_source.INTERFACE: _('interface'),
+    part_source.PROCESSOR: _('processor'),
+    part_source.DIMM: 'DIMM',
+    part_source.DISK: _('disk'),
+    part_source.INTERFACE: _('interface'),
     part_source.ACCELERATOR: _('accelerator'),
     part_source.PCI_DEVICE: _('PCI device'),
-    part_source.POWER_SUPPLY: _('power supply')}
+    part_source.POWER_SUPPLY: _('power supply'),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,25 +98,54 @@ class Outlier:
         name = _NAMES.get(self.kind, self.kind)
         if self.slot:
             name = f'{name} {self.slot}'
-        numbers = {'name': name, 'has': self.has, 'value': self.peers.value,
-                   'count': self.peers.count, 'of': self.peers.of}
+        numbers = {
+            'name': name,
+            'has': self.has,
+            'value': self.peers.value,
+            'count': self.peers.count,
+            'of': self.peers.of,
+        }
         if self.what == MISSING and self.has is None:
-            return _('%(name)s is missing: %(count)d of %(of)d have '
-                     '%(value)s') % numbers
+            return (
+                _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
+                % numbers
+            )
         if self.what == MISSING:
             if self.kind == part_source.DIMM and self.slot:
-                return _('memory %(has)s, %(count)d of %(of)d have '
-                         '%(value)s: %(name)s is missing') % numbers
-            return _('%(has)s, %(count)d of %(of)d have %(value)s: %(name)s '
-                     'is missing') % numbers
+                return (
+                    _(
+                        'memory %(has)s, %(count)d of %(of)d have '
+                        '%(value)s: %(name)s is missing'
+                    )
+                    % numbers
+                )
+            return (
+                _(
+                    '%(has)s, %(count)d of %(of)d have %(value)s: %(name)s '
+                    'is missing'
+                )
+                % numbers
+            )
         if self.what == NEW:
-            return _('%(name)s is there: %(has)s; %(count)d of %(of)d have '
-                     '%(value)s') % numbers
+            return (
+                _(
+                    '%(name)s is there: %(has)s; %(count)d of %(of)d have '
+                    '%(value)s'
+                )
+                % numbers
+            )
         if self.what == MOVED:
-            return _('%(name)s is in %(has)s, %(count)d of %(of)d have it '
-                     'in %(value)s') % numbers
-        return _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s'
-                 ) % numbers
+            return (
+                _(
+                    '%(name)s is in %(has)s, %(count)d of %(of)d have it '
+                    'in %(value)s'
+                )
+                % numbers
+            )
+        return (
+            _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s')
+            % numbers
+        )
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
@@ -114,8 +154,11 @@ class Outlier:
             'kind': self.kind,
             'slot': self.slot,
             'has': self.has,
-            'peers': {'value': self.peers.value, 'count': self.peers.count,
-                      'of': self.peers.of},
+            'peers': {
+                'value': self.peers.value,
+                'count': self.peers.count,
+                'of': self.peers.of,
+            },
             'odd': self.odd,
             'what': self.what,
             'field': self.field,
@@ -128,16 +171,30 @@ class Outlier:
 
     def place(self) -> tuple[typing.Any, ...]:
         """Return what to sort findings by: the oddest first."""
-        return (-self.odd, self.machine, self.kind, self.slot or '',
-                self.field, self.what)
+        return (
+            -self.odd,
+            self.machine,
+            self.kind,
+            self.slot or '',
+            self.field,
+            self.what,
+        )
 
 
 _WEIGHTS = {
-    part_source.DIMM: 1.5, part_source.ACCELERATOR: 1.5,
-    part_source.DISK: 1.4, part_source.PROCESSOR: 1.4,
-    part_source.INTERFACE: 1.3, part_source.POWER_SUPPLY: 1.3, MEMORY: 1.3,
-    BENCHMARK: 1.2, FLAG: 1.1, FIELD: .8, NUMBER: .8,
-    part_source.PCI_DEVICE: .9}
+    part_source.DIMM: 1.5,
+    part_source.ACCELERATOR: 1.5,
+    part_source.DISK: 1.4,
+    part_source.PROCESSOR: 1.4,
+    part_source.INTERFACE: 1.3,
+    part_source.POWER_SUPPLY: 1.3,
+    MEMORY: 1.3,
+    BENCHMARK: 1.2,
+    FLAG: 1.1,
+    FIELD: 0.8,
+    NUMBER: 0.8,
+    part_source.PCI_DEVICE: 0.9,
+}
 
 
 def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
@@ -151,7 +208,7 @@ def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
     odd_peers = max(1, of - fitting)
     bits = math.log2(of / odd_peers) + math.log2(max(1, far))
     weight = _WEIGHTS.get(kind, 1)
-    return round(max(bits, .1) * weight, 2)
+    return round(max(bits, 0.1) * weight, 2)
 
 
 def size(kind: str, amount: float) -> str:
@@ -174,7 +231,7 @@ def number(path: str, amount: float) -> str:
     if last in ('physical_mb', 'memory_mb'):
         return f'{amount / 1024:.6g} GiB'
     if path == 'inventory.memory.total':
-        return f'{amount / 2 ** 30:.6g} GiB'
+        return f'{amount / 2**30:.6g} GiB'
     if path.endswith('disk.size'):
         return size(part_source.DISK, amount)
     if amount.is_integer():

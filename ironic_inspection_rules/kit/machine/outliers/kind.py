@@ -99,8 +99,9 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
     return kinds
 
 
-def _divided(sketches: tuple[sketch.Sketch, ...], enough: float
-             ) -> list[tuple[sketch.Sketch, ...]]:
+def _divided(
+    sketches: tuple[sketch.Sketch, ...], enough: float
+) -> list[tuple[sketch.Sketch, ...]]:
     """Divide machines by the best feature, and the populations again.
 
     :param enough: machines in a population, least.
@@ -148,8 +149,9 @@ def _best(features: Sequence[_Feature]) -> _Feature | None:
     return max(usable, key=weight)
 
 
-def _dividing_features(sketches: Sequence[sketch.Sketch], enough: float
-              ) -> Iterator[_Feature]:
+def _dividing_features(
+    sketches: Sequence[sketch.Sketch], enough: float
+) -> Iterator[_Feature]:
     """Yield the fields that divide machines into large populations."""
     for column in _columns(sketches):
         feature = _feature(column, enough)
@@ -173,9 +175,9 @@ def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
         yield _FieldColumn(kind, path, _unified(amounts), amounts)
 
 
-def _part_columns(kind: str, path: str,
-                  lists: Sequence[sketch.PartList | None]
-                  ) -> Iterator[_FieldColumn]:
+def _part_columns(
+    kind: str, path: str, lists: Sequence[sketch.PartList | None]
+) -> Iterator[_FieldColumn]:
     """Yield columns of the number, the attributes and the slots of parts."""
     tables: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
@@ -203,7 +205,8 @@ def _unified(amounts: Sequence[float]) -> list[float | None]:
     :returns: None where a machine reports none.
     """
     counts = collections.Counter(
-        amount for amount in amounts if not math.isnan(amount))
+        amount for amount in amounts if not math.isnan(amount)
+    )
     unified = norm.unify(counts)
     column: list[float | None] = []
     for amount in amounts:
@@ -218,8 +221,9 @@ def _is_not_measured(path: str) -> bool:
     return not peer_difference.is_measured(path)
 
 
-def part_lists(sketches: Sequence[sketch.Sketch]
-               ) -> dict[tuple[str, str], list[sketch.PartList | None]]:
+def part_lists(
+    sketches: Sequence[sketch.Sketch],
+) -> dict[tuple[str, str], list[sketch.PartList | None]]:
     """Return the lists of parts of machines, by kind and source.
 
     :returns: one list for every machine, None where it has none.
@@ -250,8 +254,9 @@ def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
         if value in values:
             numbers.setdefault(value, len(numbers))
     labels = tuple(numbers.get(value) for value in column.values)
-    return _Feature(column.kind, column.path, labels, tuple(numbers),
-                    column.amounts)
+    return _Feature(
+        column.kind, column.path, labels, tuple(numbers), column.amounts
+    )
 
 
 class _Assignment:
@@ -295,7 +300,8 @@ class _Assignment:
             # card changes many fields of its kind.
             alike += statistics.fmean(
                 feature.labels[place] == usual[population]
-                for feature, usual in voters)
+                for feature, usual in voters
+            )
         distance = 0.0
         for amounts, middles in self._middles:
             if not math.isnan(amounts[place]):
@@ -334,8 +340,9 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
     return usual
 
 
-def _middles(best: _Feature, features: Sequence[_Feature]
-             ) -> list[tuple[Sequence[float], list[float]]]:
+def _middles(
+    best: _Feature, features: Sequence[_Feature]
+) -> list[tuple[Sequence[float], list[float]]]:
     """Return the numbers of machines, and the usual ones of populations.
 
     :returns: for every feature that is a number: the number of every machine,
@@ -369,8 +376,9 @@ class _Ranked(typing.NamedTuple):
     texts: list[str]
 
 
-def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
-                 ) -> list[list[KindDifference]]:
+def _differences(
+    populations: Sequence[Sequence[sketch.Sketch]], least: int
+) -> list[list[KindDifference]]:
     """Return the fields in which kinds of machines differ, for every kind."""
     sketches: list[sketch.Sketch] = []
     for population in populations:
@@ -382,13 +390,15 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
             continue
         texts = [_as_text(column, value) for value in values]
         last = column.path.rpartition(' ')[2]
-        ranked.append(_Ranked(
-            is_detail=last in ('slots', 'id'),
-            is_setting=column.kind not in _HARDWARE,
-            is_beside_inventory=not column.path.startswith('inventory'),
-            path=column.path,
-            texts=texts,
-        ))
+        ranked.append(
+            _Ranked(
+                is_detail=last in ('slots', 'id'),
+                is_setting=column.kind not in _HARDWARE,
+                is_beside_inventory=not column.path.startswith('inventory'),
+                path=column.path,
+                texts=texts,
+            )
+        )
     ranked.sort()
     differences: list[list[KindDifference]] = [[] for _kind in populations]
     for field in ranked[:_MOST_DIFFERENCES]:
@@ -397,9 +407,11 @@ def _differences(populations: Sequence[Sequence[sketch.Sketch]], least: int
     return differences
 
 
-def _normal_values(column: _FieldColumn,
-                   populations: Sequence[Sequence[sketch.Sketch]],
-                   least: int) -> list[typing.Any]:
+def _normal_values(
+    column: _FieldColumn,
+    populations: Sequence[Sequence[sketch.Sketch]],
+    least: int,
+) -> list[typing.Any]:
     """Return the normal value of every population, None where there is none.
 
     :param column: of all machines, one population after another.

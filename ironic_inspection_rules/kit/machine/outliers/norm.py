@@ -14,19 +14,19 @@ import math
 import statistics
 import typing
 
-NEARLY_ALL = .75
+NEARLY_ALL = 0.75
 """Least share of peers whose values are normal. A fifth may be broken."""
 
-QUARTER = .25
+QUARTER = 0.25
 """Share of peers that is enough for a second value to be normal too."""
 
-_MEASURED = .03
+_MEASURED = 0.03
 """Noise of a measurement that is always expected, as a share of it."""
 
-_EXTREME = .045
+_EXTREME = 0.045
 """The same for the least or most of several measurements."""
 
-_COUNTED = .005
+_COUNTED = 0.005
 """The same for a capacity, which is not measured."""
 
 _FAR = 6
@@ -39,7 +39,7 @@ _DEVIATION = 1.4826
 """The standard deviation of a normal distribution, in median absolute
 deviations. These hardly change with a few odd numbers."""
 
-_UNSTEADY = .15
+_UNSTEADY = 0.15
 """Largest spread, as a share of the median, of numbers that are compared."""
 
 _FAR_COUNT = 2
@@ -81,8 +81,9 @@ def shared(values: Iterable[Hashable], least: int) -> Norm | None:
     return shared_counts(counts, least)
 
 
-def shared_counts(counts: 'collections.Counter[Hashable]', least: int
-                  ) -> Norm | None:
+def shared_counts(
+    counts: 'collections.Counter[Hashable]', least: int
+) -> Norm | None:
     """Return the values that nearly all peers share; see :func:`shared`.
 
     :param counts: how many peers have each value.
@@ -133,8 +134,9 @@ class Range:
     odd: tuple[Odd, ...]
 
 
-def numbers(values: Sequence[float], least: int, measured: bool,
-            extreme: bool = False) -> Range | None:
+def numbers(
+    values: Sequence[float], least: int, measured: bool, extreme: bool = False
+) -> Range | None:
     """Return the range of normal numbers, None where there is none.
 
     :param values: of the peers; NaN where one reports none.
@@ -142,8 +144,11 @@ def numbers(values: Sequence[float], least: int, measured: bool,
     :param measured: whether the number is measured, so that all differ.
     :param extreme: whether it is the least or the most of several.
     """
-    known = [(place, value) for place, value in enumerate(values)
-             if not math.isnan(value)]
+    known = [
+        (place, value)
+        for place, value in enumerate(values)
+        if not math.isnan(value)
+    ]
     if len(known) < least:
         return None
     amounts = [value for _place, value in known]
@@ -165,8 +170,11 @@ def _counted(known: Sequence[tuple[int, float]], normal: Norm) -> Range:
 
     :param known: places of machines, and their numbers.
     """
-    odd = tuple(Odd(place, value, _FAR_COUNT) for place, value in known
-                if not _is_accepted(value, normal))
+    odd = tuple(
+        Odd(place, value, _FAR_COUNT)
+        for place, value in known
+        if not _is_accepted(value, normal)
+    )
     return Range(normal.value, normal.count, normal.of, odd)
 
 
@@ -184,8 +192,7 @@ def _is_accepted(value: float, normal: Norm) -> bool:
     return bool(abs(value - nearest) <= _COUNTED * abs(nearest))
 
 
-def _spread(known: Sequence[tuple[int, float]], noise: float
-            ) -> Range | None:
+def _spread(known: Sequence[tuple[int, float]], noise: float) -> Range | None:
     """Compare numbers by their median and median absolute deviation.
 
     :param known: places of machines, and their numbers.
@@ -229,8 +236,11 @@ def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
     replaced = {}
     for amount in amounts:
         place = bisect.bisect(known, amount)
-        nearby = [near for near in known[max(0, place - 1):place + 1]
-                  if abs(near - amount) <= _COUNTED * abs(near)]
+        nearby = [
+            near
+            for near in known[max(0, place - 1) : place + 1]
+            if abs(near - amount) <= _COUNTED * abs(near)
+        ]
         if nearby:
             replaced[amount] = _nearest(nearby, amount)
         else:
@@ -245,6 +255,7 @@ def _is_capacity(value: typing.Any) -> bool:
 
 def _nearest(numbers: Iterable[typing.Any], value: float) -> typing.Any:
     """Return the number that is nearest to a value, the first of several."""
+
     def distance(number: float) -> float:
         return abs(number - value)
 

@@ -100,13 +100,17 @@ class GroupNorm:
         if not self._is_one_kind:
             # A profile of all kinds would also accept a broken machine that
             # lies between two: so it takes only values that were observed.
-            tolerated = component.Tolerance(
-                observed=set(component.COMPONENTS))
-        is_of_group = [_among(path, values)
-                       for path, values in self.keys.items()]
+            tolerated = component.Tolerance(observed=set(component.COMPONENTS))
+        is_of_group = [
+            _among(path, values) for path, values in self.keys.items()
+        ]
         of_machines = rules.write(
-            list(self.machines.values()), self._label, rules.AUDIT, tolerated,
-            set(self.keys))
+            list(self.machines.values()),
+            self._label,
+            rules.AUDIT,
+            tolerated,
+            set(self.keys),
+        )
         of_group = []
         for rule in of_machines:
             conditions = [*is_of_group, *rule['conditions']]

@@ -13,7 +13,7 @@ from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 from ironic_inspection_rules.machine import part_source
 
-_SHARE_WITH_NORMAL_SLOTS = .5
+_SHARE_WITH_NORMAL_SLOTS = 0.5
 """Least share of machines that have filled the normal slots and no others.
 
 With fewer the names of slots differ from machine to machine, and parts are
@@ -73,8 +73,9 @@ class Counted(typing.NamedTuple):
     machines: int
 
 
-def compare(lists: Sequence[sketch.PartList | None], least: int
-            ) -> DifferencesByPlace:
+def compare(
+    lists: Sequence[sketch.PartList | None], least: int
+) -> DifferencesByPlace:
     """Compare the parts that one source reports of machines.
 
     :param lists: the parts of every machine, None where the source reports
@@ -92,8 +93,10 @@ def compare(lists: Sequence[sketch.PartList | None], least: int
     if of < least or len(distinct) == 1:
         return {}
     # Most machines have the same list: each list is compared once.
-    counted = [Counted(part_list, len(places[number]))
-               for number, part_list in distinct.items()]
+    counted = [
+        Counted(part_list, len(places[number]))
+        for number, part_list in distinct.items()
+    ]
     by_list = _compare_lists(distinct, counted, of, least)
     differences: DifferencesByPlace = {}
     for number, of_list in by_list.items():
@@ -103,9 +106,12 @@ def compare(lists: Sequence[sketch.PartList | None], least: int
     return differences
 
 
-def _compare_lists(distinct: typing.Mapping[int, sketch.PartList],
-                   counted: Sequence[Counted], of: int, least: int
-                   ) -> dict[int, list[peer_difference.PeerDifference]]:
+def _compare_lists(
+    distinct: typing.Mapping[int, sketch.PartList],
+    counted: Sequence[Counted],
+    of: int,
+    least: int,
+) -> dict[int, list[peer_difference.PeerDifference]]:
     """Compare lists of parts, by slot where most machines fill the same slots.
 
     :param distinct: the lists, by ``id()``.
@@ -157,8 +163,11 @@ def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
     for part_list, machines in counted:
         for slot in _filled_slots(part_list):
             count[slot] += machines
-    normal = frozenset(slot for slot, machines in count.items()
-                       if machines >= of * norm.NEARLY_ALL)
+    normal = frozenset(
+        slot
+        for slot, machines in count.items()
+        if machines >= of * norm.NEARLY_ALL
+    )
     machines_with_these = 0
     for part_list, machines in counted:
         if _filled_slots(part_list) == normal:
@@ -174,8 +183,13 @@ class _BySlot:
     :param slots: that nearly all machines have filled.
     """
 
-    def __init__(self, counted: Sequence[Counted], slots: frozenset[str],
-                 of: int, least: int) -> None:
+    def __init__(
+        self,
+        counted: Sequence[Counted],
+        slots: frozenset[str],
+        of: int,
+        least: int,
+    ) -> None:
         self._slots = slots
         self._of = of
         self._filled: collections.Counter[str] = collections.Counter()
@@ -211,16 +225,20 @@ class _BySlot:
                 names.update(self._odd_names(slot, attributes))
             for name in names:
                 odd[name] += machines
-        varying = {name for name, machines in odd.items()
-                   if machines > self._of * norm.QUARTER}
+        varying = {
+            name
+            for name, machines in odd.items()
+            if machines > self._of * norm.QUARTER
+        }
         steady = {}
         for (slot, name), normal in self._norms.items():
             if name not in varying:
                 steady[slot, name] = normal
         self._norms = steady
 
-    def _odd_names(self, slot: str, attributes: sketch.Attributes
-                   ) -> list[str]:
+    def _odd_names(
+        self, slot: str, attributes: sketch.Attributes
+    ) -> list[str]:
         """Return the names of attributes that are not normal in a slot."""
         names = []
         for name, value in attributes:
@@ -229,8 +247,9 @@ class _BySlot:
                 names.append(name)
         return names
 
-    def differences(self, part_list: sketch.PartList
-                    ) -> list[peer_difference.PeerDifference]:
+    def differences(
+        self, part_list: sketch.PartList
+    ) -> list[peer_difference.PeerDifference]:
         """Return how parts of a machine differ from those of its peers."""
         parts = {}
         for slot, attributes in part_list.items:
@@ -255,12 +274,16 @@ class _BySlot:
             names = self._odd_names(slot, attributes)
             if names:
                 differences.append(
-                    self._changed(part_list, slot, parts[slot], names))
+                    self._changed(part_list, slot, parts[slot], names)
+                )
         return differences
 
-    def _moves(self, parts: typing.Mapping[str, Attributes],
-               missing: Iterable[str], new: Iterable[str]
-               ) -> dict[str, str]:
+    def _moves(
+        self,
+        parts: typing.Mapping[str, Attributes],
+        missing: Iterable[str],
+        new: Iterable[str],
+    ) -> dict[str, str]:
         """Return which parts are in another slot than usual.
 
         A part in a new slot is taken for that of the first missing slot whose
@@ -280,8 +303,9 @@ class _BySlot:
         """Check that a part is what peers have in a slot."""
         return not self._odd_names(slot, tuple(part.items()))
 
-    def _missing(self, part_list: sketch.PartList, slot: str
-                 ) -> peer_difference.PeerDifference:
+    def _missing(
+        self, part_list: sketch.PartList, slot: str
+    ) -> peer_difference.PeerDifference:
         """Return that there is no part where peers have one."""
         usual = describe(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
@@ -295,10 +319,12 @@ class _BySlot:
             count=filled,
             fitting=filled,
             of=self._of,
-            adds=False)
+            adds=False,
+        )
 
-    def _new(self, part_list: sketch.PartList, slot: str, part: Attributes
-             ) -> peer_difference.PeerDifference:
+    def _new(
+        self, part_list: sketch.PartList, slot: str, part: Attributes
+    ) -> peer_difference.PeerDifference:
         """Return that there is a part where peers have none."""
         # The slot is in few machines: all others have nothing there.
         others = self._of - 1
@@ -311,10 +337,12 @@ class _BySlot:
             value='nothing there',
             count=others,
             fitting=others,
-            of=self._of)
+            of=self._of,
+        )
 
-    def _moved(self, part_list: sketch.PartList, home: str, slot: str
-               ) -> peer_difference.PeerDifference:
+    def _moved(
+        self, part_list: sketch.PartList, home: str, slot: str
+    ) -> peer_difference.PeerDifference:
         """Return that a part is in another slot than that of its peers.
 
         :param home: the slot where peers have it.
@@ -329,11 +357,16 @@ class _BySlot:
             value=home,
             count=filled,
             fitting=filled,
-            of=self._of)
+            of=self._of,
+        )
 
-    def _changed(self, part_list: sketch.PartList, slot: str,
-                 part: Attributes, names: Sequence[str]
-                 ) -> peer_difference.PeerDifference:
+    def _changed(
+        self,
+        part_list: sketch.PartList,
+        slot: str,
+        part: Attributes,
+        names: Sequence[str],
+    ) -> peer_difference.PeerDifference:
         """Return that a part differs in attributes from those of peers."""
         names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._norms[slot, names[0]]
@@ -349,7 +382,8 @@ class _BySlot:
             count=normal.count,
             fitting=normal.fitting,
             of=normal.of,
-            names=tuple(names))
+            names=tuple(names),
+        )
 
 
 class _ByNumber:
@@ -359,8 +393,9 @@ class _ByNumber:
     the values of all parts together are compared.
     """
 
-    def __init__(self, counted: Sequence[Counted], of: int, least: int
-                 ) -> None:
+    def __init__(
+        self, counted: Sequence[Counted], of: int, least: int
+    ) -> None:
         self._of = of
         numbers: collections.Counter[Hashable] = collections.Counter()
         names: set[str] = set()
@@ -381,8 +416,9 @@ class _ByNumber:
             if normal is not None and normal.value != ():
                 self._values[name] = normal
 
-    def differences(self, part_list: sketch.PartList
-                    ) -> list[peer_difference.PeerDifference]:
+    def differences(
+        self, part_list: sketch.PartList
+    ) -> list[peer_difference.PeerDifference]:
         """Return how parts of a machine differ from those of its peers."""
         normal = self._number
         if normal is None:
@@ -397,7 +433,8 @@ class _ByNumber:
                 for name, shared in self._values.items():
                     lost[name] = list(shared.value)
             differences.append(
-                self._number_differs(part_list, normal, lost, added))
+                self._number_differs(part_list, normal, lost, added)
+            )
         # A machine with more parts has a value more of every attribute for
         # each of these. Only where there are still more values some part is
         # another one than usual.
@@ -410,9 +447,9 @@ class _ByNumber:
             differences.append(self._changed(part_list, changed, lost))
         return differences
 
-    def _lost_and_added(self, part_list: sketch.PartList
-                        ) -> tuple[dict[str, list[typing.Any]],
-                                   dict[str, list[typing.Any]]]:
+    def _lost_and_added(
+        self, part_list: sketch.PartList
+    ) -> tuple[dict[str, list[typing.Any]], dict[str, list[typing.Any]]]:
         """Return the usual values that parts lack, and unusual ones they have.
 
         :returns: both by the name of the attribute.
@@ -430,9 +467,13 @@ class _ByNumber:
                 added[name] = has_more
         return lost, added
 
-    def _number_differs(self, part_list: sketch.PartList, normal: norm.Norm,
-                        lost: Attributes, added: Attributes
-                        ) -> peer_difference.PeerDifference:
+    def _number_differs(
+        self,
+        part_list: sketch.PartList,
+        normal: norm.Norm,
+        lost: Attributes,
+        added: Attributes,
+    ) -> peer_difference.PeerDifference:
         """Return that a machine has fewer or more parts than its peers."""
         number = len(part_list.items)
         is_fewer = number < normal.value
@@ -454,10 +495,12 @@ class _ByNumber:
             count=normal.count,
             fitting=normal.fitting,
             of=normal.of,
-            adds=not is_fewer)
+            adds=not is_fewer,
+        )
 
-    def _changed(self, part_list: sketch.PartList, changed: Attributes,
-                 lost: Attributes) -> peer_difference.PeerDifference:
+    def _changed(
+        self, part_list: sketch.PartList, changed: Attributes, lost: Attributes
+    ) -> peer_difference.PeerDifference:
         """Return that some part differs from those of peers.
 
         :param changed: unusual values that the machine has, by attribute.
@@ -477,7 +520,8 @@ class _ByNumber:
             count=normal.count,
             fitting=normal.fitting,
             of=normal.of,
-            names=tuple(names))
+            names=tuple(names),
+        )
 
 
 def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
@@ -490,13 +534,15 @@ def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
     for _slot, attributes in part_list.items:
         for name, value in attributes:
             multiset.setdefault(name, []).append(value)
-    return {name: tuple(sorted(values, key=str))
-            for name, values in multiset.items()}
+    return {
+        name: tuple(sorted(values, key=str))
+        for name, values in multiset.items()
+    }
 
 
-def difference(values: Sequence[typing.Any],
-               accepted: Iterable[Sequence[typing.Any]]
-               ) -> tuple[list[typing.Any], list[typing.Any]]:
+def difference(
+    values: Sequence[typing.Any], accepted: Iterable[Sequence[typing.Any]]
+) -> tuple[list[typing.Any], list[typing.Any]]:
     """Return how a multiset differs from the nearest normal one.
 
     :param values: of the multiset.

@@ -9,28 +9,80 @@ from ironic_inspection_rules.kit.machine.outliers import field_name
 from ironic_inspection_rules.kit.machine.outliers import finding
 from ironic_inspection_rules.machine import part_source
 
-_MEASURED = frozenset((
-    'bandwidth', 'bogomips', 'loops', 'iops', 'kbps', 'latency', 'throughput',
-    'benchmark', 'benchmarks', 'burnin', 'gflops', 'flops', 'score',
-    'frequency', 'mhz', 'standalone', 'simultaneous', 'rpm', 'jitter',
-    'fan', 'fans', 'voltage', 'volts', 'sensor', 'sensors', 'amps'))
+_MEASURED = frozenset(
+    (
+        'bandwidth',
+        'bogomips',
+        'loops',
+        'iops',
+        'kbps',
+        'latency',
+        'throughput',
+        'benchmark',
+        'benchmarks',
+        'burnin',
+        'gflops',
+        'flops',
+        'score',
+        'frequency',
+        'mhz',
+        'standalone',
+        'simultaneous',
+        'rpm',
+        'jitter',
+        'fan',
+        'fans',
+        'voltage',
+        'volts',
+        'sensor',
+        'sensors',
+        'amps',
+    )
+)
 
 _COMPONENTS = (
-    (part_source.DISK, frozenset(('disk', 'disks', 'drive', 'drives', 'local',
-                                  'storage', 'raid', 'nvme', 'fio'))),
-    (part_source.INTERFACE, frozenset(('network', 'nic', 'nics', 'interface',
-                                       'interfaces', 'ethernet'))),
-    (part_source.ACCELERATOR, frozenset(('gpu', 'gpus', 'accelerator',
-                                         'accelerators'))),
+    (
+        part_source.DISK,
+        frozenset(
+            (
+                'disk',
+                'disks',
+                'drive',
+                'drives',
+                'local',
+                'storage',
+                'raid',
+                'nvme',
+                'fio',
+            )
+        ),
+    ),
+    (
+        part_source.INTERFACE,
+        frozenset(
+            ('network', 'nic', 'nics', 'interface', 'interfaces', 'ethernet')
+        ),
+    ),
+    (
+        part_source.ACCELERATOR,
+        frozenset(('gpu', 'gpus', 'accelerator', 'accelerators')),
+    ),
     (part_source.POWER_SUPPLY, frozenset(('psu', 'psus'))),
     (finding.MEMORY, frozenset(('memory', 'ram', 'dimm', 'dimms'))),
-    (part_source.PROCESSOR, frozenset(('cpu', 'cpus', 'processor',
-                                       'processors', 'cores', 'threads'))),
+    (
+        part_source.PROCESSOR,
+        frozenset(
+            ('cpu', 'cpus', 'processor', 'processors', 'cores', 'threads')
+        ),
+    ),
 )
 """The words by which a field belongs to a component, the surest first."""
 
-_BIOS = ('inventory.system_vendor.firmware', part_source.BIOS_PATH,
-         part_source.DMI_BIOS_PATH)
+_BIOS = (
+    'inventory.system_vendor.firmware',
+    part_source.BIOS_PATH,
+    part_source.DMI_BIOS_PATH,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +125,16 @@ class PeerDifference:
         """Return it as it is reported."""
         of_peers = finding.PeerValue(self.value, self.count, self.of)
         return finding.Outlier(
-            machine, self.kind, self.what, self.slot, self.field, self.has,
-            of_peers, self.odd, group)
+            machine,
+            self.kind,
+            self.what,
+            self.slot,
+            self.field,
+            self.has,
+            of_peers,
+            self.odd,
+            group,
+        )
 
 
 @functools.lru_cache(20000)
@@ -106,7 +166,8 @@ def kind_of(path: str, is_number: bool = False) -> str:
     if is_number and is_measured(path):
         return finding.BENCHMARK
     if path.startswith('inventory.system_vendor') or (
-            words & {'motherboard', 'chassis'}):
+        words & {'motherboard', 'chassis'}
+    ):
         return part_source.SYSTEM
     kind = component(path)
     if kind is not None:

@@ -25,9 +25,13 @@ class _Chunk(typing.NamedTuple):
     problems: list[str]
 
 
-def compare(paths: Sequence[str], by: Sequence[str], least: int,
-            advance: file_work.Advance, complain: Callable[[str], typing.Any]
-            ) -> peers.Result:
+def compare(
+    paths: Sequence[str],
+    by: Sequence[str],
+    least: int,
+    advance: file_work.Advance,
+    complain: Callable[[str], typing.Any],
+) -> peers.Result:
     """Compare machines with their peers.
 
     :param paths: files with their inventories.
@@ -53,8 +57,9 @@ def compare(paths: Sequence[str], by: Sequence[str], least: int,
     return compared.find()
 
 
-def learn(result: peers.Result, by: Sequence[str], advance: file_work.Advance
-          ) -> list[dict[str, typing.Any]]:
+def learn(
+    result: peers.Result, by: Sequence[str], advance: file_work.Advance
+) -> list[dict[str, typing.Any]]:
     """Write rules for machines like those that are not odd.
 
     The files of the machines are read again.
@@ -71,20 +76,24 @@ def learn(result: peers.Result, by: Sequence[str], advance: file_work.Advance
     return norms.rules()
 
 
-def _prepare_norms(by: Sequence[str]
-                   ) -> file_work.Work[list[tuple[str, norm_rules.Reduced]]]:
+def _prepare_norms(
+    by: Sequence[str],
+) -> file_work.Work[list[tuple[str, norm_rules.Reduced]]]:
     """Return the work that reads what rules are made of."""
+
     def work(paths: Sequence[str]) -> list[tuple[str, norm_rules.Reduced]]:
         reduced = []
         for path in paths:
             facts = machine_file.load(path)
             reduced.append((path, norm_rules.reduce(facts, by)))
         return reduced
+
     return work
 
 
 def _prepare(by: Sequence[str]) -> file_work.Work[_Chunk]:
     """Return the work that reads what is compared."""
+
     def work(paths: Sequence[str]) -> _Chunk:
         # What the machines of a chunk share is sent once.
         shared = sketch.Shared()
@@ -98,4 +107,5 @@ def _prepare(by: Sequence[str]) -> file_work.Work[_Chunk]:
             whole = sketch.draw(path, facts, by)
             chunk.sketches.append(shared.sketch(whole))
         return chunk
+
     return work

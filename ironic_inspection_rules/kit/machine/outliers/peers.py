@@ -51,14 +51,18 @@ class PeerGroup:
             names += [machine.name for machine in machine_kind.sketches]
         return names
 
-    def as_dict(self, findings: Iterable[finding.Outlier]
-                ) -> dict[str, typing.Any]:
+    def as_dict(
+        self, findings: Iterable[finding.Outlier]
+    ) -> dict[str, typing.Any]:
         """Return plain JSON data.
 
         :param findings: those of all groups.
         """
-        odd = {odd_one.machine for odd_one in findings
-               if odd_one.group == self.label}
+        odd = {
+            odd_one.machine
+            for odd_one in findings
+            if odd_one.group == self.label
+        }
         return {'group': self.label, 'machines': self.size, 'odd': len(odd)}
 
     def kinds_as_dict(self) -> dict[str, typing.Any]:
@@ -66,8 +70,7 @@ class PeerGroup:
         kinds = []
         for alike in self.kinds:
             differs = list(map(dataclasses.asdict, alike.differs))
-            kinds.append({'machines': len(alike.sketches),
-                          'differs': differs})
+            kinds.append({'machines': len(alike.sketches), 'differs': differs})
         return {'group': self.label, 'kinds': kinds}
 
 
@@ -82,13 +85,22 @@ class Skipped:
     def reason(self) -> str:
         """Why they are not compared."""
         count = len(self.machines)
-        return _P('%d machine, which is too few',
-                  '%d machines, which are too few', count) % count
+        return (
+            _P(
+                '%d machine, which is too few',
+                '%d machines, which are too few',
+                count,
+            )
+            % count
+        )
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
-        return {'group': label(self.key), 'machines': list(self.machines),
-                'reason': self.reason}
+        return {
+            'group': label(self.key),
+            'machines': list(self.machines),
+            'reason': self.reason,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,8 +125,11 @@ class Result:
         """
         findings = []
         for odd_one in self.findings:
-            findings.append(dataclasses.replace(
-                odd_one, dated=True, since=since.get(odd_one.identity)))
+            findings.append(
+                dataclasses.replace(
+                    odd_one, dated=True, since=since.get(odd_one.identity)
+                )
+            )
         return dataclasses.replace(self, findings=tuple(findings))
 
     def without(self, ignored: Iterable[str]) -> 'Result':
@@ -130,11 +145,14 @@ class Result:
         """Return plain JSON data."""
         return {
             'findings': [odd_one.as_dict() for odd_one in self.findings],
-            'kinds': [group.kinds_as_dict() for group in self.groups
-                      if len(group.kinds) > 1],
+            'kinds': [
+                group.kinds_as_dict()
+                for group in self.groups
+                if len(group.kinds) > 1
+            ],
             'skipped': [skipped.as_dict() for skipped in self.skipped],
-            'groups': [group.as_dict(self.findings)
-                       for group in self.groups]}
+            'groups': [group.as_dict(self.findings) for group in self.groups],
+        }
 
 
 def label(key: Key) -> str:
@@ -175,8 +193,9 @@ class Peers:
             sketches.append(machine)
         return self._compare(sketches, others.keys())
 
-    def _compare(self, sketches: Iterable[sketch.Sketch],
-                 names: Container[str] | None) -> Result:
+    def _compare(
+        self, sketches: Iterable[sketch.Sketch], names: Container[str] | None
+    ) -> Result:
         """Compare each machine with its peers.
 
         :param names: of machines; groups without any of them are left out.
@@ -188,7 +207,8 @@ class Peers:
         for key, members in sorted(_by_key(sketches).items()):
             member_names = sorted(machine.name for machine in members)
             if names is not None and not any(
-                    name in names for name in member_names):
+                name in names for name in member_names
+            ):
                 continue
             if len(members) < self._least:
                 skipped.append(Skipped(key, tuple(member_names)))
@@ -199,8 +219,9 @@ class Peers:
             group = PeerGroup(key, tuple(kind.divide(members, self._least)))
             groups.append(group)
             for machine_kind in group.kinds:
-                findings += _compare(machine_kind.sketches, self._least,
-                                     group.label)
+                findings += _compare(
+                    machine_kind.sketches, self._least, group.label
+                )
         findings.sort(key=finding.Outlier.place)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
@@ -210,8 +231,9 @@ def _content(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
     return machine.numbers.tobytes(), machine.paths, machine.name
 
 
-def _by_key(sketches: Iterable[sketch.Sketch]
-            ) -> dict[Key, list[sketch.Sketch]]:
+def _by_key(
+    sketches: Iterable[sketch.Sketch],
+) -> dict[Key, list[sketch.Sketch]]:
     """Group machines by their model and board.
 
     A machine that does not report its board comes to the largest group of
@@ -232,8 +254,9 @@ def _by_key(sketches: Iterable[sketch.Sketch]
     return groups
 
 
-def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
-             ) -> list[finding.Outlier]:
+def _compare(
+    sketches: Sequence[sketch.Sketch], least: int, group: str
+) -> list[finding.Outlier]:
     """Compare machines of one kind."""
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists(sketches).values():
@@ -243,9 +266,7 @@ def _compare(sketches: Sequence[sketch.Sketch], least: int, group: str
     fields = field_comparison.compare(sketches, least)
     findings = []
     for place in sorted(parts.keys() | fields.keys()):
-        causes = cause.single_out(parts.get(place, []),
-                                  fields.get(place, []))
+        causes = cause.single_out(parts.get(place, []), fields.get(place, []))
         for difference in causes:
-            findings.append(
-                difference.as_finding(sketches[place].name, group))
+            findings.append(difference.as_finding(sketches[place].name, group))
     return findings

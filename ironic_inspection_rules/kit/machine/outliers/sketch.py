@@ -34,46 +34,57 @@ _AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
 
 # A source only for outliers: the firmware of network cards is nowhere else.
 _NETWORK_CARDS = part_source.PartSource(
-    part_source.INTERFACE, 'plugin_data.extra.network', ('serial',),
-    ('businfo',), ())
-_LISTS = (*(source for source in part_source.SOURCES if not source.whole),
-          _NETWORK_CARDS)
+    part_source.INTERFACE,
+    'plugin_data.extra.network',
+    ('serial',),
+    ('businfo',),
+    (),
+)
+_LISTS = (
+    *(source for source in part_source.SOURCES if not source.whole),
+    _NETWORK_CARDS,
+)
 """Sources with a list of parts. All other sources describe a single part."""
 
-_NOT_COMPARED = frozenset((
-    # In other places again, or about the inspection and not the machine.
-    'plugin_data.data',
-    'plugin_data.inspection_rules',
-    'plugin_data.logs',
-    'plugin_data.all_interfaces',
-    'plugin_data.valid_interfaces',
-    'plugin_data.interfaces',
-    # The ramdisk, which is not the machine's.
-    'plugin_data.configuration',
-    'plugin_data.extra.system.kernel',
-    'plugin_data.extra.system.os',
-))
-_PART_PATHS = _NOT_COMPARED | {source.path.partition('.*.')[0]
-                               for source in _LISTS}
+_NOT_COMPARED = frozenset(
+    (
+        # In other places again, or about the inspection and not the machine.
+        'plugin_data.data',
+        'plugin_data.inspection_rules',
+        'plugin_data.logs',
+        'plugin_data.all_interfaces',
+        'plugin_data.valid_interfaces',
+        'plugin_data.interfaces',
+        # The ramdisk, which is not the machine's.
+        'plugin_data.configuration',
+        'plugin_data.extra.system.kernel',
+        'plugin_data.extra.system.os',
+    )
+)
+_PART_PATHS = _NOT_COMPARED | {
+    source.path.partition('.*.')[0] for source in _LISTS
+}
 """Paths below which no fields are compared.
 
 They have parts, which are compared as such, or are never compared.
 """
 
-_LOAD_UNITS = frozenset((
-    'degrees c',
-    'degrees f',
-    'c',
-    'celsius',
-    'watts',
-    'w',
-    'amps',
-    'a',
-    'volts',
-    'v',
-    'percent',
-    '%',
-))
+_LOAD_UNITS = frozenset(
+    (
+        'degrees c',
+        'degrees f',
+        'c',
+        'celsius',
+        'watts',
+        'w',
+        'amps',
+        'a',
+        'volts',
+        'v',
+        'percent',
+        '%',
+    )
+)
 """Units of sensors whose readings depend on load and surroundings."""
 
 _CONTAINERS = (dict, list)
@@ -82,8 +93,18 @@ _SCALARS = frozenset((str, int, float, bool))
 _NUMBER = re.compile(r'-?[0-9]{1,15}(?:\.[0-9]+)?')
 # What names the kind of a path, and not the slot.
 _SLOT_PREFIX = re.compile('^(/dev/disk/by-path/|pci@)')
-_VERSIONS = frozenset(('version', 'firmware', 'revision', 'rev', 'release',
-                       'model', 'stepping', 'microcode'))
+_VERSIONS = frozenset(
+    (
+        'version',
+        'firmware',
+        'revision',
+        'rev',
+        'release',
+        'model',
+        'stepping',
+        'microcode',
+    )
+)
 # A version, or a date with its time: both may look like something else.
 _BARE_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
 _PCI_ID = re.compile('[0-9a-fA-F]{4}')
@@ -209,8 +230,9 @@ _MODEL = (
 )
 
 
-def key_of(facts: views.Facts, by: Sequence[str]
-           ) -> tuple[tuple[str, str], ...]:
+def key_of(
+    facts: views.Facts, by: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
     """Return what peers of a machine have in common with it.
 
     :returns: paths and values; what is not reported is left out.
@@ -226,8 +248,7 @@ def key_of(facts: views.Facts, by: Sequence[str]
     return tuple(key)
 
 
-def values_of(facts: views.Facts, by: Sequence[str]
-              ) -> dict[str, typing.Any]:
+def values_of(facts: views.Facts, by: Sequence[str]) -> dict[str, typing.Any]:
     """Return the values that peers have in common, by their paths.
 
     :returns: no mappings or lists; empty text where one is not reported.
@@ -242,8 +263,13 @@ def values_of(facts: views.Facts, by: Sequence[str]
     return values
 
 
-def _gather(name: str, value: typing.Any, path: str,
-            values: dict[str, list[typing.Any]], depth: int) -> None:
+def _gather(
+    name: str,
+    value: typing.Any,
+    path: str,
+    values: dict[str, list[typing.Any]],
+    depth: int,
+) -> None:
     """Collect the values of fields by a path that is the same on all machines.
 
     :param name: of the field; empty for an item of a list.
@@ -272,8 +298,12 @@ def _is_load(members: Mapping[str, typing.Any]) -> bool:
     return isinstance(unit, str) and unit.lower() in _LOAD_UNITS
 
 
-def _gather_members(members: Mapping[str, typing.Any], path: str,
-                    values: dict[str, list[typing.Any]], depth: int) -> None:
+def _gather_members(
+    members: Mapping[str, typing.Any],
+    path: str,
+    values: dict[str, list[typing.Any]],
+    depth: int,
+) -> None:
     """Collect the values in a mapping, by the names that all machines have."""
     for name, value in members.items():
         step = name
@@ -284,8 +314,12 @@ def _gather_members(members: Mapping[str, typing.Any], path: str,
         _gather(name, value, f'{path}.{step}', values, depth + 1)
 
 
-def _gather_items(items: Sequence[typing.Any], path: str,
-                  values: dict[str, list[typing.Any]], depth: int) -> None:
+def _gather_items(
+    items: Sequence[typing.Any],
+    path: str,
+    values: dict[str, list[typing.Any]],
+    depth: int,
+) -> None:
     """Collect the values of a list, and the number of its items.
 
     A list of mappings with a name and a value is taken for one mapping, as
@@ -293,8 +327,7 @@ def _gather_items(items: Sequence[typing.Any], path: str,
     """
     if items and all(map(_is_setting, items)):
         for item in items:
-            _gather_members({item['name']: item['value']}, path, values,
-                            depth)
+            _gather_members({item['name']: item['value']}, path, values, depth)
         return
     path = f'{path}[]'
     if items and type(items[0]) in _CONTAINERS:
@@ -408,8 +441,9 @@ def common_text(text: str, is_version: bool) -> str | None:
     """
     # Firmware pads some fields with spaces, and not the same in each release.
     text = ' '.join(text.split())
-    if is_version and (_BARE_VERSION.fullmatch(text)
-                       or _PCI_ID.fullmatch(text)):
+    if is_version and (
+        _BARE_VERSION.fullmatch(text) or _PCI_ID.fullmatch(text)
+    ):
         # 4.40.10.0 and a date look like addresses, 1.1 like a placeholder.
         return text
     if not text or not field_name.is_common_text(text):
@@ -458,8 +492,9 @@ def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
     return lists
 
 
-def _items_by_kind(source: part_source.PartSource,
-                   data: Mapping[str, typing.Any]) -> dict[str, list[Item]]:
+def _items_by_kind(
+    source: part_source.PartSource, data: Mapping[str, typing.Any]
+) -> dict[str, list[Item]]:
     """Return the parts that a source reports, by kind.
 
     :returns: an empty list for a kind of which the source reports that there
@@ -499,8 +534,9 @@ def _numbered_in_slots(items: Sequence[Item]) -> list[Item]:
     return numbered
 
 
-def _attributes(source: part_source.PartSource, part: Mapping[str, typing.Any]
-                ) -> Attributes:
+def _attributes(
+    source: part_source.PartSource, part: Mapping[str, typing.Any]
+) -> Attributes:
     """Return what a part is, without what identifies it."""
     attributes = []
     for name, value in part.items():

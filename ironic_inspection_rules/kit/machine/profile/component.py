@@ -19,8 +19,10 @@ from ironic_inspection_rules.machine import part_source
 PartItem = Mapping[str, typing.Any]
 
 # A tolerance: "memory=5%", "disks=1".
-_FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
-                   r'(?P<percent>%?)')
+_FORM = re.compile(
+    r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
+    r'(?P<percent>%?)'
+)
 
 COMPONENTS = (
     'processors',
@@ -126,8 +128,7 @@ class ComparedParts:
 
 def find(machine: views.Facts, path: str) -> typing.Any:
     """Return the value at a path of a machine, None without one."""
-    data = {'inventory': machine.inventory,
-            'plugin_data': machine.plugin_data}
+    data = {'inventory': machine.inventory, 'plugin_data': machine.plugin_data}
     return part_source.at(data, path)
 
 
@@ -154,8 +155,9 @@ def reduced(machine: views.Facts) -> views.Facts:
     return views.Facts(data.get('inventory', {}), data.get('plugin_data', {}))
 
 
-def _only(item: typing.Any, names: Iterable[str]
-          ) -> dict[str, typing.Any] | None:
+def _only(
+    item: typing.Any, names: Iterable[str]
+) -> dict[str, typing.Any] | None:
     """Return some attributes of an item; None if it has no attributes."""
     if not isinstance(item, dict):
         return None
@@ -179,6 +181,7 @@ def is_number(value: typing.Any) -> bool:
 
 def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
     """Yield the lists of parts that all of some machines report."""
+
     def is_known(known: ComparedParts) -> bool:
         return all(known.of(machine) is not None for machine in machines)
 
@@ -205,8 +208,12 @@ def _disk(attributes: Mapping[str, typing.Any]) -> str:
     words = {True: 'HDD', False: 'SSD'}
     rotational = attributes.get('rotational', '')
     word = words.get(rotational, 'disk')
-    return _joined(word, attributes.get('size'), attributes.get('vendor'),
-                   attributes.get('model'))
+    return _joined(
+        word,
+        attributes.get('size'),
+        attributes.get('vendor'),
+        attributes.get('model'),
+    )
 
 
 def _interface(attributes: Mapping[str, typing.Any]) -> str:
@@ -225,8 +232,9 @@ def _device(attributes: Mapping[str, typing.Any]) -> str:
 
 def _ids(attributes: Mapping[str, typing.Any], names: Iterable[str]) -> str:
     """Return those of some attributes that are known, as ``8086:1521``."""
-    return ':'.join(str(attributes[name]) for name in names
-                    if attributes.get(name))
+    return ':'.join(
+        str(attributes[name]) for name in names if attributes.get(name)
+    )
 
 
 def _joined(*words: typing.Any) -> str:
@@ -253,8 +261,9 @@ INTERFACES = ComparedParts(
 
 def _devices(component: str, path: str) -> ComparedParts:
     """Return the PCI devices at a path, all of them."""
-    return ComparedParts(component, path, attributes=part_source.PCI,
-                         together=(), label=_device)
+    return ComparedParts(
+        component, path, attributes=part_source.PCI, together=(), label=_device
+    )
 
 
 def _accelerators(path: str) -> ComparedParts:
@@ -262,7 +271,8 @@ def _accelerators(path: str) -> ComparedParts:
     return dataclasses.replace(
         _devices('accelerators', path),
         picked=f'selectattr({_IS_ACCELERATOR})',
-        is_picked=_is_accelerator)
+        is_picked=_is_accelerator,
+    )
 
 
 def _other_devices(path: str) -> ComparedParts:
@@ -270,11 +280,13 @@ def _other_devices(path: str) -> ComparedParts:
     return dataclasses.replace(
         _devices('pci-devices', path),
         picked=f'rejectattr({_IS_ACCELERATOR})',
-        is_picked=_is_no_accelerator)
+        is_picked=_is_no_accelerator,
+    )
 
 
 _IS_ACCELERATOR = (
-    f"'class', 'matches', '{part_source.ACCELERATOR_CLASS.pattern}'")
+    f"'class', 'matches', '{part_source.ACCELERATOR_CLASS.pattern}'"
+)
 
 
 def _is_accelerator(item: PartItem) -> bool:
@@ -318,8 +330,9 @@ class Tolerance:
         return self._widen(low, high, share, self.numbers.get(component, 0))
 
     @staticmethod
-    def _widen(low: int, high: int, share: float, number: int
-               ) -> tuple[int, int]:
+    def _widen(
+        low: int, high: int, share: float, number: int
+    ) -> tuple[int, int]:
         """Widen a range by a share of its ends, and by a number."""
         # Rounded first: of floats, 29 % of 100 is 28.999999999999996.
         share_of_low = math.floor(round(low * share, 6))
@@ -344,20 +357,28 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
         match = _FORM.fullmatch(text)
         if match is None or match['component'] not in COMPONENTS:
             raise exceptions.Invalid(
-                _('tolerance "%(given)s": must be COMPONENT=NUMBER, '
-                  'COMPONENT=NUMBER%% or COMPONENT=observed, with one of '
-                  '%(components)s') % {
-                    'given': text, 'components': ', '.join(COMPONENTS)})
+                _(
+                    'tolerance "%(given)s": must be COMPONENT=NUMBER, '
+                    'COMPONENT=NUMBER%% or COMPONENT=observed, with one of '
+                    '%(components)s'
+                )
+                % {'given': text, 'components': ', '.join(COMPONENTS)}
+            )
         name = match['component']
         if match['percent']:
             tolerance.shares[name] = float(match['number']) / 100
         elif '.' in match['number']:
             raise exceptions.Invalid(
-                _('tolerance "%s": must be a whole number, or have a %% '
-                  'behind it') % text)
+                _(
+                    'tolerance "%s": must be a whole number, or have a %% '
+                    'behind it'
+                )
+                % text
+            )
         else:
             tolerance.numbers[name] = int(match['number'])
     for name in tolerance.observed & {*tolerance.shares, *tolerance.numbers}:
         raise exceptions.Invalid(
-            _('tolerance "%s=observed": it has a number as well') % name)
+            _('tolerance "%s=observed": it has a number as well') % name
+        )
     return tolerance

@@ -67,8 +67,10 @@ class RangeTest:
         """Return the filter of a list that keeps the items with it."""
         if self.low == self.high:
             return f"selectattr('{name}', 'eq', {self.low})"
-        return (f"selectattr('{name}', 'ge', {self.low}) | "
-                f"selectattr('{name}', 'le', {self.high})")
+        return (
+            f"selectattr('{name}', 'ge', {self.low}) | "
+            f"selectattr('{name}', 'le', {self.high})"
+        )
 
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition for the item of a loop."""
@@ -106,8 +108,9 @@ class PartSort:
     @property
     def condition(self) -> dict[str, typing.Any]:
         """The condition for the item of a loop."""
-        conditions = [test.condition(name)
-                      for name, test in self.tests.items()]
+        conditions = [
+            test.condition(name) for name, test in self.tests.items()
+        ]
         if len(conditions) == 1:
             return conditions[0]
         return {'op': 'all-of', 'conditions': conditions}
@@ -120,13 +123,15 @@ def escape(value: typing.Any) -> typing.Any:
     return value
 
 
-_ESCAPED = str.maketrans({
-    '\\': '\\\\',
-    "'": "\\'",
-    '\n': '\\n',
-    '\r': '\\r',
-    '\t': '\\t',
-})
+_ESCAPED = str.maketrans(
+    {
+        '\\': '\\\\',
+        "'": "\\'",
+        '\n': '\\n',
+        '\r': '\\r',
+        '\t': '\\t',
+    }
+)
 
 
 def literal(value: typing.Any) -> str:
@@ -140,9 +145,11 @@ def literal(value: typing.Any) -> str:
     return str(value)
 
 
-def find(known: component.ComparedParts,
-         listed: Sequence[Sequence[component.PartItem]],
-         tolerated: component.Tolerance) -> list[PartSort]:
+def find(
+    known: component.ComparedParts,
+    listed: Sequence[Sequence[component.PartItem]],
+    tolerated: component.Tolerance,
+) -> list[PartSort]:
     """Return the sorts of the parts of a sample.
 
     Equal parts that all machines have are a sort. Parts that only some of them
@@ -168,8 +175,11 @@ def find(known: component.ComparedParts,
             continue
         # A part that some machines lack is of one sort with the others that
         # agree with it in these attributes.
-        shared = tuple(value for name, value in zip(used, key, strict=True)
-                       if name in known.together)
+        shared = tuple(
+            value
+            for name, value in zip(used, key, strict=True)
+            if name in known.together
+        )
         somewhere.setdefault(shared, []).append(key)
     groups = [*everywhere, *somewhere.values()]
     return _without_overlaps(known, used, groups, tolerated)
@@ -186,9 +196,12 @@ def _key(item: component.PartItem, used: Sequence[str]) -> Key:
     return tuple(values)
 
 
-def _without_overlaps(known: component.ComparedParts, used: Sequence[str],
-                      groups: Sequence[list[Key]],
-                      tolerated: component.Tolerance) -> list[PartSort]:
+def _without_overlaps(
+    known: component.ComparedParts,
+    used: Sequence[str],
+    groups: Sequence[list[Key]],
+    tolerated: component.Tolerance,
+) -> list[PartSort]:
     """Make a sort of every group, but one sort of groups that overlap.
 
     Otherwise a part whose size is in both ranges would be counted twice.
@@ -227,8 +240,12 @@ def _overlap(first: PartSort, second: PartSort) -> bool:
     return {**first.tests, _SIZE: None} == {**second.tests, _SIZE: None}
 
 
-def _sort(known: component.ComparedParts, used: Sequence[str],
-          group: Sequence[Key], tolerated: component.Tolerance) -> PartSort:
+def _sort(
+    known: component.ComparedParts,
+    used: Sequence[str],
+    group: Sequence[Key],
+    tolerated: component.Tolerance,
+) -> PartSort:
     """Return one sort that accepts the parts of all keys of a group."""
     tests: dict[str, ValueTest | RangeTest] = {}
     attributes: dict[str, typing.Any] = {}  # To make the label of.

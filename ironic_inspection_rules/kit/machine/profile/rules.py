@@ -48,9 +48,13 @@ class Deviation(typing.NamedTuple):
     message: str
 
 
-def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
-          tolerated: component.Tolerance,
-          left_out: Container[str] = ()) -> list[Entry]:
+def write(
+    machines: Sequence[views.Facts],
+    name: str,
+    on_mismatch: str,
+    tolerated: component.Tolerance,
+    left_out: Container[str] = (),
+) -> list[Entry]:
     """Write rules that accept machines like the sample.
 
     :param machines: the sample.
@@ -75,9 +79,11 @@ def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
 def notes_difference(change: engine_change.Change) -> bool:
     """Return whether a change is a difference that a profile has noted."""
     # The path of the list itself is written by the rule that begins.
-    return (change.object == 'plugin_data'
-            and change.path.startswith(f'{_PLACE}/')
-            and change.path.count('/') > _PLACE.count('/') + 1)
+    return (
+        change.object == 'plugin_data'
+        and change.path.startswith(f'{_PLACE}/')
+        and change.path.count('/') > _PLACE.count('/') + 1
+    )
 
 
 def _described(deviations: Iterable[Deviation]) -> list[Deviation]:
@@ -111,8 +117,14 @@ class _Profile:
         self._path = f'{_PLACE}/{self._slug}'
         self._field = f'plugin_data[profiles][{self._slug}]'
 
-    def rule(self, about: str, priority: int, conditions: list[Entry],
-             action: Entry, **fields: typing.Any) -> Entry:
+    def rule(
+        self,
+        about: str,
+        priority: int,
+        conditions: list[Entry],
+        action: Entry,
+        **fields: typing.Any,
+    ) -> Entry:
         """Return a rule with one action."""
         return {
             'description': f'{self._name[:_LONGEST]}: {about}',
@@ -125,8 +137,13 @@ class _Profile:
     def audit(self, deviation: Deviation) -> Entry:
         """Return the rule that would fail machines with one deviation."""
         action = _operation('fail', msg=deviation.message)
-        return self.rule(deviation.about, _COMPARES, [deviation.condition],
-                         action, mode=model.AUDIT)
+        return self.rule(
+            deviation.about,
+            _COMPARES,
+            [deviation.condition],
+            action,
+            mode=model.AUDIT,
+        )
 
     def begin(self) -> Entry:
         """Return the rule that makes the list of differences."""
@@ -135,28 +152,41 @@ class _Profile:
 
     def note(self, deviation: Deviation) -> Entry:
         """Return the rule that notes one deviation."""
-        action = _operation('extend-plugin-data', path=self._path,
-                            value=deviation.message)
-        return self.rule(deviation.about, _COMPARES, [deviation.condition],
-                         action)
+        action = _operation(
+            'extend-plugin-data', path=self._path, value=deviation.message
+        )
+        return self.rule(
+            deviation.about, _COMPARES, [deviation.condition], action
+        )
 
     def verdict(self) -> Entry:
         """Return the rule that fails the inspection with all differences."""
         message = _('not like %(name)s: %(differences)s') % {
             'name': part_sorts.escape(self._name),
-            'differences': f"{{{self._field} | join('; ')}}"}
-        return self.rule(_('verdict'), _DECIDES, [self._list('!is-empty')],
-                         _operation('fail', msg=message))
+            'differences': f"{{{self._field} | join('; ')}}",
+        }
+        return self.rule(
+            _('verdict'),
+            _DECIDES,
+            [self._list('!is-empty')],
+            _operation('fail', msg=message),
+        )
 
     def traits(self) -> list[Entry]:
         """Return the rules that add and remove the trait of a mismatch."""
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
         add = self.rule(
-            _('it differs'), _DECIDES, [self._list('!is-empty')],
-            _operation('add-trait', name=trait))
+            _('it differs'),
+            _DECIDES,
+            [self._list('!is-empty')],
+            _operation('add-trait', name=trait),
+        )
         remove = self.rule(
-            _('it does not differ'), _DECIDES, [self._list('is-empty')],
-            _operation('remove-trait', name=trait))
+            _('it does not differ'),
+            _DECIDES,
+            [self._list('is-empty')],
+            _operation('remove-trait', name=trait),
+        )
         return [add, remove]
 
     def _list(self, op: str) -> Entry:
@@ -164,9 +194,11 @@ class _Profile:
         return {'op': op, 'args': {'value': f'{{{self._field}}}'}}
 
 
-def differences(machines: Sequence[views.Facts],
-                tolerated: component.Tolerance,
-                left_out: Container[str] = ()) -> Iterator[Deviation]:
+def differences(
+    machines: Sequence[views.Facts],
+    tolerated: component.Tolerance,
+    left_out: Container[str] = (),
+) -> Iterator[Deviation]:
     """Yield all ways in which a machine may differ from the sample.
 
     :param machines: the sample.
@@ -184,8 +216,11 @@ def differences(machines: Sequence[views.Facts],
         yield from _other_parts(parts, listed, tolerated)
 
 
-def _other_value(value: component.Scalar, known: Sequence[typing.Any],
-                 tolerated: component.Tolerance) -> Deviation:
+def _other_value(
+    value: component.Scalar,
+    known: Sequence[typing.Any],
+    tolerated: component.Tolerance,
+) -> Deviation:
     """Return the deviation of a machine that has another value.
 
     :param known: the values of the sample.
@@ -211,16 +246,19 @@ def _other_value(value: component.Scalar, known: Sequence[typing.Any],
         condition, text = _within(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
         'found': _spaced(value.name, field, value.unit),
-        'expected': part_sorts.escape(_spaced(text, value.unit))}
+        'expected': part_sorts.escape(_spaced(text, value.unit)),
+    }
     about = value.component
     if value.name:
         about += f', {value.name}'
     return Deviation(about, condition, f'{value.component}: {message}')
 
 
-def _other_parts(parts: component.ComparedParts,
-                 listed: Sequence[Sequence[component.PartItem]],
-                 tolerated: component.Tolerance) -> Iterator[Deviation]:
+def _other_parts(
+    parts: component.ComparedParts,
+    listed: Sequence[Sequence[component.PartItem]],
+    tolerated: component.Tolerance,
+) -> Iterator[Deviation]:
     """Yield the ways in which a machine may have other parts.
 
     :param listed: the parts of every machine of the sample.
@@ -238,40 +276,47 @@ def _other_parts(parts: component.ComparedParts,
             condition, text = _within(low, count, high)
         message = _('%(found)s of %(expected)s') % {
             'found': count,
-            'expected': part_sorts.escape(f'{text} × {part_sort.label}')}
-        yield Deviation(f'{name}, {part_sort.label}', condition,
-                        f'{name}: {message}')
+            'expected': part_sorts.escape(f'{text} × {part_sort.label}'),
+        }
+        yield Deviation(
+            f'{name}, {part_sort.label}', condition, f'{name}: {message}'
+        )
     if not sorts:
         length = f'{{{parts.field} | length}}'
         condition, _text = _within(0, length, 0)
-        yield Deviation(f'{name}, ' + _('none'), condition,
-                        f'{name}: ' + _('%s, not any') % length)
+        yield Deviation(
+            f'{name}, ' + _('none'),
+            condition,
+            f'{name}: ' + _('%s, not any') % length,
+        )
     elif all(part_sort.tests for part_sort in sorts):
         # A sort without tests has all parts, so that there are no others.
         yield _parts_of_no_sort(parts, sorts)
 
 
-def _parts_of_no_sort(parts: component.ComparedParts,
-                      sorts: Sequence[part_sorts.PartSort]) -> Deviation:
+def _parts_of_no_sort(
+    parts: component.ComparedParts, sorts: Sequence[part_sorts.PartSort]
+) -> Deviation:
     """Return the deviation of a machine with parts of another sort."""
     name = parts.component
     values = []
     for attribute in parts.attributes:
         if any(attribute in part_sort.tests for part_sort in sorts):
             values.append(
-                f"{attribute} {{{parts.field} | "
+                f'{attribute} {{{parts.field} | '
                 f"selectattr('{attribute}', 'ne', null) | "
                 f"map(attribute='{attribute}') | unique | join(', ') | "
-                f'{_UNKNOWN}}}')
+                f'{_UNKNOWN}}}'
+            )
     condition = {
         'op': 'none-of',
         'loop': f'{{{parts.field}}}',
         'conditions': [part_sort.condition for part_sort in sorts],
     }
-    message = (_('not all are expected, there are %s')
-               % _(' and ').join(values))
-    return Deviation(f'{name}, ' + _('others'), condition,
-                     f'{name}: {message}')
+    message = _('not all are expected, there are %s') % _(' and ').join(values)
+    return Deviation(
+        f'{name}, ' + _('others'), condition, f'{name}: {message}'
+    )
 
 
 def _spaced(*words: str) -> str:

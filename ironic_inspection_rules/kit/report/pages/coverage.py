@@ -24,11 +24,13 @@ _CHOICES = {
     'show=partial': 'that are not reached completely',
     'show=never': 'of which nothing is reached',
 }
-_LEGEND = page.Legend((
-    ('covered', 'true and false, or ran'),
-    ('half', 'only true, or only false'),
-    ('missed', 'never reached'),
-))
+_LEGEND = page.Legend(
+    (
+        ('covered', 'true and false, or ran'),
+        ('half', 'only true, or only false'),
+        ('missed', 'never reached'),
+    )
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,25 +56,41 @@ class RuleSource:
     lines: tuple[Line, ...]
 
 
-def render(covered: coverage.Coverage, machines: int,
-           files: Sequence[str]) -> str:
+def render(
+    covered: coverage.Coverage, machines: int, files: Sequence[str]
+) -> str:
     """Return the page."""
     names = shell.names(files)
     made = shell.now()
     rows = [_row(covered, rule) for rule in covered.rules]
-    table = page.PageTable('rules', ('rule', 'rules'), _COLUMNS, tuple(rows),
-                           _CHOICES, below=True)
-    return page.render(page.HtmlPage(
-        title=f'Coverage of {names}, {made}',
-        headline=f'{_percent(covered.percent)} of the rules is covered.',
-        about=f"{names} on {page.count(machines, 'machine', 'machines')}, "
-              f'{made}',
-        parts=(
-            _tiles(rows),
-            page.Card('rules', 'Rules', 'Rules', '', (
-                page.Meter(covered.percent, 100, _percent(covered.percent)),
-                _LEGEND, table)),
-        )), _ASSETS)
+    table = page.PageTable(
+        'rules', ('rule', 'rules'), _COLUMNS, tuple(rows), _CHOICES, below=True
+    )
+    return page.render(
+        page.HtmlPage(
+            title=f'Coverage of {names}, {made}',
+            headline=f'{_percent(covered.percent)} of the rules is covered.',
+            about=f'{names} on {page.count(machines, "machine", "machines")}, '
+            f'{made}',
+            parts=(
+                _tiles(rows),
+                page.Card(
+                    'rules',
+                    'Rules',
+                    'Rules',
+                    '',
+                    (
+                        page.Meter(
+                            covered.percent, 100, _percent(covered.percent)
+                        ),
+                        _LEGEND,
+                        table,
+                    ),
+                ),
+            ),
+        ),
+        _ASSETS,
+    )
 
 
 def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
@@ -82,17 +100,31 @@ def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
     that a click chooses do.
     """
     marks = [mark for row in rows for mark in row.marks]
-    return page.Tiles((
-        page.Tile(marks.count('show=whole'), (
-            'rule is reached completely', 'rules are reached completely'),
-            'good', ('show', 'whole')),
-        page.Tile(marks.count('show=partial'), (
-            'rule is not reached completely',
-            'rules are not reached completely'), 'warn', ('show', 'partial')),
-        page.Tile(marks.count('show=never'), (
-            'rule is never reached', 'rules are never reached'), 'bad',
-            ('show', 'never')),
-    ))
+    return page.Tiles(
+        (
+            page.Tile(
+                marks.count('show=whole'),
+                ('rule is reached completely', 'rules are reached completely'),
+                'good',
+                ('show', 'whole'),
+            ),
+            page.Tile(
+                marks.count('show=partial'),
+                (
+                    'rule is not reached completely',
+                    'rules are not reached completely',
+                ),
+                'warn',
+                ('show', 'partial'),
+            ),
+            page.Tile(
+                marks.count('show=never'),
+                ('rule is never reached', 'rules are never reached'),
+                'bad',
+                ('show', 'never'),
+            ),
+        )
+    )
 
 
 def _percent(percent: float) -> str:
@@ -118,11 +150,14 @@ def _row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     opened: list[page.Part] = [RuleSource(tuple(lines))]
     if len(missed) > 1:
         opened.append(page.Block('Not reached', tuple(missed)))
-    meter = page.Meter(sum(parts), len(parts),
-                       _percent(covered.percent_of(rule)), look)
+    meter = page.Meter(
+        sum(parts), len(parts), _percent(covered.percent_of(rule)), look
+    )
     return page.PageRow(
         (machine_test.title(rule), _missed_words(missed), meter),
-        tuple(marks), tuple(opened))
+        tuple(marks),
+        tuple(opened),
+    )
 
 
 def _missed_words(missed: Sequence[str]) -> page.Words:
@@ -132,8 +167,9 @@ def _missed_words(missed: Sequence[str]) -> page.Words:
     return page.Words(''.join(missed))
 
 
-def _operations(covered: coverage.Coverage, rule: model.Rule
-                ) -> Iterator[Line]:
+def _operations(
+    covered: coverage.Coverage, rule: model.Rule
+) -> Iterator[Line]:
     """Yield the lines of conditions and actions; none of a sensitive rule."""
     conditions = rule_text.operations(rule, 'conditions')
     actions = rule_text.operations(rule, 'actions')
@@ -141,8 +177,10 @@ def _operations(covered: coverage.Coverage, rule: model.Rule
         yield Line('conditions:')
     for index, condition in enumerate(conditions):
         place = (rule.uuid, 'conditions', index)
-        true_and_false = (covered.counts[*place, coverage.TRUE],
-                          covered.counts[*place, coverage.FALSE])
+        true_and_false = (
+            covered.counts[*place, coverage.TRUE],
+            covered.counts[*place, coverage.FALSE],
+        )
         is_whole = all(covered.reached(rule, place))
         yield from _operation(condition, true_and_false, is_whole)
     if actions:
@@ -153,9 +191,12 @@ def _operations(covered: coverage.Coverage, rule: model.Rule
         yield from _operation(action, ran, why=covered.why_idle(place))
 
 
-def _operation(written: rule_text.Operation,
-               counts: tuple[int, ...], whole: bool = True,
-               why: str = '') -> Iterator[Line]:
+def _operation(
+    written: rule_text.Operation,
+    counts: tuple[int, ...],
+    whole: bool = True,
+    why: str = '',
+) -> Iterator[Line]:
     """Yield the lines of a condition or an action; the first has the counts.
 
     :param counts: how often it had each result, or ran.

@@ -73,8 +73,11 @@ def _is_worse(machine: Plain) -> bool:
     return bool(machine['old'] == 'ok' and machine['new'] != 'ok')
 
 
-def _headline(rules: Sequence[Plain], machines: Sequence[Plain],
-              differing: Sequence[Plain]) -> str:
+def _headline(
+    rules: Sequence[Plain],
+    machines: Sequence[Plain],
+    differing: Sequence[Plain],
+) -> str:
     """Return how many rules and machines differ, as a sentence."""
     changed = len(_with_another_meaning(rules))
     sentence = 'No rule differs'
@@ -95,39 +98,50 @@ def _with_another_meaning(rules: Sequence[Plain]) -> list[Plain]:
     return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
 
 
-def _tiles(rules: Sequence[Plain], machines: Sequence[Plain],
-           differing: Sequence[Plain]) -> page.Tiles:
+def _tiles(
+    rules: Sequence[Plain],
+    machines: Sequence[Plain],
+    differing: Sequence[Plain],
+) -> page.Tiles:
     """Return how many rules changed in each way, and how many machines."""
     kinds = [rule['change'] for rule in rules]
     tiles = []
     for kind in ('added', 'removed', 'changed', 'moved'):
-        tiles.append(page.Tile(
-            kinds.count(kind),
-            words=(f'rule {kind}', f'rules {kind}'),
-            look=_CHANGES[kind].look,
-            link=('rules',),
-        ))
+        tiles.append(
+            page.Tile(
+                kinds.count(kind),
+                words=(f'rule {kind}', f'rules {kind}'),
+                look=_CHANGES[kind].look,
+                link=('rules',),
+            )
+        )
     unchanged = len(rules) - len(_with_another_meaning(rules))
     if unchanged:
         words = 'only written otherwise'
-        tiles.append(page.Tile(
-            unchanged,
-            words=(words, words),
-            link=('rules',),
-        ))
+        tiles.append(
+            page.Tile(
+                unchanged,
+                words=(words, words),
+                link=('rules',),
+            )
+        )
     if machines:
-        tiles.append(page.Tile(
-            len(differing),
-            words=('machine differs', 'machines differ'),
-            look='accent',
-            link=('show', 'differing'),
-        ))
-        tiles.append(page.Tile(
-            sum(map(_is_worse, machines)),
-            words=('no longer succeeds', 'no longer succeed'),
-            look='bad',
-            link=('show', 'worse'),
-        ))
+        tiles.append(
+            page.Tile(
+                len(differing),
+                words=('machine differs', 'machines differ'),
+                look='accent',
+                link=('show', 'differing'),
+            )
+        )
+        tiles.append(
+            page.Tile(
+                sum(map(_is_worse, machines)),
+                words=('no longer succeeds', 'no longer succeed'),
+                look='bad',
+                link=('show', 'worse'),
+            )
+        )
     return page.Tiles(tuple(tiles))
 
 
@@ -142,8 +156,13 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
             part = page.Lines(tuple(rule['lines']))
         heading = (_CHANGES[rule['change']], rule['title'])
         items.append(page.Item(heading, (part,)))
-    return page.Card('rules', 'Rules', 'Rules', 'From old to new.',
-                     (page.BulletList(tuple(items), first=50),))
+    return page.Card(
+        'rules',
+        'Rules',
+        'Rules',
+        'From old to new.',
+        (page.BulletList(tuple(items), first=50),),
+    )
 
 
 def _result_tag(machine: Plain) -> page.Tag:
@@ -160,8 +179,9 @@ def _result_tag(machine: Plain) -> page.Tag:
     return page.Tag(text)
 
 
-def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
-                 ) -> page.Card | None:
+def _groups_card(
+    machines: Sequence[Plain], groups: Sequence[Sequence[int]]
+) -> page.Card | None:
     """Return what differs, each difference once.
 
     :param machines: those that are treated differently.
@@ -174,22 +194,32 @@ def _groups_card(machines: Sequence[Plain], groups: Sequence[Sequence[int]]
         first = machines[group[0]]
         words = page.count(len(group), 'machine', 'machines')
         link = page.Link(words, 'difference', str(number))
-        first_names = [machines[position]['name']
-                       for position in group[:_NAMES]]
+        first_names = [
+            machines[position]['name'] for position in group[:_NAMES]
+        ]
         names = ', '.join(first_names)
         if len(group) > _NAMES:
             names += ' …'
-        items.append(page.Item(
-            heading=(link, _result_tag(first)),
-            parts=(page.Words(names), page.Lines(tuple(first['lines']))),
-        ))
+        items.append(
+            page.Item(
+                heading=(link, _result_tag(first)),
+                parts=(page.Words(names), page.Lines(tuple(first['lines']))),
+            )
+        )
     return page.Card(
-        'differences', 'Differences', 'What machines get otherwise',
-        'Equal differences are one.', (page.BulletList(tuple(items)),))
+        'differences',
+        'Differences',
+        'What machines get otherwise',
+        'Equal differences are one.',
+        (page.BulletList(tuple(items)),),
+    )
 
 
-def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
-                   groups: Sequence[Sequence[int]]) -> page.Card | None:
+def _machines_card(
+    machines: Sequence[Plain],
+    differing: Sequence[Plain],
+    groups: Sequence[Sequence[int]],
+) -> page.Card | None:
     """Return a table of all machines.
 
     :param differing: those of them that the groups are of.
@@ -217,6 +247,7 @@ def _machines_card(machines: Sequence[Plain], differing: Sequence[Plain],
             marks.append('show=worse')
         cells = (machine['name'], _result_tag(machine), treated)
         rows.append(page.PageRow(cells, tuple(marks), (opened,)))
-    table = page.PageTable('machines', ('machine', 'machines'), _COLUMNS,
-                           tuple(rows), choices)
+    table = page.PageTable(
+        'machines', ('machine', 'machines'), _COLUMNS, tuple(rows), choices
+    )
     return page.Card('machines', 'Machines', 'Machines', '', (table,))

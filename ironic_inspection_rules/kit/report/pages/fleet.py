@@ -7,9 +7,17 @@ import typing
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.kit.trial.fleet import summary
 
-_ASSETS = ('fleet.css', 'fleet_model.js', 'fleet_tables.js',
-           'fleet_capacity.js', 'fleet_choices.js', 'fleet_matters.js',
-           'fleet_pictures.js', 'fleet_map.js', 'fleet.js')
+_ASSETS = (
+    'fleet.css',
+    'fleet_model.js',
+    'fleet_tables.js',
+    'fleet_capacity.js',
+    'fleet_choices.js',
+    'fleet_matters.js',
+    'fleet_pictures.js',
+    'fleet_map.js',
+    'fleet.js',
+)
 # Stands in lists of indexes for what is not there: the script of the page
 # reads it so.
 _NOTHING = -1
@@ -74,18 +82,22 @@ class _PackedFleet:
         self._matches = shell.Numbers()
         self._traits = shell.Numbers()
         self._rules = shell.Numbers()
-        self._names = {rule['uuid']: rule.get('description')
-                       for rule in fleet['rules']}
+        self._names = {
+            rule['uuid']: rule.get('description') for rule in fleet['rules']
+        }
         for rule in fleet['rules']:
             self._rules.of(rule['uuid'])
         nodes = [self._node(node) for node in fleet['nodes']]
-        places = {node['uuid']: place
-                  for place, node in enumerate(fleet['nodes'])}
-        capacity = [self._flavor(flavor, places)
-                    for flavor in fleet.get('capacity') or ()]
+        places = {
+            node['uuid']: place for place, node in enumerate(fleet['nodes'])
+        }
+        capacity = [
+            self._flavor(flavor, places)
+            for flavor in fleet.get('capacity') or ()
+        ]
         # Nodes may name rules that are not listed; they come last.
         known = [dict(rule) for rule in fleet['rules']]
-        others = [{'uuid': uuid} for uuid in self._rules.all[len(known):]]
+        others = [{'uuid': uuid} for uuid in self._rules.all[len(known) :]]
         self.data = {
             'title': fleet.get('title'),
             'made': fleet.get('made'),
@@ -104,13 +116,18 @@ class _PackedFleet:
     def _node(self, node: Plain) -> _PackedNode:
         """Return a node with numbers for what others may have too."""
         in_force = node.get('in_force') or {}
-        changes = tuple(self._change(change)
-                        for change in node.get('changes') or ())
+        changes = tuple(
+            self._change(change) for change in node.get('changes') or ()
+        )
         # The audit also has rules that do not match.
-        audited = [rule['uuid'] for rule in node.get('audit') or ()
-                   if rule.get('matched', True)]
-        traits = sorted(self._texts.of(name)
-                        for name in node.get('traits') or ())
+        audited = [
+            rule['uuid']
+            for rule in node.get('audit') or ()
+            if rule.get('matched', True)
+        ]
+        traits = sorted(
+            self._texts.of(name) for name in node.get('traits') or ()
+        )
         # An evaluation that compares with the rules in force says "differs";
         # any other one differs by what it changes.
         differs = node.get('differs', changes)
@@ -128,10 +145,12 @@ class _PackedFleet:
             result_in_force=in_force.get('result'),
             error_in_force=self._message(in_force.get('error')),
             traits=self._traits.of(tuple(traits)),
-            resource_class=self._text(node.get('resource_class')))
+            resource_class=self._text(node.get('resource_class')),
+        )
 
-    def _flavor(self, flavor: Plain, places: typing.Mapping[str, int]
-                ) -> dict[str, typing.Any]:
+    def _flavor(
+        self, flavor: Plain, places: typing.Mapping[str, int]
+    ) -> dict[str, typing.Any]:
         """Return a flavor, and the nodes that it loses by their places."""
         lost = []
         for node in flavor['lost']:

@@ -17,8 +17,9 @@ _COLUMNS = (
     page.PageColumn('Machine', width='9rem'),
     page.PageColumn('Part', width='12rem', wide=True),
     page.PageColumn('What is odd'),
-    page.PageColumn('How odd', width='6rem', wide=True, number=True,
-                    descending=True),
+    page.PageColumn(
+        'How odd', width='6rem', wide=True, number=True, descending=True
+    ),
 )
 
 
@@ -83,34 +84,37 @@ def _tiles(result: peers.Result) -> page.Tiles:
     """Return the numbers of machines and of groups."""
     odd = _machines(result) - result.normal
     few = sum(len(skipped.machines) for skipped in result.skipped)
-    return page.Tiles((
-        page.Tile(
-            result.normal,
-            words=('is like its peers', 'are like their peers'),
-            look='good',
-        ),
-        page.Tile(
-            odd,
-            words=('is odd', 'are odd'),
-            look='bad',
-            link=('findings',),
-        ),
-        page.Tile(
-            len(result.groups),
-            words=('group of peers', 'groups of peers'),
-            link=('groups',),
-        ),
-        page.Tile(
-            few,
-            words=('has too few peers', 'have too few peers'),
-            look='warn',
-            link=('few',),
-        ),
-    ))
+    return page.Tiles(
+        (
+            page.Tile(
+                result.normal,
+                words=('is like its peers', 'are like their peers'),
+                look='good',
+            ),
+            page.Tile(
+                odd,
+                words=('is odd', 'are odd'),
+                look='bad',
+                link=('findings',),
+            ),
+            page.Tile(
+                len(result.groups),
+                words=('group of peers', 'groups of peers'),
+                link=('groups',),
+            ),
+            page.Tile(
+                few,
+                words=('has too few peers', 'have too few peers'),
+                look='warn',
+                link=('few',),
+            ),
+        )
+    )
 
 
-def _kinds_of_findings(findings: Sequence[finding.Outlier]
-                       ) -> page.Chips | None:
+def _kinds_of_findings(
+    findings: Sequence[finding.Outlier],
+) -> page.Chips | None:
     """Return a link for each kind of findings, the most frequent first."""
     if not findings:
         return None
@@ -139,13 +143,18 @@ def _groups_card(result: peers.Result) -> page.Card | None:
     items = []
     for group in sorted(result.groups, key=count_findings, reverse=True):
         items.append(_group(group, findings_of(group)))
-    return page.Card('groups', 'Groups', 'Groups of peers',
-                     'Each square is a machine.',
-                     (page.BulletList(tuple(items)),))
+    return page.Card(
+        'groups',
+        'Groups',
+        'Groups of peers',
+        'Each square is a machine.',
+        (page.BulletList(tuple(items)),),
+    )
 
 
-def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
-           ) -> page.Item:
+def _group(
+    group: peers.PeerGroup, findings: Sequence[finding.Outlier]
+) -> page.Item:
     """Return a group of peers, with what its odd machines have.
 
     :param findings: those of the group.
@@ -163,7 +172,8 @@ def _group(group: peers.PeerGroup, findings: Sequence[finding.Outlier]
     odd_machines = []
     for machine, texts in of_machine.items():
         odd_machines.append(
-            OddMachine(_name(machine), machine, '; '.join(texts)))
+            OddMachine(_name(machine), machine, '; '.join(texts))
+        )
     parts: list[page.Part] = [Crowd(group.size, tuple(odd_machines))]
     if findings:
         parts.append(_beside(findings))
@@ -178,15 +188,19 @@ def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
     for odd in findings:
         of_peers = odd.peers
         share = f'{of_peers.count:,} of {of_peers.of:,}'
-        rows.append((
-            page.Link(_name(odd.machine), 'machine', odd.machine),
-            (f'{_part(odd)} ', page.Words(_has(odd), 'bad')),
-            of_peers.value,
-            page.Meter(of_peers.count, of_peers.of, share),
-        ))
-    return page.Grid('Odd machines beside their peers',
-                     ('Machine', 'Has', 'Its peers have', 'How many'),
-                     tuple(rows))
+        rows.append(
+            (
+                page.Link(_name(odd.machine), 'machine', odd.machine),
+                (f'{_part(odd)} ', page.Words(_has(odd), 'bad')),
+                of_peers.value,
+                page.Meter(of_peers.count, of_peers.of, share),
+            )
+        )
+    return page.Grid(
+        'Odd machines beside their peers',
+        ('Machine', 'Has', 'Its peers have', 'How many'),
+        tuple(rows),
+    )
 
 
 def _kinds(group: peers.PeerGroup) -> page.Grid:
@@ -228,10 +242,16 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
     choices: dict[str, str] = {}
     rows = []
     for odd in findings:
-        marks = (f'machine={odd.machine}', f'group={odd.group}',
-                 f'kind={odd.kind}')
-        words = (f'of {_name(odd.machine)}', f'in {odd.group}',
-                 f'of kind {odd.kind}')
+        marks = (
+            f'machine={odd.machine}',
+            f'group={odd.group}',
+            f'kind={odd.kind}',
+        )
+        words = (
+            f'of {_name(odd.machine)}',
+            f'in {odd.group}',
+            f'of kind {odd.kind}',
+        )
         choices.update(zip(marks, words, strict=True))
         opened = [
             page.Note(odd.text, 'bad'),
@@ -243,10 +263,12 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
             opened.append(page.Block('File', (page.Code(odd.machine),)))
         cells = (_name(odd.machine), _part(odd), odd.text, round(odd.odd, 1))
         rows.append(page.PageRow(cells, marks, tuple(opened)))
-    table = page.PageTable('findings', ('finding', 'findings'), _COLUMNS,
-                           tuple(rows), choices)
-    return page.Card('findings', 'Findings', 'Findings',
-                     'The oddest first.', (table,))
+    table = page.PageTable(
+        'findings', ('finding', 'findings'), _COLUMNS, tuple(rows), choices
+    )
+    return page.Card(
+        'findings', 'Findings', 'Findings', 'The oddest first.', (table,)
+    )
 
 
 def _skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
@@ -257,5 +279,10 @@ def _skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
     for group in skipped:
         names = ', '.join(map(_name, group.machines))
         lines.append((f'{peers.label(group.key)}: ', page.Words(names)))
-    return page.Card('few', 'Not compared', 'Not compared',
-                     'Too few machines are like these.', tuple(lines))
+    return page.Card(
+        'few',
+        'Not compared',
+        'Not compared',
+        'Too few machines are like these.',
+        tuple(lines),
+    )

@@ -306,8 +306,9 @@ def _plain_table(table: PageTable) -> dict[str, typing.Any]:
     """
     cells = []
     for position, _column in enumerate(table.columns):
-        cells.append(_plain_values([row.cells[position]
-                                    for row in table.rows]))
+        cells.append(
+            _plain_values([row.cells[position] for row in table.rows])
+        )
     return {
         'kind': 'pagetable',
         'id': table.id,

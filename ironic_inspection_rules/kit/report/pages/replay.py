@@ -25,8 +25,9 @@ _CHOICES = {
 _NAMES = 3
 
 
-def render(title: str, replayed: Plain, names: Mapping[str, str | None]
-           ) -> str:
+def render(
+    title: str, replayed: Plain, names: Mapping[str, str | None]
+) -> str:
     """Return the page.
 
     :param title: which rules decided, and on what.
@@ -117,8 +118,9 @@ class _Replayed:
         return marks
 
 
-def _only(names: Mapping[str, str | None], title: str, run: Plain,
-          other: Plain) -> list[page.Block]:
+def _only(
+    names: Mapping[str, str | None], title: str, run: Plain, other: Plain
+) -> list[page.Block]:
     """Return a block with the rules that match in one of two runs only.
 
     :param names: descriptions of rules by their UUIDs.
@@ -149,40 +151,43 @@ def _tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
     undecided = 'could not be decided'
-    return page.Tiles((
-        page.Tile(
-            replayed['same'],
-            words=('ends as it did', 'end as they did'),
-            look='good',
-        ),
-        page.Tile(
-            replayed['different'],
-            words=('ends otherwise', 'end otherwise'),
-            look='warn',
-            link=('show', 'different'),
-        ),
-        page.Tile(
-            worse,
-            words=('no longer succeeds', 'no longer succeed'),
-            look='bad',
-            link=('show', 'worse'),
-        ),
-        page.Tile(
-            replayed['incomparable'],
-            words=(incomparable, incomparable),
-            link=('reasons',),
-        ),
-        page.Tile(
-            replayed['error'],
-            words=(undecided, undecided),
-            look='bad',
-            link=('show', 'error'),
-        ),
-    ))
+    return page.Tiles(
+        (
+            page.Tile(
+                replayed['same'],
+                words=('ends as it did', 'end as they did'),
+                look='good',
+            ),
+            page.Tile(
+                replayed['different'],
+                words=('ends otherwise', 'end otherwise'),
+                look='warn',
+                link=('show', 'different'),
+            ),
+            page.Tile(
+                worse,
+                words=('no longer succeeds', 'no longer succeed'),
+                look='bad',
+                link=('show', 'worse'),
+            ),
+            page.Tile(
+                replayed['incomparable'],
+                words=(incomparable, incomparable),
+                link=('reasons',),
+            ),
+            page.Tile(
+                replayed['error'],
+                words=(undecided, undecided),
+                look='bad',
+                link=('show', 'error'),
+            ),
+        )
+    )
 
 
-def _groups_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
-                 ) -> page.Card | None:
+def _groups_card(
+    runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
+) -> page.Card | None:
     """Return what ends otherwise, each difference once.
 
     :param groups: the places of runs that differ alike.
@@ -199,17 +204,24 @@ def _groups_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
             text += ' …'
         words = page.count(len(group), 'inspection', 'inspections')
         link = page.Link(words, 'difference', str(number))
-        items.append(page.Item(
-            heading=(link, first.tag),
-            parts=(page.Words(text), *first.opened),
-        ))
+        items.append(
+            page.Item(
+                heading=(link, first.tag),
+                parts=(page.Words(text), *first.opened),
+            )
+        )
     return page.Card(
-        'differences', 'Differences', 'What ends otherwise',
-        'Equal differences are one.', (page.BulletList(tuple(items)),))
+        'differences',
+        'Differences',
+        'What ends otherwise',
+        'Equal differences are one.',
+        (page.BulletList(tuple(items)),),
+    )
 
 
-def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
-               ) -> page.Card | None:
+def _runs_card(
+    runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
+) -> page.Card | None:
     """Return a table of the inspections that end otherwise."""
     if not runs:
         return None
@@ -224,11 +236,20 @@ def _runs_card(runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
         cells = (run.name, run.when, run.tag)
         marks = (*run.marks, f'difference={number_of[place]}')
         rows.append(page.PageRow(cells, marks, run.opened))
-    table = page.PageTable('inspections', ('inspection', 'inspections'),
-                           _COLUMNS, tuple(rows), choices)
+    table = page.PageTable(
+        'inspections',
+        ('inspection', 'inspections'),
+        _COLUMNS,
+        tuple(rows),
+        choices,
+    )
     return page.Card(
-        'inspections', 'Inspections', 'Inspections',
-        'Those that end as they did are only counted.', (table,))
+        'inspections',
+        'Inspections',
+        'Inspections',
+        'Those that end as they did are only counted.',
+        (table,),
+    )
 
 
 def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
@@ -238,5 +259,10 @@ def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     lines = []
     for reason, number in reasons.items():
         lines.append(f'{number:,}: {reason}')
-    return page.Card('reasons', 'Not compared',
-                     'Why some cannot be compared', '', tuple(lines))
+    return page.Card(
+        'reasons',
+        'Not compared',
+        'Why some cannot be compared',
+        '',
+        tuple(lines),
+    )

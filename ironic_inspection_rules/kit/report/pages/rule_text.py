@@ -66,7 +66,8 @@ def _lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
         flow_style: bool | None = False
         if isinstance(value, dict | list):
             flow_style = None
-        text = yaml_text.dump({name: value}, width=_WIDTH,
-                              default_flow_style=flow_style)
+        text = yaml_text.dump(
+            {name: value}, width=_WIDTH, default_flow_style=flow_style
+        )
         lines += text.splitlines()
     return lines

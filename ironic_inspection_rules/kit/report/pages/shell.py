@@ -18,10 +18,17 @@ import re
 import typing
 
 _ASSETS = importlib.resources.files(
-    'ironic_inspection_rules.kit.report.pages').joinpath('assets')
+    'ironic_inspection_rules.kit.report.pages'
+).joinpath('assets')
 
-_PROGRAM = ('shell.css', 'shell.js', 'table.css', 'table.js', 'finder.js',
-            'page.js')
+_PROGRAM = (
+    'shell.css',
+    'shell.js',
+    'table.css',
+    'table.js',
+    'finder.js',
+    'page.js',
+)
 
 _MOST_NAMES = 3
 """Files that a title names at most."""
@@ -64,10 +71,14 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     style = _joined(names, '.css')
     script = _joined(names, '.js')
     return _PAGE.format(
-        title=html.escape(title), style=style, script=script,
-        style_hash=_hash(style), script_hash=_hash(script),
+        title=html.escape(title),
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
         # Without "<" nothing in the data can end the script element.
-        data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'))
+        data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'),
+    )
 
 
 def _joined(names: typing.Iterable[str], ending: str) -> str:
@@ -114,8 +125,9 @@ def dumps(value: typing.Any, **options: typing.Any) -> str:
     text there: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False,
-                          **options)
+        text = json.dumps(
+            value, ensure_ascii=False, allow_nan=False, **options
+        )
     except ValueError:
         text = json.dumps(_known(value), ensure_ascii=False, **options)
     return _LONE.sub(_escaped, text)

@@ -33,9 +33,11 @@ _CHOICES = {
 _NAMES = 12
 
 
-def render(expected: table.Table,
-           findings: Sequence[table_comparison.TableFinding],
-           by: str | None) -> str:
+def render(
+    expected: table.Table,
+    findings: Sequence[table_comparison.TableFinding],
+    by: str | None,
+) -> str:
     """Return the page.
 
     :param findings: are listed; secret columns are masked in them.
@@ -49,15 +51,18 @@ def render(expected: table.Table,
     if by is not None:
         groups = _groups(entries)
     made = shell.now()
-    return page.render(page.HtmlPage(
-        title=f'Table {name}, {made}',
-        headline=_headline(entries),
-        about=f'Table {name}, {made}',
-        parts=(
-            _tiles(findings),
-            _groups_card(by, groups),
-            _entries_card(by, entries, groups),
-        )))
+    return page.render(
+        page.HtmlPage(
+            title=f'Table {name}, {made}',
+            headline=_headline(entries),
+            about=f'Table {name}, {made}',
+            parts=(
+                _tiles(findings),
+                _groups_card(by, groups),
+                _entries_card(by, entries, groups),
+            ),
+        )
+    )
 
 
 class _Entry:
@@ -95,8 +100,10 @@ class _Entry:
             lines.append(f'+ {column}: {_text(difference.found)}')
         if not lines:
             return ()
-        return (page.Words('- is what the row expects, + what the machine '
-                           'has.'), page.Lines(tuple(lines)))
+        return (
+            page.Words('- is what the row expects, + what the machine has.'),
+            page.Lines(tuple(lines)),
+        )
 
 
 class _Group:
@@ -120,8 +127,9 @@ class _Group:
         look: page.Look = 'good'
         if self.not_right:
             look = 'warn'
-        meter = page.Meter(right, whole, f'{right:,} of {whole:,} as expected',
-                           look)
+        meter = page.Meter(
+            right, whole, f'{right:,} of {whole:,} as expected', look
+        )
         return page.Item(heading, (meter, *self._by_state()))
 
     def title(self, by: str) -> str:
@@ -150,8 +158,9 @@ class _Group:
     def _by_state(self) -> Iterator[page.Part]:
         """Yield a line for each state in which something is not right."""
         for state in table_comparison.STATES:
-            labels = [entry.label for entry in self.not_right
-                      if entry.state == state]
+            labels = [
+                entry.label for entry in self.not_right if entry.state == state
+            ]
             # Two machines of one key have one label.
             labels = list(dict.fromkeys(labels))
             if not labels:
@@ -167,8 +176,10 @@ def _groups(entries: Sequence[_Entry]) -> list[_Group]:
     by_name: dict[str, list[_Entry]] = {}
     for entry in entries:
         by_name.setdefault(entry.group, []).append(entry)
-    groups = [_Group(number, members)
-              for number, members in enumerate(by_name.values(), 1)]
+    groups = [
+        _Group(number, members)
+        for number, members in enumerate(by_name.values(), 1)
+    ]
     groups.sort(key=_Group.order)
     return groups
 
@@ -187,24 +198,30 @@ def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
     numbers = table_machines.counts(findings)
     tiles = []
     for state in table_comparison.STATES:
-        tiles.append(page.Tile(numbers[state], (state, state), _LOOKS[state],
-                               ('show', state)))
+        tiles.append(
+            page.Tile(
+                numbers[state], (state, state), _LOOKS[state], ('show', state)
+            )
+        )
     return page.Tiles(tuple(tiles))
 
 
-def _groups_card(by: str | None, groups: Sequence[_Group]
-                 ) -> page.Card | None:
+def _groups_card(by: str | None, groups: Sequence[_Group]) -> page.Card | None:
     if by is None or not groups:
         return None
     items = tuple(group.as_item(by) for group in groups)
     return page.Card(
-        'groups', f'By {by}', f'By {by}',
+        'groups',
+        f'By {by}',
+        f'By {by}',
         'Those in which most is not as expected come first.',
-        (page.BulletList(items),))
+        (page.BulletList(items),),
+    )
 
 
-def _entries_card(by: str | None, entries: Sequence[_Entry],
-                  groups: Sequence[_Group]) -> page.Card | None:
+def _entries_card(
+    by: str | None, entries: Sequence[_Entry], groups: Sequence[_Group]
+) -> page.Card | None:
     if not entries:
         return None
     columns = [
@@ -226,13 +243,19 @@ def _entries_card(by: str | None, entries: Sequence[_Entry],
         if by is not None:
             marks.append(mark_of[entry.group])
             cells.append(entry.group)
-        rows.append(page.PageRow((*cells, entry.tag), tuple(marks),
-                                 entry.opened))
-    listed = page.PageTable('machines', ('entry', 'entries'), tuple(columns),
-                            tuple(rows), choices)
+        rows.append(
+            page.PageRow((*cells, entry.tag), tuple(marks), entry.opened)
+        )
+    listed = page.PageTable(
+        'machines', ('entry', 'entries'), tuple(columns), tuple(rows), choices
+    )
     return page.Card(
-        'machines', 'Machines', 'Rows and machines',
-        'What is not as expected comes first.', (listed,))
+        'machines',
+        'Machines',
+        'Rows and machines',
+        'What is not as expected comes first.',
+        (listed,),
+    )
 
 
 def _text(value: typing.Any) -> str:

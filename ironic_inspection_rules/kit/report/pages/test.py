@@ -23,8 +23,10 @@ _MOST_CELLS = 1000
 """Different cells of a rule that keep their reasons at most: the reasons have
 values of the machines, and the page must stay small enough for a browser."""
 
-_LEFT_OUT = (f'left out: more than {_MOST_CELLS:,} machines have values of '
-             'their own here')
+_LEFT_OUT = (
+    f'left out: more than {_MOST_CELLS:,} machines have values of '
+    'their own here'
+)
 
 _SKIPPED = 'skipped'
 
@@ -83,8 +85,11 @@ class RuleCell(typing.NamedTuple):
         return cls(
             state,
             tuple(ConditionCell(*condition) for condition in conditions),
-            tuple(ActionCell(op, reverted, tuple(lines))
-                  for op, reverted, lines in actions))
+            tuple(
+                ActionCell(op, reverted, tuple(lines))
+                for op, reverted, lines in actions
+            ),
+        )
 
     def without_reasons(self) -> 'RuleCell':
         """Return the cell with a remark in place of why and what.
@@ -129,8 +134,9 @@ class Matrix:
     page once, and everything else refers to it by number.
     """
 
-    def __init__(self, rules: typing.Iterable[model.Rule],
-                 files: typing.Sequence[str]) -> None:
+    def __init__(
+        self, rules: typing.Iterable[model.Rule], files: typing.Sequence[str]
+    ) -> None:
         self._files = files
         self._rules = repository.order(rules)
         self._names = {rule.uuid: rule.description for rule in self._rules}
@@ -185,37 +191,48 @@ class Matrix:
 
     def render(self) -> str:
         """Return the page."""
-        directory = os.path.commonpath([
-            os.path.dirname(os.path.abspath(path))
-            for path, _outcome in self._machines])
+        directory = os.path.commonpath(
+            [
+                os.path.dirname(os.path.abspath(path))
+                for path, _outcome in self._machines
+            ]
+        )
         # The cells number conditions, actions and texts: they come first.
-        cells = [self._packed(RuleCell.from_text(text))
-                 for text in self._cells.all]
+        cells = [
+            self._packed(RuleCell.from_text(text)) for text in self._cells.all
+        ]
         made = shell.now()
         names = shell.names(self._files)
-        return shell.render(f'{names} on machines, {made}', _ASSETS, {
-            'made': made,
-            'files': names,
-            # Only the name: the path may have that of a user.
-            'directory': os.path.basename(directory),
-            'rules': [_rule(rule) for rule in self._rules],
-            'machines': [(os.path.relpath(path, directory), outcome)
-                         for path, outcome in self._machines],
-            'outcomes': self._outcomes.all,
-            'diffs': self._diffs.all,
-            'rows': self._rows.all,
-            'cells': cells,
-            'conditions': self._conditions.all,
-            'actions': self._actions.all,
-            'texts': self._texts.all,
-        })
+        return shell.render(
+            f'{names} on machines, {made}',
+            _ASSETS,
+            {
+                'made': made,
+                'files': names,
+                # Only the name: the path may have that of a user.
+                'directory': os.path.basename(directory),
+                'rules': [_rule(rule) for rule in self._rules],
+                'machines': [
+                    (os.path.relpath(path, directory), outcome)
+                    for path, outcome in self._machines
+                ],
+                'outcomes': self._outcomes.all,
+                'diffs': self._diffs.all,
+                'rows': self._rows.all,
+                'cells': cells,
+                'conditions': self._conditions.all,
+                'actions': self._actions.all,
+                'texts': self._texts.all,
+            },
+        )
 
     def _packed(self, cell: RuleCell) -> list[typing.Any]:
         """Return the state and, if known, why and what, by number."""
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
-        conditions = [self._condition(condition)
-                      for condition in cell.conditions]
+        conditions = [
+            self._condition(condition) for condition in cell.conditions
+        ]
         actions = [self._action(action) for action in cell.actions]
         return [cell.state, conditions, actions]
 
@@ -234,8 +251,9 @@ class Matrix:
         return self._actions.of((op, action.reverted, lines))
 
 
-def _column(rules: typing.Sequence[model.Rule],
-            test: machine_test.MachineTest) -> MachineColumn:
+def _column(
+    rules: typing.Sequence[model.Rule], test: machine_test.MachineTest
+) -> MachineColumn:
     """Return what the matrix shows of a test."""
     error = test.outcome.error
     traces = {traced.rule.uuid: traced for traced in test.outcome.traces}
@@ -246,9 +264,13 @@ def _column(rules: typing.Sequence[model.Rule],
             ended_as = test.result
         cell = _cell(traces.get(rule.uuid), ended_as)
         cells.append(cell.as_text())
-    return MachineColumn(test.path, test.result, test.error,
-                         tuple(trial_text.diff(test.outcome.changes)),
-                         tuple(cells))
+    return MachineColumn(
+        test.path,
+        test.result,
+        test.error,
+        tuple(trial_text.diff(test.outcome.changes)),
+        tuple(cells),
+    )
 
 
 def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
@@ -268,10 +290,12 @@ def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
         state = 'differs'
     conditions = [
         ConditionCell(condition.op, condition.result, condition.reason)
-        for condition in traced.conditions]
+        for condition in traced.conditions
+    ]
     actions = [
         ActionCell(action.op, action.reverted, tuple(_lines(action)))
-        for action in traced.actions]
+        for action in traced.actions
+    ]
     return RuleCell(ended_as or state, tuple(conditions), tuple(actions))
 
 
@@ -279,8 +303,11 @@ def _finds_defect(traced: trace.RuleTrace) -> bool:
     """Return whether a rule found a defect without failing the inspection."""
     if traced.error:
         return True
-    return any(profile_rules.notes_difference(change)
-               for action in traced.actions for change in action.changes)
+    return any(
+        profile_rules.notes_difference(change)
+        for action in traced.actions
+        for change in action.changes
+    )
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
@@ -322,6 +349,5 @@ def _rule(rule: model.Rule) -> dict[str, typing.Any]:
     # Its conditions and its actions.
     for name in model.OPERATIONS:
         written = rule_text.operations(rule, name)
-        plain[name] = [rule_text.arguments(operation)
-                       for operation in written]
+        plain[name] = [rule_text.arguments(operation) for operation in written]
     return plain

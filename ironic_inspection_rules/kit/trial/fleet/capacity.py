@@ -98,8 +98,9 @@ class _Counts:
         self._lost: list[dict[str, Any]] = []
         self._gained: list[dict[str, Any]] = []
 
-    def add(self, node: Plain, before: _Offer, after: _Offer,
-            by: Mapping[str, str]) -> None:
+    def add(
+        self, node: Plain, before: _Offer, after: _Offer, by: Mapping[str, str]
+    ) -> None:
         """Count a node.
 
         :param before: what it offers now.
@@ -197,8 +198,9 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     return offer, by
 
 
-def _reasons(wanted: flavor.Flavor, without: _Offer,
-             by: Mapping[str, str]) -> list[str]:
+def _reasons(
+    wanted: flavor.Flavor, without: _Offer, by: Mapping[str, str]
+) -> list[str]:
     """Return the UUIDs of the rules by which an offer does not serve a flavor.
 
     :param without: the offer that does not.

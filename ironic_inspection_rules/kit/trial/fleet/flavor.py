@@ -59,20 +59,27 @@ class _SpecGroup:
     @property
     def wanted(self) -> dict[str, int]:
         """The resources that are asked for, without amounts of 0."""
-        return {name: amount for name, amount in self.resources.items()
-                if amount}
+        return {
+            name: amount for name, amount in self.resources.items() if amount
+        }
 
     def named(self, value: str) -> frozenset[str]:
         """Return the names of traits that are to be so.
 
         :param value: ``required`` or ``forbidden``.
         """
-        return frozenset(name for name, asked in self.traits.items()
-                         if asked == value)
+        return frozenset(
+            name for name, asked in self.traits.items() if asked == value
+        )
 
 
-def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
-          ram: int = 0, disk: int = 0) -> Flavor:
+def parse(
+    name: str,
+    extra_specs: Mapping[str, Any],
+    vcpus: int = 0,
+    ram: int = 0,
+    disk: int = 0,
+) -> Flavor:
     """Read a flavor as ``ResourceRequest.from_request_spec`` of Nova does.
 
     Amounts of 0 are not asked for. Processors, memory and disk of the flavor
@@ -173,15 +180,19 @@ def _problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
         yield _('it asks for no custom resource class')
     for name, amount in wanted:
         if not name.startswith(_CUSTOM):
-            yield _('it asks for %(name)s=%(amount)d, which no node of '
-                    'Ironic has: set resources:%(name)s=0') % {
-                        'name': name, 'amount': amount}
+            yield _(
+                'it asks for %(name)s=%(amount)d, which no node of '
+                'Ironic has: set resources:%(name)s=0'
+            ) % {'name': name, 'amount': amount}
     if sum(amount for _name, amount in wanted) > 1:
         amounts = [f'{name}={amount}' for name, amount in wanted]
-        yield _('it asks for %s, and a node has one resource class, '
-                'once') % ', '.join(amounts)
+        yield _(
+            'it asks for %s, and a node has one resource class, once'
+        ) % ', '.join(amounts)
     for suffix, group in groups.items():
         if group.traits and not group.wanted:
-            yield _('it asks for traits (trait%(suffix)s:…) without '
-                    'resources (resources%(suffix)s:…), which Placement '
-                    'refuses') % {'suffix': suffix}
+            yield _(
+                'it asks for traits (trait%(suffix)s:…) without '
+                'resources (resources%(suffix)s:…), which Placement '
+                'refuses'
+            ) % {'suffix': suffix}

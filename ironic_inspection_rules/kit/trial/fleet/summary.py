@@ -236,8 +236,9 @@ class NameDifference:
         return self.before - self.after
 
 
-def differences(changes: Iterable[Plain], node: Mapping[str, Any],
-                compared: bool) -> dict[str, NameDifference]:
+def differences(
+    changes: Iterable[Plain], node: Mapping[str, Any], compared: bool
+) -> dict[str, NameDifference]:
     """Return the names that changes give to a machine or take from it.
 
     :param changes: in the order in which they are made.
@@ -272,7 +273,8 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
     by_kind = {}
     for kind in KINDS:
         by_kind[kind] = NameDifference(
-            frozenset(before[kind]), frozenset(after[kind]))
+            frozenset(before[kind]), frozenset(after[kind])
+        )
     return by_kind
 
 
@@ -359,8 +361,11 @@ class FleetGroups:
         A group has the ``error`` of its first machine; a change whose value
         differs from machine to machine has ``varies``, and no value.
         """
-        varying = {place for place, values in self._values.items()
-                   if self._is_varying(place, len(values))}
+        varying = {
+            place
+            for place, values in self._values.items()
+            if self._is_varying(place, len(values))
+        }
         groups: dict[_Alike, dict[str, Any]] = {}
         for entry, outcome in zip(self._entries, self._outcomes, strict=True):
             alike = _without_values(outcome, varying)
@@ -376,8 +381,9 @@ class FleetGroups:
             group = groups[alike]
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
-        return sorted(groups.values(), key=operator.itemgetter('count'),
-                      reverse=True)
+        return sorted(
+            groups.values(), key=operator.itemgetter('count'), reverse=True
+        )
 
     def _is_varying(self, place: _Place, values: int) -> bool:
         """Check whether nearly each machine has a value of its own.

@@ -26,25 +26,44 @@ class Conductor(fixtures.Fixture):
 
     def _setUp(self) -> None:
         config = self.useFixture(config_fixture.Config(CONF))
-        config.config(enabled_hardware_types=['fake-hardware'], **{
-            f'enabled_{interface}_interfaces': [
-                'noop' if interface in _NOOP else 'fake']
-            for interface in base.ALL_INTERFACES})
+        config.config(
+            enabled_hardware_types=['fake-hardware'],
+            **{
+                f'enabled_{interface}_interfaces': [
+                    'noop' if interface in _NOOP else 'fake'
+                ]
+                for interface in base.ALL_INTERFACES
+            },
+        )
         messaging = self.useFixture(conffixture.ConfFixture(CONF))
         messaging.transport_url = 'fake:'
         rpc.init(CONF)
         self.addCleanup(rpc.cleanup)
         conductor = db_api.get_instance().register_conductor(
-            {'hostname': HOST, 'drivers': []})
+            {'hostname': HOST, 'drivers': []}
+        )
         db_api.get_instance().register_conductor_hardware_interfaces(
-            conductor.id, [
-                {'hardware_type': 'fake-hardware', 'interface_type': 'power',
-                 'interface_name': 'fake', 'default': True}])
+            conductor.id,
+            [
+                {
+                    'hardware_type': 'fake-hardware',
+                    'interface_type': 'power',
+                    'interface_name': 'fake',
+                    'default': True,
+                }
+            ],
+        )
         hash_ring.HashRingManager().reset()
         self.addCleanup(hash_ring.HashRingManager().reset)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.rpc.GLOBAL_MANAGER',
-            manager.ConductorManager(HOST)))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.drivers.modules.fake.FakeInspect.abort',
-            lambda interface, task: None))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.rpc.GLOBAL_MANAGER',
+                manager.ConductorManager(HOST),
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.drivers.modules.fake.FakeInspect.abort',
+                lambda interface, task: None,
+            )
+        )

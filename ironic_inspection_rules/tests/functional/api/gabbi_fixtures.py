@@ -31,16 +31,27 @@ RULE = '00000000-0000-4000-8000-000000000001'
 NODE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
 
 BUILT_IN_RULES = [
-    {'uuid': '11111111-1111-4111-8111-111111111111',
-     'description': 'built-in, first of all', 'priority': 20000,
-     'actions': [{'op': 'log', 'args': ['first']}]},
-    {'uuid': '22222222-2222-4222-8222-222222222222',
-     'description': 'built-in, in the middle', 'priority': 5,
-     'scope': 'rack', 'phase': 'preprocess', 'sensitive': True,
-     'actions': [{'op': 'log', 'args': ['middle']}]},
-    {'uuid': '33333333-3333-4333-8333-333333333333',
-     'description': 'built-in, last of all', 'priority': -1,
-     'actions': [{'op': 'log', 'args': ['last']}]},
+    {
+        'uuid': '11111111-1111-4111-8111-111111111111',
+        'description': 'built-in, first of all',
+        'priority': 20000,
+        'actions': [{'op': 'log', 'args': ['first']}],
+    },
+    {
+        'uuid': '22222222-2222-4222-8222-222222222222',
+        'description': 'built-in, in the middle',
+        'priority': 5,
+        'scope': 'rack',
+        'phase': 'preprocess',
+        'sensitive': True,
+        'actions': [{'op': 'log', 'args': ['middle']}],
+    },
+    {
+        'uuid': '33333333-3333-4333-8333-333333333333',
+        'description': 'built-in, last of all',
+        'priority': -1,
+        'actions': [{'op': 'log', 'args': ['last']}],
+    },
 ]
 
 
@@ -53,8 +64,9 @@ class API(fixture.GabbiFixture):
         self.stack = contextlib.ExitStack()
         # A busy machine must not use up the time that phases have.
         self.stack.enter_context(clock.Clock(budget))
-        self.stack.enter_context(application.current.use(
-            application.Application(self.options)))
+        self.stack.enter_context(
+            application.current.use(application.Application(self.options))
+        )
 
     def stop_fixture(self) -> None:
         self.stack.close()
@@ -81,8 +93,10 @@ class BuiltInRulesAPI(API):
         self.directory = tempfile.TemporaryDirectory()
         path = pathlib.Path(self.directory.name) / 'rules.yaml'
         path.write_text(jsonutils.dumps(BUILT_IN_RULES))
-        self.options = {'inspection_rules': {'built_in': str(path)},
-                        **self.more}
+        self.options = {
+            'inspection_rules': {'built_in': str(path)},
+            **self.more,
+        }
         super().start_fixture()
 
     def stop_fixture(self) -> None:
@@ -105,9 +119,13 @@ class QueueAPI(API):
 class QueueKeystoneAPI(API):
     """With durable inspection and tokens."""
 
-    options = {'DEFAULT': {'auth_strategy': 'keystone',
-                           'rbac_service_role_elevated_access': True},
-               'inspection_queue': {'enabled': True}}
+    options = {
+        'DEFAULT': {
+            'auth_strategy': 'keystone',
+            'rbac_service_role_elevated_access': True,
+        },
+        'inspection_queue': {'enabled': True},
+    }
 
 
 class NodesToInspect(fixture.GabbiFixture):
@@ -119,27 +137,43 @@ class NodesToInspect(fixture.GabbiFixture):
 
     def start_fixture(self) -> None:
         admin = context.get_admin_context()
-        for number, (name, state) in enumerate((
-                ('waiting', 'inspect wait'), ('inspecting', 'inspecting'),
-                ('manageable', 'manageable'), ('enroll', 'enroll'),
-                ('locked', 'manageable'), ('posted', 'manageable'))):
+        for number, (name, state) in enumerate(
+            (
+                ('waiting', 'inspect wait'),
+                ('inspecting', 'inspecting'),
+                ('manageable', 'manageable'),
+                ('enroll', 'enroll'),
+                ('locked', 'manageable'),
+                ('posted', 'manageable'),
+            )
+        ):
             node = objects.Node(
-                admin, uuid=f'{number}{NODE[1:]}', name=name,
-                driver='fake-hardware', inspect_interface='fake',
+                admin,
+                uuid=f'{number}{NODE[1:]}',
+                name=name,
+                driver='fake-hardware',
+                inspect_interface='fake',
                 provision_state=state,
-                inspection_started_at=timeutils.utcnow() if (
-                    state == 'inspect wait') else None,
-                owner=application.OWNER, lessee=application.LESSEE,
+                inspection_started_at=timeutils.utcnow()
+                if (state == 'inspect wait')
+                else None,
+                owner=application.OWNER,
+                lessee=application.LESSEE,
                 driver_internal_info={'agent_secret_token': 's3cret'},
-                reservation='host' if name == 'locked' else None)
+                reservation='host' if name == 'locked' else None,
+            )
             node.create()
-            objects.Port(admin, node_id=node.id,
-                         address=f'52:54:00:00:00:0{number}').create()
+            objects.Port(
+                admin, node_id=node.id, address=f'52:54:00:00:00:0{number}'
+            ).create()
             if name in ('posted', 'locked'):
                 requests = database_queue.DatabaseQueue(60)
-                requests.put(node.uuid, queue_request.CONTINUE, {
-                    'interfaces': [{'mac_address': '52:54:00:00:00:09'}]},
-                    {'sent': True, 'logs': 'H4sI'})
+                requests.put(
+                    node.uuid,
+                    queue_request.CONTINUE,
+                    {'interfaces': [{'mac_address': '52:54:00:00:00:09'}]},
+                    {'sent': True, 'logs': 'H4sI'},
+                )
                 requests.consume(requests.get('w1'))
 
 
@@ -151,19 +185,27 @@ class NodesInInspection(fixture.GabbiFixture):
         now = timeutils.utcnow()
         before, after = (
             (now + datetime.timedelta(seconds=more)).isoformat()
-            for more in (-60, 0.2))
-        for number, (name, state, interface, began, heartbeat) in enumerate((
+            for more in (-60, 0.2)
+        )
+        for number, (name, state, interface, began, heartbeat) in enumerate(
+            (
                 ('begun', 'inspecting', 'agent', now, None),
                 ('begun-again', 'inspecting', 'agent', now, before),
                 ('to-power-on', 'inspecting', 'agent', None, before),
                 ('booted', 'inspect wait', 'agent', now, before),
                 ('in-queue', 'inspect wait', 'agent', None, before),
                 ('posted', 'inspecting', 'agent', now, after),
-                ('out-of-band', 'inspecting', 'redfish', now, before))):
+                ('out-of-band', 'inspecting', 'redfish', now, before),
+            )
+        ):
             objects.Node(
-                admin, uuid=f'{number}{NODE[1:]}', name=name,
-                driver='fake-hardware', inspect_interface=interface,
-                provision_state=state, inspection_started_at=began,
+                admin,
+                uuid=f'{number}{NODE[1:]}',
+                name=name,
+                driver='fake-hardware',
+                inspect_interface=interface,
+                provision_state=state,
+                inspection_started_at=began,
                 driver_internal_info={'agent_last_heartbeat': heartbeat},
             ).create()
 
@@ -177,13 +219,18 @@ class NodesToPowerOn(fixture.GabbiFixture):
     def start_fixture(self) -> None:
         admin = context.get_admin_context()
         requests = database_queue.DatabaseQueue(
-            60, node_reservation.stop_clock)
+            60, node_reservation.stop_clock
+        )
         for number, name in enumerate(('first', 'second')):
             node = objects.Node(
-                admin, uuid=f'{number}{NODE[1:]}', name=name,
-                driver='fake-hardware', inspect_interface='fake',
+                admin,
+                uuid=f'{number}{NODE[1:]}',
+                name=name,
+                driver='fake-hardware',
+                inspect_interface='fake',
                 provision_state='inspecting',
-                inspection_started_at=timeutils.utcnow())
+                inspection_started_at=timeutils.utcnow(),
+            )
             node.create()
             requests.put(node.uuid, queue_request.POWER_ON)
             node.refresh()
@@ -202,20 +249,33 @@ class InspectedNode(fixture.GabbiFixture):
     def start_fixture(self) -> None:
         admin = context.get_admin_context()
         node = objects.Node(
-            admin, uuid=NODE, name='inspected', driver='fake-hardware',
-            inspect_interface='agent', extra={'rack': 'a1'},
-            driver_info={'fake_password': 's3cret'})
+            admin,
+            uuid=NODE,
+            name='inspected',
+            driver='fake-hardware',
+            inspect_interface='agent',
+            extra={'rack': 'a1'},
+            driver_info={'fake_password': 's3cret'},
+        )
         node.create()
-        objects.Port(admin, node_id=node.id,
-                     address='52:54:00:00:00:01').create()
+        objects.Port(
+            admin, node_id=node.id, address='52:54:00:00:00:01'
+        ).create()
         objects.NodeInventory(
-            admin, node_id=node.id,
-            inventory_data={'cpu': {'count': 8}, 'memory': {
-                'physical_mb': 4096}},
-            plugin_data={'seen': True, 'inspection_rules': {}}).create()
+            admin,
+            node_id=node.id,
+            inventory_data={
+                'cpu': {'count': 8},
+                'memory': {'physical_mb': 4096},
+            },
+            plugin_data={'seen': True, 'inspection_rules': {}},
+        ).create()
         objects.Node(
-            admin, name='unsupported', driver='fake-hardware',
-            inspect_interface='no-inspect').create()
+            admin,
+            name='unsupported',
+            driver='fake-hardware',
+            inspect_interface='no-inspect',
+        ).create()
 
 
 class InspectionRuns(fixture.GabbiFixture):
@@ -225,41 +285,96 @@ class InspectionRuns(fixture.GabbiFixture):
     """
 
     def start_fixture(self) -> None:
-        change = {'object': 'node', 'op': 'replace', 'path': '/extra/rack',
-                  'before': None, 'after': 'a1', 'action': 'set-attribute'}
-        rule = {'uuid': RULE, 'description': 'big', 'revision': 3,
-                'conditions': [{'op': 'eq', 'result': True,
-                                'reason': 'values=(1, 1)'}],
-                'actions': ['set-attribute'], 'changes': [change],
-                'when': [{'action': 'add-trait', 'ran': False,
-                          'conditions': [],
-                          'reason': 'the loop has no items'}]}
-        withheld = {'uuid': BUILT_IN_RULES[1]['uuid'], 'matched': True,
-                    'withheld': True}
-        main = {'rules': [rule, withheld],
-                'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.01}
+        change = {
+            'object': 'node',
+            'op': 'replace',
+            'path': '/extra/rack',
+            'before': None,
+            'after': 'a1',
+            'action': 'set-attribute',
+        }
+        rule = {
+            'uuid': RULE,
+            'description': 'big',
+            'revision': 3,
+            'conditions': [
+                {'op': 'eq', 'result': True, 'reason': 'values=(1, 1)'}
+            ],
+            'actions': ['set-attribute'],
+            'changes': [change],
+            'when': [
+                {
+                    'action': 'add-trait',
+                    'ran': False,
+                    'conditions': [],
+                    'reason': 'the loop has no items',
+                }
+            ],
+        }
+        withheld = {
+            'uuid': BUILT_IN_RULES[1]['uuid'],
+            'matched': True,
+            'withheld': True,
+        }
+        main = {
+            'rules': [rule, withheld],
+            'reverted': [],
+            'audit': [],
+            'saved': True,
+            'seconds': 0.01,
+        }
         for number, result in enumerate(('ok', 'ok', 'failed')):
-            failed = {'error': 'too small', 'content': content.store({
-                'inventory': {'cpu': {'count': 2}},
-                'plugin_data': {'kept': True}})}
-            database.record_run({
-                'uuid': f'0000000{number}{RULE[8:]}', 'node_uuid': NODE,
-                'event': 'inspection', 'inspect_interface': 'agent',
-                'result': result, 'revision': 3,
-                'phases': {'main': main} if number == 1 else {},
-                'places': {'main': {withheld['uuid']: None}},
-                **(failed if result == 'failed' else {})}, keep=5)
+            failed = {
+                'error': 'too small',
+                'content': content.store(
+                    {
+                        'inventory': {'cpu': {'count': 2}},
+                        'plugin_data': {'kept': True},
+                    }
+                ),
+            }
+            database.record_run(
+                {
+                    'uuid': f'0000000{number}{RULE[8:]}',
+                    'node_uuid': NODE,
+                    'event': 'inspection',
+                    'inspect_interface': 'agent',
+                    'result': result,
+                    'revision': 3,
+                    'phases': {'main': main} if number == 1 else {},
+                    'places': {'main': {withheld['uuid']: None}},
+                    **(failed if result == 'failed' else {}),
+                },
+                keep=5,
+            )
         with transaction.writer() as session:
             # It is known that the rule was never sensitive.
-            session.add(models.RuleVersionRow(
-                uuid=RULE, first_revision=3, end_revision=3, rule_revision=3,
-                sensitive=False, position=1.0, fields={}))
-        rule_statistics.add_statistics([{
-            'rule_uuid': BUILT_IN_RULES[2]['uuid'],
-            'since': datetime.datetime(2026, 11, 1), 'runs': 7, 'matched': 5,
-            'failed': 1, 'audited': 0, 'seconds': 0.25,
-            'last_matched_at': datetime.datetime(2026, 11, 2),
-            'last_matched_node': NODE}])
+            session.add(
+                models.RuleVersionRow(
+                    uuid=RULE,
+                    first_revision=3,
+                    end_revision=3,
+                    rule_revision=3,
+                    sensitive=False,
+                    position=1.0,
+                    fields={},
+                )
+            )
+        rule_statistics.add_statistics(
+            [
+                {
+                    'rule_uuid': BUILT_IN_RULES[2]['uuid'],
+                    'since': datetime.datetime(2026, 11, 1),
+                    'runs': 7,
+                    'matched': 5,
+                    'failed': 1,
+                    'audited': 0,
+                    'seconds': 0.25,
+                    'last_matched_at': datetime.datetime(2026, 11, 2),
+                    'last_matched_node': NODE,
+                }
+            ]
+        )
 
 
 class Conductor(fixture.GabbiFixture):

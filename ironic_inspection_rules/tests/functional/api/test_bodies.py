@@ -15,38 +15,74 @@ from ironic_inspection_rules.tests.functional.api import conductor
 from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
 from ironic_inspection_rules.tests.unit import base
 
-_VALUES = {'node': 'posted', 'name': 'CUSTOM_A', 'revision': 1,
-           'uuid': '00000000-0000-4000-8000-000000000001'}
+_VALUES = {
+    'node': 'posted',
+    'name': 'CUSTOM_A',
+    'revision': 1,
+    'uuid': '00000000-0000-4000-8000-000000000001',
+}
 
-CALLS = [(route.method, '/v1/' + route.path.format(**_VALUES))
-         for route in routes.TABLE if route.method not in ('GET', 'DELETE')
-         # The conductor of these tests changes no states.
-         and route.handler not in (introspection.begin, introspection.abort)]
+CALLS = [
+    (route.method, '/v1/' + route.path.format(**_VALUES))
+    for route in routes.TABLE
+    if route.method not in ('GET', 'DELETE')
+    # The conductor of these tests changes no states.
+    and route.handler not in (introspection.begin, introspection.abort)
+]
 
 BODIES = (
-    b'nonsense', b'[]', b'5', b'null', b'"x"', b'{"a": NaN}', b'\xff',
-    b'\xef\xbb\xbf{"a": 1}', b'\xef\xbb\xbf', b'{}'.replace(b'{', b'{\x00'),
-    '{"a": 1}'.encode('utf-16'), b'[' * 26 + b']' * 26,
-    b'{"a": "\\ud800"}', b'{"traits": ["\\ud800"]}', b'--a\r\n',
+    b'nonsense',
+    b'[]',
+    b'5',
+    b'null',
+    b'"x"',
+    b'{"a": NaN}',
+    b'\xff',
+    b'\xef\xbb\xbf{"a": 1}',
+    b'\xef\xbb\xbf',
+    b'{}'.replace(b'{', b'{\x00'),
+    '{"a": 1}'.encode('utf-16'),
+    b'[' * 26 + b']' * 26,
+    b'{"a": "\\ud800"}',
+    b'{"traits": ["\\ud800"]}',
+    b'--a\r\n',
 )
 
-TYPES = ('application/json', 'application/json; charset=utf-16',
-         'application/json; charset=nonsense', 'text/plain',
-         'application/x-www-form-urlencoded',
-         'multipart/form-data; boundary=a', 'multipart/form-data', '')
+TYPES = (
+    'application/json',
+    'application/json; charset=utf-16',
+    'application/json; charset=nonsense',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=a',
+    'multipart/form-data',
+    '',
+)
 
 
 class BodiesTestCase(base.TestCase):
-
     def serve(self, **options):
-        self.app = self.useFixture(application.Application({
-            'inspection_queue': {'enabled': True}, **options})).app
+        self.app = self.useFixture(
+            application.Application(
+                {'inspection_queue': {'enabled': True}, **options}
+            )
+        ).app
 
-    def send(self, method, path, body, content_type='application/json',
-             is_chunked=False, **headers):
+    def send(
+        self,
+        method,
+        path,
+        body,
+        content_type='application/json',
+        is_chunked=False,
+        **headers,
+    ):
         request = webob.Request.blank(
-            path, method=method, body=body, headers={
-                'X-OpenStack-Ironic-API-Version': '1.96', **headers})
+            path,
+            method=method,
+            body=body,
+            headers={'X-OpenStack-Ironic-API-Version': '1.96', **headers},
+        )
         request.environ['CONTENT_TYPE'] = content_type
         if is_chunked:
             request.content_length = None
@@ -65,8 +101,10 @@ class BodiesTestCase(base.TestCase):
                 for content_type in TYPES:
                     answer = self.send(method, path, body, content_type)
                     self.assertLess(
-                        answer.status_int, 500,
-                        (method, path, body, content_type, answer.text))
+                        answer.status_int,
+                        500,
+                        (method, path, body, content_type, answer.text),
+                    )
 
     def test_bodies_are_not_read_before_the_policy_is_asked(self):
         self.serve(DEFAULT={'auth_strategy': 'keystone'})
@@ -78,8 +116,9 @@ class BodiesTestCase(base.TestCase):
             if 'continue' in path:
                 # A call without a policy.
                 continue
-            answer = self.send(method, path, b'nonsense',
-                               **{'X-Auth-Token': 'lessee-reader'})
+            answer = self.send(
+                method, path, b'nonsense', **{'X-Auth-Token': 'lessee-reader'}
+            )
             self.assertEqual(403, answer.status_int, (method, path))
 
     def test_depth_is_counted_for_who_may_call_only(self):
@@ -87,8 +126,9 @@ class BodiesTestCase(base.TestCase):
         self.serve(DEFAULT={'auth_strategy': 'keystone'})
         deep = b'[' * 26 + b']' * 26
         for token, status in (('lessee-reader', 403), ('system-admin', 400)):
-            answer = self.send('PUT', '/v1/inspection_rules', deep,
-                               **{'X-Auth-Token': token})
+            answer = self.send(
+                'PUT', '/v1/inspection_rules', deep, **{'X-Auth-Token': token}
+            )
             self.assertEqual(status, answer.status_int, token)
         self.assertIn('nested too deeply', answer.text)
 
@@ -100,9 +140,12 @@ class BodiesTestCase(base.TestCase):
         self.addCleanup(nodes.stop_fixture)
 
         answer = self.send(
-            'PATCH', '/v1/nodes/rack1-inspection_rules',
-            json.dumps([{'op': 'add', 'path': '/extra/a',
-                         'value': 1}]).encode())
+            'PATCH',
+            '/v1/nodes/rack1-inspection_rules',
+            json.dumps(
+                [{'op': 'add', 'path': '/extra/a', 'value': 1}]
+            ).encode(),
+        )
 
         # It is looked for: Ironic has read the body.
         self.assertEqual(404, answer.status_int, answer.text)
@@ -115,11 +158,17 @@ class BodiesTestCase(base.TestCase):
             self.assertEqual(b'', received.body)
             raise ValueError
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'webob.request.BaseRequest.json', property(parse)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'webob.request.BaseRequest.json', property(parse)
+            )
+        )
         rule = {'actions': [{'op': 'log', 'args': ['a']}]}
-        answer = self.send('PUT', '/v1/inspection_rules',
-                           json.dumps({'rules': [rule]}).encode())
+        answer = self.send(
+            'PUT',
+            '/v1/inspection_rules',
+            json.dumps({'rules': [rule]}).encode(),
+        )
         self.assertEqual(200, answer.status_int, answer.text)
         self.assertEqual(1, len(answer.json['rules']))
 
@@ -127,26 +176,35 @@ class BodiesTestCase(base.TestCase):
         self.serve()
         for method, path in CALLS:
             for is_chunked in (False, True):
-                answer = self.send(method, path, b'{"a": "\xff"}',
-                                   is_chunked=is_chunked)
+                answer = self.send(
+                    method, path, b'{"a": "\xff"}', is_chunked=is_chunked
+                )
                 self.assertEqual(400, answer.status_int, (method, path))
                 self.assertIn('must be encoded in UTF-8', answer.text)
 
     def test_large_bodies_without_a_length_are_refused(self):
         self.serve()
         for method, path in CALLS:
-            self.assertEqual(413, self.send(
-                method, path, b' ' * (17 * 1024 ** 2),
-                is_chunked=True).status_int, (method, path))
+            self.assertEqual(
+                413,
+                self.send(
+                    method, path, b' ' * (17 * 1024**2), is_chunked=True
+                ).status_int,
+                (method, path),
+            )
 
     def test_dry_runs_may_have_what_inspection_data_have(self):
         if body_limit.json_depth is None:
             self.skipTest('this Ironic has no options for bodies')
-        self.serve(api={'max_json_body_size': 4,
-                        'max_json_body_size_inspection': 64})
+        self.serve(
+            api={'max_json_body_size': 4, 'max_json_body_size_inspection': 64}
+        )
         body = json.dumps({'inventory': {'a': 'x' * 10_000}}).encode()
 
-        self.assertEqual(200, self.send(
-            'POST', '/v1/inspection_rules/evaluate', body).status_int)
-        self.assertEqual(413, self.send(
-            'POST', '/v1/rules', body).status_int)
+        self.assertEqual(
+            200,
+            self.send(
+                'POST', '/v1/inspection_rules/evaluate', body
+            ).status_int,
+        )
+        self.assertEqual(413, self.send('POST', '/v1/rules', body).status_int)

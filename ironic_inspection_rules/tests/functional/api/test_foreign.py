@@ -16,20 +16,25 @@ RULE = {'conditions': [foreign.CONDITION], 'actions': [foreign.ACTION]}
 
 
 class ForeignTestCase(base.TestCase):
-
     def serve(self, method):
         ops = foreign.ops(method)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.language.registry.installed',
-            lambda: ops))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.engine.language.registry.installed',
+                lambda: ops,
+            )
+        )
         self.app = self.useFixture(application.Application()).app
         self.code = foreign.code(method)
 
     def send(self, path, body, status):
         request = webob.Request.blank(
-            path, method='POST', content_type='application/json',
+            path,
+            method='POST',
+            content_type='application/json',
             body=json.dumps(body).encode(),
-            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         answer = request.get_response(self.app)
         self.assertEqual(status, answer.status_int, answer.text)
         return answer.json
@@ -40,9 +45,15 @@ class ForeignTestCase(base.TestCase):
         self.assertIn(foreign.TEXT, text)
 
     def evaluate(self, **fields):
-        return self.send(f'{RULES}/evaluate', {
-            'inventory': {}, 'plugin_data': {'a': 1},
-            'rules': [{**RULE, **fields}]}, 200)
+        return self.send(
+            f'{RULES}/evaluate',
+            {
+                'inventory': {},
+                'plugin_data': {'a': 1},
+                'rules': [{**RULE, **fields}],
+            },
+            200,
+        )
 
     def refused(self, path, body):
         fault = json.loads(self.send(path, body, 400)['error_message'])
@@ -50,18 +61,26 @@ class ForeignTestCase(base.TestCase):
 
     def test_a_rule_that_it_cannot_check_is_refused(self):
         self.serve('problems')
-        for path, body in ((RULES, RULE), (f'{RULES}/evaluate', {
-                'inventory': {}, 'rules': [RULE]})):
+        for path, body in (
+            (RULES, RULE),
+            (f'{RULES}/evaluate', {'inventory': {}, 'rules': [RULE]}),
+        ):
             text = self.refused(path, body)
             self.assert_named('/conditions/0/args: "odd-condition": ', text)
             self.assert_named('/actions/0/args: "odd-action": ', text)
 
     def test_a_rule_that_it_cannot_prepare_is_refused(self):
         self.serve('bind')
-        self.assert_named('op "odd-condition": ', self.refused(
-            f'{RULES}/evaluate', {'inventory': {}, 'rules': [RULE]}))
-        text = self.refused(f'{RULES}/evaluate', {
-            'inventory': {}, 'rules': [{**RULE, 'sensitive': True}]})
+        self.assert_named(
+            'op "odd-condition": ',
+            self.refused(
+                f'{RULES}/evaluate', {'inventory': {}, 'rules': [RULE]}
+            ),
+        )
+        text = self.refused(
+            f'{RULES}/evaluate',
+            {'inventory': {}, 'rules': [{**RULE, 'sensitive': True}]},
+        )
         self.assertIn('op "odd-condition" cannot be prepared', text)
         self.assertNotIn(foreign.TEXT, text)
 
@@ -70,8 +89,9 @@ class ForeignTestCase(base.TestCase):
         for fields in ({}, {'conditions': []}):
             answer = self.evaluate(**fields)
             self.assertEqual('failed', answer['result'])
-            self.assert_named('odd-action' if fields else 'odd-condition',
-                              answer['error'])
+            self.assert_named(
+                'odd-action' if fields else 'odd-condition', answer['error']
+            )
 
     def test_a_reason_is_its_error(self):
         self.serve('explain')

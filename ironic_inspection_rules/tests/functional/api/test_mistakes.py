@@ -25,7 +25,8 @@ from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
 _CASES = yaml.safe_load(
-    pathlib.Path(__file__).with_name('mistakes.yaml').read_text())
+    pathlib.Path(__file__).with_name('mistakes.yaml').read_text()
+)
 
 _GOOD = {'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}
 
@@ -40,15 +41,30 @@ class MistakesTestCase(base.IronicTestCase):
     def check_rule(self, case: dict[str, Any]) -> list[str]:
         path = self._write('rules.yaml', yaml.safe_dump([case['rule']]))
         built_in = self.assertRaises(
-            exceptions.InvalidDocument, file_rule.built_in,
-            document.load(path), registry.installed())
+            exceptions.InvalidDocument,
+            file_rule.built_in,
+            document.load(path),
+            registry.installed(),
+        )
         api = self.useFixture(application.Application()).app
         posted = self._message(
-            api, {'method': 'POST', 'path': '/v1/inspection_rules',
-                  'body': case['rule']})
-        imported = file_set.load_all([path]).explain(self._problems(
-            api, {'method': 'POST', 'path': '/v1/inspection_rules/evaluate',
-                  'body': {'inventory': {}, 'rules': [case['rule']]}}))
+            api,
+            {
+                'method': 'POST',
+                'path': '/v1/inspection_rules',
+                'body': case['rule'],
+            },
+        )
+        imported = file_set.load_all([path]).explain(
+            self._problems(
+                api,
+                {
+                    'method': 'POST',
+                    'path': '/v1/inspection_rules/evaluate',
+                    'body': {'inventory': {}, 'rules': [case['rule']]},
+                },
+            )
+        )
         self.assertIn(f'{path}:', imported)
         return [str(built_in), posted, imported, *self._lint(path)]
 
@@ -57,22 +73,33 @@ class MistakesTestCase(base.IronicTestCase):
 
     def check_request(self, case: dict[str, Any]) -> list[str]:
         api = self.useFixture(application.Application()).app
-        objects.Node(context.get_admin_context(), name='failed-one',
-                     driver='fake-hardware').create()
+        objects.Node(
+            context.get_admin_context(),
+            name='failed-one',
+            driver='fake-hardware',
+        ).create()
         asked = dict(case['request'])
         if 'RULE' in asked['path']:
-            made = self._call(api, {'method': 'POST', 'body': _GOOD,
-                                    'path': '/v1/inspection_rules'})
+            made = self._call(
+                api,
+                {
+                    'method': 'POST',
+                    'body': _GOOD,
+                    'path': '/v1/inspection_rules',
+                },
+            )
             asked['path'] = asked['path'].replace('RULE', made.json['uuid'])
         return [self._message(api, asked)]
 
     def check_option(self, case: dict[str, Any]) -> list[str]:
-        self._configure('\n'.join(
-            f'[{group}]\n{name} = {value}'
-            for group, options in case['option'].items()
-            for name, value in options.items()))
-        return [str(self.assertRaises(exceptions.Invalid, conf.check,
-                                      CONF))]
+        self._configure(
+            '\n'.join(
+                f'[{group}]\n{name} = {value}'
+                for group, options in case['option'].items()
+                for name, value in options.items()
+            )
+        )
+        return [str(self.assertRaises(exceptions.Invalid, conf.check, CONF))]
 
     def check_config(self, case: dict[str, Any]) -> list[str]:
         self._configure(case['config'])
@@ -80,10 +107,19 @@ class MistakesTestCase(base.IronicTestCase):
 
     def _configure(self, text: str) -> None:
         path = self._write('ironic.conf', text)
-        CONF([], project='ironic', default_config_files=[path],
-             default_config_dirs=[])
-        self.addCleanup(CONF, [], project='ironic', default_config_files=[],
-                        default_config_dirs=[])
+        CONF(
+            [],
+            project='ironic',
+            default_config_files=[path],
+            default_config_dirs=[],
+        )
+        self.addCleanup(
+            CONF,
+            [],
+            project='ironic',
+            default_config_files=[],
+            default_config_dirs=[],
+        )
 
     def _write(self, name: str, text: str) -> str:
         path = self.directory / name
@@ -92,15 +128,21 @@ class MistakesTestCase(base.IronicTestCase):
 
     def _lint(self, path: str) -> list[str]:
         """Return what is found, as one text."""
-        return ['\n'.join(f'{each.line}:{each.column} {each.message}'
-                          for each in lint.lint([path],
-                                                registry.installed()))]
+        return [
+            '\n'.join(
+                f'{each.line}:{each.column} {each.message}'
+                for each in lint.lint([path], registry.installed())
+            )
+        ]
 
     def _call(self, api: Any, asked: dict[str, Any]) -> webob.Response:
         request = webob.Request.blank(
-            asked['path'], method=asked.get('method', 'GET'), headers={
-                'X-OpenStack-Ironic-API-Version': asked.get('version',
-                                                            '1.96')})
+            asked['path'],
+            method=asked.get('method', 'GET'),
+            headers={
+                'X-OpenStack-Ironic-API-Version': asked.get('version', '1.96')
+            },
+        )
         if 'body' in asked:
             request.content_type = 'application/json'
             request.body = json.dumps(asked['body']).encode()
@@ -109,11 +151,11 @@ class MistakesTestCase(base.IronicTestCase):
     def _message(self, api: Any, asked: dict[str, Any]) -> str:
         return self._fault(api, asked)['faultstring']
 
-    def _problems(self, api: Any, asked: dict[str, Any]
-                  ) -> list[exceptions.Problem]:
+    def _problems(
+        self, api: Any, asked: dict[str, Any]
+    ) -> list[exceptions.Problem]:
         fault = self._fault(api, asked)
-        return [exceptions.Problem(**problem) for problem
-                in fault['problems']]
+        return [exceptions.Problem(**problem) for problem in fault['problems']]
 
     def _fault(self, api: Any, asked: dict[str, Any]) -> dict[str, Any]:
         answer = self._call(api, asked)
@@ -123,17 +165,22 @@ class MistakesTestCase(base.IronicTestCase):
 
 def _add_tests() -> None:
     for case in _CASES:
-        kind, = {'rule', 'file', 'request', 'option', 'config'} & set(case)
+        (kind,) = {'rule', 'file', 'request', 'option', 'config'} & set(case)
 
-        def test(self: MistakesTestCase, case: dict[str, Any] = case,
-                 kind: str = kind) -> None:
+        def test(
+            self: MistakesTestCase,
+            case: dict[str, Any] = case,
+            kind: str = kind,
+        ) -> None:
             for message in getattr(self, f'check_{kind}')(case):
                 for said in map(str, case['says']):
                     # Files tell places in words, the API by pointers.
                     self.assertTrue(
-                        said in message or said.startswith('/')
+                        said in message
+                        or said.startswith('/')
                         and file_rule.place_name(said) in message,
-                        f'{said} is not in {message}')
+                        f'{said} is not in {message}',
+                    )
 
         name = case['name'].replace(' ', '_').replace("'", '')
         setattr(MistakesTestCase, f'test_{name}', test)

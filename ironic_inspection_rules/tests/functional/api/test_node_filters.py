@@ -48,48 +48,66 @@ trait_lists = st.lists(st.sampled_from(TRAITS), min_size=1, max_size=6)
 
 trait_filters = st.dictionaries(
     st.sampled_from(['traits', 'traits-any', 'not-traits', 'not-traits-any']),
-    trait_lists, min_size=1)
+    trait_lists,
+    min_size=1,
+)
 
-other_filters = st.fixed_dictionaries({}, optional={
-    'owner': st.sampled_from(PROJECTS[1:]),
-    'lessee': st.sampled_from(PROJECTS[1:]),
-    'resource_class': st.sampled_from(CLASSES),
-    'maintenance': st.booleans(),
-    'shard': st.lists(st.sampled_from(SHARDS[1:]), min_size=1),
-    'sharded': st.booleans(),
-    'chassis_uuid': st.sampled_from(CHASSIS[1:]),
-    'conductor': st.sampled_from([conductor.HOST, 'elsewhere']),
-    'description_contains': st.sampled_from(['odd', 'even', 'other']),
-})
+other_filters = st.fixed_dictionaries(
+    {},
+    optional={
+        'owner': st.sampled_from(PROJECTS[1:]),
+        'lessee': st.sampled_from(PROJECTS[1:]),
+        'resource_class': st.sampled_from(CLASSES),
+        'maintenance': st.booleans(),
+        'shard': st.lists(st.sampled_from(SHARDS[1:]), min_size=1),
+        'sharded': st.booleans(),
+        'chassis_uuid': st.sampled_from(CHASSIS[1:]),
+        'conductor': st.sampled_from([conductor.HOST, 'elsewhere']),
+        'description_contains': st.sampled_from(['odd', 'even', 'other']),
+    },
+)
 
-presentations = st.fixed_dictionaries({}, optional={
-    'limit': st.integers(min_value=1, max_value=9),
-    'sort_key': st.sampled_from(['name', 'uuid', 'id']),
-    'sort_dir': st.sampled_from(['asc', 'desc']),
-})
+presentations = st.fixed_dictionaries(
+    {},
+    optional={
+        'limit': st.integers(min_value=1, max_value=9),
+        'sort_key': st.sampled_from(['name', 'uuid', 'id']),
+        'sort_dir': st.sampled_from(['asc', 'desc']),
+    },
+)
 
-views = st.sampled_from([
-    ('/v1/nodes', {}), ('/v1/nodes', {'fields': 'uuid,name'}),
-    ('/v1/nodes', {'fields': 'name,traits'}),
-    ('/v1/nodes', {'detail': 'true'}), ('/v1/nodes/detail', {}),
-])
+views = st.sampled_from(
+    [
+        ('/v1/nodes', {}),
+        ('/v1/nodes', {'fields': 'uuid,name'}),
+        ('/v1/nodes', {'fields': 'name,traits'}),
+        ('/v1/nodes', {'detail': 'true'}),
+        ('/v1/nodes/detail', {}),
+    ]
+)
 
 
 def fleet() -> list[dict[str, Any]]:
     """Nodes with every set of traits, and everything else mixed."""
-    return [{
-        'uuid': str(uuid.uuid4()),
-        'name': f'node-{(number * 37) % 64}',
-        'traits': {trait for place, trait in enumerate(TRAITS)
-                   if number >> place & 1},
-        'owner': PROJECTS[number % 3],
-        'lessee': PROJECTS[number // 3 % 3],
-        'resource_class': CLASSES[number % 2],
-        'maintenance': number % 5 == 0,
-        'shard': SHARDS[number // 2 % 3],
-        'chassis': CHASSIS[number // 5 % 3],
-        'description': 'odd' if number % 2 else 'even',
-    } for number in range(48)]
+    return [
+        {
+            'uuid': str(uuid.uuid4()),
+            'name': f'node-{(number * 37) % 64}',
+            'traits': {
+                trait
+                for place, trait in enumerate(TRAITS)
+                if number >> place & 1
+            },
+            'owner': PROJECTS[number % 3],
+            'lessee': PROJECTS[number // 3 % 3],
+            'resource_class': CLASSES[number % 2],
+            'maintenance': number % 5 == 0,
+            'shard': SHARDS[number // 2 % 3],
+            'chassis': CHASSIS[number // 5 % 3],
+            'description': 'odd' if number % 2 else 'even',
+        }
+        for number in range(48)
+    ]
 
 
 def enroll(nodes: list[dict[str, Any]]) -> None:
@@ -101,16 +119,22 @@ def enroll(nodes: list[dict[str, Any]]) -> None:
         made.create()
         chassis[chassis_uuid] = made.id
     for node in nodes:
-        fields = {name: value for name, value in node.items()
-                  if name not in ('traits', 'chassis')}
-        made = objects.Node(admin, driver='fake-hardware', **fields,
-                            chassis_id=chassis[node['chassis']])
+        fields = {
+            name: value
+            for name, value in node.items()
+            if name not in ('traits', 'chassis')
+        }
+        made = objects.Node(
+            admin,
+            driver='fake-hardware',
+            **fields,
+            chassis_id=chassis[node['chassis']],
+        )
         made.create()
         objects.TraitList.create(admin, made.id, node['traits'])
 
 
 class KnownFiltersTestCase(base.TestCase):
-
     def test_our_commands_know_those_of_ironic(self):
         self.assertLessEqual(set(page.FILTERS), set(node_selection.FILTERS))
 
@@ -124,44 +148,62 @@ class NodeFiltersMixin:
         super().setUp()
         if reason := self.why_skipped():
             self.skipTest(reason)
-        self.app = self.useFixture(
-            application.Application(kind=self.kind)).app
+        self.app = self.useFixture(application.Application(kind=self.kind)).app
         self.useFixture(conductor.Conductor())
         self.nodes = fleet()
         enroll(self.nodes)
         # From here on what a request says about its user is believed.
         self.useFixture(config_fixture.Config(CONF)).config(
-            auth_strategy='keystone')
-        self.clients = {project: self.client(
-            x_user_id='someone', x_roles='reader', x_project_id=project)
-            for project in PROJECTS[1:]}
+            auth_strategy='keystone'
+        )
+        self.clients = {
+            project: self.client(
+                x_user_id='someone', x_roles='reader', x_project_id=project
+            )
+            for project in PROJECTS[1:]
+        }
         self.clients[None] = self.client(
-            x_user_id='operator', x_roles='admin,manager,member,reader',
-            openstack_system_scope='all')
+            x_user_id='operator',
+            x_roles='admin,manager,member,reader',
+            openstack_system_scope='all',
+        )
 
     def client(self, **headers):
         client = httpx.Client(
             transport=httpx.WSGITransport(app=self.app),
             base_url='http://ironic.test',
-            headers={'X-OpenStack-Ironic-API-Version': '1.96',
-                     **{name.replace('_', '-'): value
-                        for name, value in headers.items()}})
+            headers={
+                'X-OpenStack-Ironic-API-Version': '1.96',
+                **{
+                    name.replace('_', '-'): value
+                    for name, value in headers.items()
+                },
+            },
+        )
         self.addCleanup(client.close)
         return client
 
     def why_skipped(self) -> str | None:
-        return (None if self.kind == 'sqlite'
-                else database.why_absent(self.kind))
+        return (
+            None if self.kind == 'sqlite' else database.why_absent(self.kind)
+        )
 
     def visible(self, project):
-        return [node for node in self.nodes if project is None
-                or project in (node['owner'], node['lessee'])]
+        return [
+            node
+            for node in self.nodes
+            if project is None or project in (node['owner'], node['lessee'])
+        ]
 
     def expected(self, project, filters, presentation):
         """Names of the nodes to expect, in order."""
-        kept = [node for node in self.visible(project)
-                if all(FILTERS[name](node, asked)
-                       for name, asked in filters.items())]
+        kept = [
+            node
+            for node in self.visible(project)
+            if all(
+                FILTERS[name](node, asked) for name, asked in filters.items()
+            )
+        ]
         key = presentation.get('sort_key', 'id')
         if key != 'id':
             kept.sort(key=lambda node: node[key])
@@ -173,9 +215,13 @@ class NodeFiltersMixin:
         """Names of the nodes that the API lists, page by page."""
         limit = parameters.get('limit', 1000)
         found = []
-        answer = self.clients[project].get(path, params={
-            name: ','.join(value) if isinstance(value, list) else value
-            for name, value in parameters.items()})
+        answer = self.clients[project].get(
+            path,
+            params={
+                name: ','.join(value) if isinstance(value, list) else value
+                for name, value in parameters.items()
+            },
+        )
         while True:
             self.assertEqual(200, answer.status_code, answer.text)
             page = answer.json()
@@ -187,14 +233,24 @@ class NodeFiltersMixin:
             answer = self.clients[project].get(page['next'])
 
     @hypothesis.settings(
-        max_examples=80, deadline=None, database=None,
-        suppress_health_check=[hypothesis.HealthCheck.too_slow,
-                               hypothesis.HealthCheck.differing_executors])
-    @hypothesis.given(project=st.sampled_from(PROJECTS),
-                      by_trait=trait_filters, others=other_filters,
-                      presentation=presentations, view=views)
-    def test_a_list_is_that_of_the_model(self, project, by_trait, others,
-                                         presentation, view):
+        max_examples=80,
+        deadline=None,
+        database=None,
+        suppress_health_check=[
+            hypothesis.HealthCheck.too_slow,
+            hypothesis.HealthCheck.differing_executors,
+        ],
+    )
+    @hypothesis.given(
+        project=st.sampled_from(PROJECTS),
+        by_trait=trait_filters,
+        others=other_filters,
+        presentation=presentations,
+        view=views,
+    )
+    def test_a_list_is_that_of_the_model(
+        self, project, by_trait, others, presentation, view
+    ):
         path, fields = view
         if 'conductor' in others:
             # Ironic chooses these nodes after it has cut the page.
@@ -202,12 +258,11 @@ class NodeFiltersMixin:
         filters = {**by_trait, **others}
         self.assertEqual(
             self.expected(project, filters, presentation),
-            self.listed(project, path,
-                        {**filters, **presentation, **fields}))
+            self.listed(project, path, {**filters, **presentation, **fields}),
+        )
 
 
 class SQLiteNodeFiltersTestCase(NodeFiltersMixin, base.TestCase):
-
     kind = 'sqlite'
 
     def test_nodes_of_a_chassis_are_filtered_page_by_page(self):
@@ -215,8 +270,10 @@ class SQLiteNodeFiltersTestCase(NodeFiltersMixin, base.TestCase):
         filters = {'traits-any': ['CUSTOM_A', 'CUSTOM_B']}
         self.assertEqual(
             self.expected(None, {**filters, 'chassis_uuid': chassis}, {}),
-            self.listed(None, f'/v1/chassis/{chassis}/nodes',
-                        {**filters, 'limit': 2}))
+            self.listed(
+                None, f'/v1/chassis/{chassis}/nodes', {**filters, 'limit': 2}
+            ),
+        )
 
 
 class MySQLNodeFiltersTestCase(NodeFiltersMixin, base.TestCase):
@@ -234,18 +291,27 @@ class DatabaseOverRPCTestCase(base.TestCase):
         super().setUp()
         app = self.useFixture(application.Application()).app
         # Nothing here may get as far as to ask a conductor.
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.objects.base.IronicObject.indirection_api', object()))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.objects.base.IronicObject.indirection_api', object()
+            )
+        )
         self.client = httpx.Client(
             transport=httpx.WSGITransport(app=app),
             base_url='http://ironic.test',
-            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         self.addCleanup(self.client.close)
 
     def test_what_would_have_to_read_it_here_is_refused(self):
-        for path in ('nodes?traits=CUSTOM_A', 'nodes?not-traits-any=CUSTOM_A',
-                     'nodes/detail?traits-any=CUSTOM_A,CUSTOM_B',
-                     'traits', 'traits?associated=true', 'traits/CUSTOM_A'):
+        for path in (
+            'nodes?traits=CUSTOM_A',
+            'nodes?not-traits-any=CUSTOM_A',
+            'nodes/detail?traits-any=CUSTOM_A,CUSTOM_B',
+            'traits',
+            'traits?associated=true',
+            'traits/CUSTOM_A',
+        ):
             answer = self.client.get(f'/v1/{path}')
             self.assertEqual(400, answer.status_code, answer.text)
             self.assertIn('use_rpc_for_database', answer.text)

@@ -15,16 +15,18 @@ UNKNOWN = {'actions': [{'op': 'lgo', 'args': {'msg': 'x'}}]}
 
 
 class ProblemsTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.app = self.useFixture(application.Application()).app
 
     def send(self, method, path, body):
         request = webob.Request.blank(
-            path, method=method, content_type='application/json',
+            path,
+            method=method,
+            content_type='application/json',
             body=json.dumps(body).encode(),
-            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         return request.get_response(self.app)
 
     def refused(self, *sent):
@@ -37,48 +39,66 @@ class ProblemsTestCase(base.TestCase):
         for problem in problems:
             self.assertIn(problem['detail'], fault['faultstring'])
             self.assertIn(problem.get('hint', ''), fault['faultstring'])
-        return fault['faultstring'], {problem['pointer']: problem
-                                      for problem in problems}
+        return fault['faultstring'], {
+            problem['pointer']: problem for problem in problems
+        }
 
     def test_they_have_places_in_a_rule(self):
         sentence, problems = self.refused(
-            'POST', RULES, {**UNKNOWN, 'priority': 'x'})
+            'POST', RULES, {**UNKNOWN, 'priority': 'x'}
+        )
         self.assertEqual({'/actions/0/op', '/priority'}, set(problems))
-        self.assertEqual({'pointer': '/actions/0/op',
-                          'detail': 'unknown op "lgo"',
-                          'hint': 'did you mean "log"?'},
-                         problems['/actions/0/op'])
-        self.assertIn('/actions/0/op: unknown op "lgo"; did you mean "log"?',
-                      sentence)
+        self.assertEqual(
+            {
+                'pointer': '/actions/0/op',
+                'detail': 'unknown op "lgo"',
+                'hint': 'did you mean "log"?',
+            },
+            problems['/actions/0/op'],
+        )
+        self.assertIn(
+            '/actions/0/op: unknown op "lgo"; did you mean "log"?', sentence
+        )
         self.assertNotIn('hint', problems['/priority'])
 
     def test_they_have_places_among_several_rules(self):
         rules = [UNKNOWN, GOOD, {**GOOD, 'built_in': True}]
-        for sent in (('PUT', RULES, {'rules': rules}),
-                     ('POST', f'{RULES}/evaluate',
-                      {'inventory': {}, 'rules': rules})):
+        for sent in (
+            ('PUT', RULES, {'rules': rules}),
+            ('POST', f'{RULES}/evaluate', {'inventory': {}, 'rules': rules}),
+        ):
             _sentence, problems = self.refused(*sent)
-            self.assertEqual({'/rules/0/actions/0/op', '/rules/2'},
-                             set(problems))
+            self.assertEqual(
+                {'/rules/0/actions/0/op', '/rules/2'}, set(problems)
+            )
 
     def test_they_have_places_in_the_body(self):
         _sentence, problems = self.refused(
-            'POST', f'{RULES}/evaluate', {'rules': 5, 'prune': 'x'})
+            'POST', f'{RULES}/evaluate', {'rules': 5, 'prune': 'x'}
+        )
         self.assertEqual({'/rules', '/prune'}, set(problems))
 
     def test_they_are_numbers_of_operations_of_a_patch(self):
         uuid = self.send('POST', RULES, GOOD).json['uuid']
-        for patch in ([{'op': 'test', 'path': '/priority', 'value': 0},
-                       {'op': 'remove', 'path': '/created_at'}],
-                      [{'op': 'test', 'path': '/priority', 'value': 0},
-                       {'op': 'remove', 'path': '/vars/x'}]):
-            _sentence, problems = self.refused('PATCH', f'{RULES}/{uuid}',
-                                               patch)
+        for patch in (
+            [
+                {'op': 'test', 'path': '/priority', 'value': 0},
+                {'op': 'remove', 'path': '/created_at'},
+            ],
+            [
+                {'op': 'test', 'path': '/priority', 'value': 0},
+                {'op': 'remove', 'path': '/vars/x'},
+            ],
+        ):
+            _sentence, problems = self.refused(
+                'PATCH', f'{RULES}/{uuid}', patch
+            )
             self.assertEqual({'/1'}, set(problems))
 
     def test_there_are_at_most_fifty_and_their_number(self):
         sentence, problems = self.refused(
-            'PUT', RULES, {'rules': [UNKNOWN] * 60})
+            'PUT', RULES, {'rules': [UNKNOWN] * 60}
+        )
         self.assertEqual(51, len(problems))
         self.assertEqual('and 10 more', problems['']['detail'])
         self.assertTrue(sentence.endswith('; and 10 more'))

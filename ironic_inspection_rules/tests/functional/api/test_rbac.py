@@ -20,13 +20,16 @@ from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
 from ironic_inspection_rules.tests.unit import base
 
 TABLE = yaml.safe_load(
-    pathlib.Path(__file__).with_name('rbac.yaml').read_text())
+    pathlib.Path(__file__).with_name('rbac.yaml').read_text()
+)
 
 ANONYMOUS = 'anonymous'
 
 OPTIONS = {
-    'DEFAULT': {'auth_strategy': 'keystone',
-                'rbac_service_role_elevated_access': True},
+    'DEFAULT': {
+        'auth_strategy': 'keystone',
+        'rbac_service_role_elevated_access': True,
+    },
     'conductor': {'node_locked_retry_attempts': 0},
     'inspection_queue': {'enabled': True},
 }
@@ -37,7 +40,6 @@ EXTENDED = {node.NodesController.get_all, node.NodesController.detail}
 
 
 class RBACTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.app = self.useFixture(application.Application(OPTIONS)).app
@@ -49,8 +51,9 @@ class RBACTestCase(base.TestCase):
         for name in ('posted', 'locked'):
             node = objects.Node.get_by_name(admin, name)
             objects.TraitList.create(admin, node.id, ['CUSTOM_A'])
-            objects.NodeInventory(admin, node_id=node.id, inventory_data={},
-                                  plugin_data={}).create()
+            objects.NodeInventory(
+                admin, node_id=node.id, inventory_data={}, plugin_data={}
+            ).create()
         self.called = set()
         find = core.PecanBase.find_controller
 
@@ -58,20 +61,27 @@ class RBACTestCase(base.TestCase):
             found = find(pecan, state)
             # A call of the table is the method of its route.
             self.called.add(found[0])
-            self.called.add(inspect.unwrap(getattr(
-                found[0], '__func__', found[0])))
+            self.called.add(
+                inspect.unwrap(getattr(found[0], '__func__', found[0]))
+            )
             return found
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'pecan.core.PecanBase.find_controller', find_controller))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'pecan.core.PecanBase.find_controller', find_controller
+            )
+        )
 
     def call(self, persona, method, path, body=None, **_expected):
         """Make a call; Ironic's answer to it must not change the next one's.
 
         :returns: the status.
         """
-        request = webob.Request.blank(path, method=method.upper(), headers={
-            'X-OpenStack-Ironic-API-Version': '1.96'})
+        request = webob.Request.blank(
+            path,
+            method=method.upper(),
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         if persona != ANONYMOUS:
             request.headers['X-Auth-Token'] = persona
         if body is not None:
@@ -83,20 +93,29 @@ class RBACTestCase(base.TestCase):
         for name, call in TABLE['calls'].items():
             self.assertEqual(
                 call['assert_status'],
-                ' '.join(str(self.call(persona, **call))
-                         for persona in TABLE['personas']), name)
+                ' '.join(
+                    str(self.call(persona, **call))
+                    for persona in TABLE['personas']
+                ),
+                name,
+            )
 
     def test_every_call_that_is_served_is_in_the_table(self):
         for call in TABLE['calls'].values():
             self.call('system-admin', **call)
 
         self.assertEqual(
-            [], [f'{route.method} {route.path}' for route in routes.TABLE
-                 if route.exposed not in self.called],
-            'calls without a row in rbac.yaml')
-        self.assertEqual(set(), {*map(inspect.unwrap, EXTENDED)}
-                         - self.called)
+            [],
+            [
+                f'{route.method} {route.path}'
+                for route in routes.TABLE
+                if route.exposed not in self.called
+            ],
+            'calls without a row in rbac.yaml',
+        )
+        self.assertEqual(set(), {*map(inspect.unwrap, EXTENDED)} - self.called)
 
     def test_every_persona_of_ironic_is_in_the_table(self):
         self.assertEqual(
-            {*application.PERSONAS, ANONYMOUS}, set(TABLE['personas']))
+            {*application.PERSONAS, ANONYMOUS}, set(TABLE['personas'])
+        )

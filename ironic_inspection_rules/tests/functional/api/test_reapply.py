@@ -16,17 +16,21 @@ from ironic_inspection_rules.tests.unit import base
 
 MACHINE, FIRST, SECOND = '192.0.2.1', '192.0.2.2', '192.0.2.3'
 LOGGER = 'ironic_inspection_rules.queue.database_queue'
-CALLS = {'/v1/nodes/{}/inventory/reapply': lambda data: data,
-         '/v1/introspection/{}/data/unprocessed': lambda data: {
-             **data['plugin_data'], 'inventory': data['inventory']}}
+CALLS = {
+    '/v1/nodes/{}/inventory/reapply': lambda data: data,
+    '/v1/introspection/{}/data/unprocessed': lambda data: {
+        **data['plugin_data'],
+        'inventory': data['inventory'],
+    },
+}
 
 
 class ReapplyTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.app = self.useFixture(application.Application({
-            'inspection_queue': {'enabled': True}})).app
+        self.app = self.useFixture(
+            application.Application({'inspection_queue': {'enabled': True}})
+        ).app
         self.useFixture(conductor.Conductor())
         nodes = gabbi_fixtures.NodesToInspect()
         nodes.start_fixture()
@@ -34,15 +38,22 @@ class ReapplyTestCase(base.TestCase):
         self.queue = database_queue.DatabaseQueue(60)
 
     def data(self, number):
-        return {'inventory': {'interfaces': [
-            {'mac_address': f'52:54:00:00:00:0{number}'}]},
-            'plugin_data': {'number': number}}
+        return {
+            'inventory': {
+                'interfaces': [{'mac_address': f'52:54:00:00:00:0{number}'}]
+            },
+            'plugin_data': {'number': number},
+        }
 
     def reapply(self, call, node, number, sender):
         asked = webob.Request.blank(
-            call.format(node), method='POST',
-            headers={'Content-Type': 'application/json',
-                     'X-OpenStack-Ironic-API-Version': '1.96'})
+            call.format(node),
+            method='POST',
+            headers={
+                'Content-Type': 'application/json',
+                'X-OpenStack-Ironic-API-Version': '1.96',
+            },
+        )
         asked.json = CALLS[call](self.data(number))
         asked.environ['REMOTE_ADDR'] = sender
         return asked.get_response(self.app).status_int
@@ -67,7 +78,8 @@ class ReapplyTestCase(base.TestCase):
 
     def test_beside_those_of_a_machine(self):
         node_uuid = f'0{gabbi_fixtures.NODE[1:]}'
-        self.queue.put(node_uuid, queue_request.CONTINUE, **self.data(1),
-                       sender=MACHINE)
+        self.queue.put(
+            node_uuid, queue_request.CONTINUE, **self.data(1), sender=MACHINE
+        )
         for call in CALLS:
             self.check(call, 'waiting', MACHINE)

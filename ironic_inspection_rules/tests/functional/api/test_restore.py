@@ -14,7 +14,6 @@ SECRET = 's3cret'
 
 
 class RestoreTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.app = self.useFixture(application.Application()).app
@@ -23,27 +22,35 @@ class RestoreTestCase(base.TestCase):
     def restore(self, sensitive):
         """Restore a revision with a rule whose plugin is gone."""
         rule = rule_object.StoredRule(
-            self.context, uuid=UUID, sensitive=sensitive, conditions=[],
-            actions=[{'op': SECRET, 'args': {}}])
+            self.context,
+            uuid=UUID,
+            sensitive=sensitive,
+            conditions=[],
+            actions=[{'op': SECRET, 'args': {}}],
+        )
         rule.create()
         rule.destroy()
         request = webob.Request.blank(
-            '/v1/inspection_rules/revisions/1/restore', method='POST',
-            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+            '/v1/inspection_rules/revisions/1/restore',
+            method='POST',
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         return request.get_response(self.app)
 
     def test_a_first_change_that_was_a_mistake_is_taken_back(self):
-        rule_object.StoredRule(self.context, uuid=UUID, sensitive=False,
-                               conditions=[], actions=[]).create()
+        rule_object.StoredRule(
+            self.context, uuid=UUID, sensitive=False, conditions=[], actions=[]
+        ).create()
         headers = {'X-OpenStack-Ironic-API-Version': '1.96'}
         path = '/v1/inspection_rules/revisions/0'
         shown = webob.Request.blank(path, headers=headers).get_response(
-            self.app)
+            self.app
+        )
         self.assertEqual((200, []), (shown.status_int, shown.json['rules']))
 
         answer = webob.Request.blank(
-            f'{path}/restore', method='POST', headers=headers).get_response(
-                self.app)
+            f'{path}/restore', method='POST', headers=headers
+        ).get_response(self.app)
 
         self.assertEqual(200, answer.status_int)
         self.assertEqual(2, answer.json['revision'])
@@ -51,17 +58,23 @@ class RestoreTestCase(base.TestCase):
 
     def call(self, method, path, body=None):
         request = webob.Request.blank(
-            f'/v1/inspection_rules{path}', method=method,
-            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+            f'/v1/inspection_rules{path}',
+            method=method,
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         if body is not None:
             request.content_type = 'application/json'
             request.json = body
         return request.get_response(self.app)
 
     def test_a_rule_that_is_deleted_and_posted_again_makes_no_revision(self):
-        rule = {'uuid': UUID, 'description': 'mine', 'sensitive': True,
-                'vars': {'a': 1}, 'actions': [
-                    {'op': 'fail', 'args': {'msg': '{vars.a}'}}]}
+        rule = {
+            'uuid': UUID,
+            'description': 'mine',
+            'sensitive': True,
+            'vars': {'a': 1},
+            'actions': [{'op': 'fail', 'args': {'msg': '{vars.a}'}}],
+        }
         self.assertEqual(201, self.call('POST', '', rule).status_int)
         before = self.call('GET', '/revisions').json
 
@@ -72,39 +85,60 @@ class RestoreTestCase(base.TestCase):
         self.assertEqual(before, self.call('GET', '/revisions').json)
         self.assertEqual(1, self.call('GET', f'/{UUID}').json['revision'])
         current = self.call('PUT', '?dry_run=true', {'rules': [rule]}).json
-        self.assertEqual(['unchanged'],
-                         [each['outcome'] for each in current['rules']])
+        self.assertEqual(
+            ['unchanged'], [each['outcome'] for each in current['rules']]
+        )
         shown = self.call('GET', f'/revisions/{current["revision"]}').json
         self.assertEqual([UUID], [each['uuid'] for each in shown['rules']])
         newest = before['revisions'][0]['revision']
         for revision, status in ((newest, 200), (newest - 1, 409)):
-            self.assertEqual(status, self.call(
-                'PUT', '', {'rules': [], 'revision': revision}).status_int)
+            self.assertEqual(
+                status,
+                self.call(
+                    'PUT', '', {'rules': [], 'revision': revision}
+                ).status_int,
+            )
 
     def test_a_call_that_changes_nothing_makes_no_revision(self):
-        rule = {'conditions': [{'op': 'eq', 'args': [1, [2]]}],
-                'actions': [{'op': 'log', 'args': {'msg': 'hello'}}]}
+        rule = {
+            'conditions': [{'op': 'eq', 'args': [1, [2]]}],
+            'actions': [{'op': 'log', 'args': {'msg': 'hello'}}],
+        }
         made = self.call('POST', '', {'uuid': UUID, **rule}).json
         before = self.call('GET', '/revisions').json
 
         for method, body in (
-                ('PATCH', []),
-                ('PATCH', [{'op': 'replace', 'path': '/actions',
-                            'value': rule['actions']}]),
-                ('PUT', rule)):
+            ('PATCH', []),
+            (
+                'PATCH',
+                [
+                    {
+                        'op': 'replace',
+                        'path': '/actions',
+                        'value': rule['actions'],
+                    }
+                ],
+            ),
+            ('PUT', rule),
+        ):
             answer = self.call(method, f'/{UUID}', body)
             self.assertEqual((200, made), (answer.status_int, answer.json))
 
         self.assertEqual(before, self.call('GET', '/revisions').json)
 
     def test_nor_does_one_of_the_old_api(self):
-        rule = {'conditions': [{'op': 'eq', 'field': 'a', 'value': 1}],
-                'actions': [{'action': 'fail', 'message': 'no'}]}
-        for method, path in (('POST', '/v1/rules'),
-                             ('PUT', f'/v1/rules/{UUID}'),
-                             ('PUT', f'/v1/rules/{UUID}')):
-            request = webob.Request.blank(path, method=method,
-                                          content_type='application/json')
+        rule = {
+            'conditions': [{'op': 'eq', 'field': 'a', 'value': 1}],
+            'actions': [{'action': 'fail', 'message': 'no'}],
+        }
+        for method, path in (
+            ('POST', '/v1/rules'),
+            ('PUT', f'/v1/rules/{UUID}'),
+            ('PUT', f'/v1/rules/{UUID}'),
+        ):
+            request = webob.Request.blank(
+                path, method=method, content_type='application/json'
+            )
             request.json = {'uuid': UUID, **rule}
             answer = request.get_response(self.app)
             self.assertIn(answer.status_int, (200, 201), answer.text)
@@ -115,8 +149,10 @@ class RestoreTestCase(base.TestCase):
     def test_the_op_that_is_not_there_is_named(self):
         response = self.restore(sensitive=False)
         self.assertEqual(400, response.status_int)
-        self.assertIn(f'/rules/0: /actions/0/op: unknown op \\"{SECRET}',
-                      response.json['error_message'])
+        self.assertIn(
+            f'/rules/0: /actions/0/op: unknown op \\"{SECRET}',
+            response.json['error_message'],
+        )
         self.assertEqual([], rule_object.StoredRule.list(self.context))
 
     def test_of_a_sensitive_rule_nothing_is_told(self):

@@ -27,22 +27,35 @@ def overtaken(rules, asked):
 
 
 class SnapshotTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         path = path / 'rules.yaml'
-        path.write_text(json.dumps([
-            {'uuid': RULE, 'phase': 'early', 'actions': [
-                {'op': 'set-plugin-data', 'args': ['/seen', True]}]}]))
-        self.app = self.useFixture(application.Application({
-            'inspection_rules': {'built_in': str(path)}})).app
+        path.write_text(
+            json.dumps(
+                [
+                    {
+                        'uuid': RULE,
+                        'phase': 'early',
+                        'actions': [
+                            {'op': 'set-plugin-data', 'args': ['/seen', True]}
+                        ],
+                    }
+                ]
+            )
+        )
+        self.app = self.useFixture(
+            application.Application(
+                {'inspection_rules': {'built_in': str(path)}}
+            )
+        ).app
         self.patch(repository.Repository, 'refresh', overtaken)
 
     def test_early_rules_are_those_of_the_revision_that_is_noted(self):
         CONF.set_override('keep_history', 1, 'inspection_rules')
-        self.addCleanup(CONF.clear_override, 'keep_history',
-                        'inspection_rules')
+        self.addCleanup(
+            CONF.clear_override, 'keep_history', 'inspection_rules'
+        )
         plugin_data = {}
         kept = early_phase.run(context.get_admin_context(), {}, plugin_data)
         self.assertIs(True, plugin_data.get('seen'))
@@ -50,8 +63,10 @@ class SnapshotTestCase(base.TestCase):
 
     def test_rules_that_are_evaluated_are_those_that_were_read(self):
         request = webob.Request.blank(
-            '/v1/inspection_rules/evaluate', method='POST',
-            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+            '/v1/inspection_rules/evaluate',
+            method='POST',
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         request.json = {'inventory': {}, 'phase': 'early'}
         request.content_type = 'application/json'
         answer = request.get_response(self.app).json

@@ -19,11 +19,14 @@ TABLE = {
     'of': '{inventory.system_vendor.serial_number | trim | upper}',
     'secret': ['pin'],
     'expect': {'cpus': '{inventory.cpu.count}', 'pin': '{inventory.pin}'},
-    'rows': [{'serial': 'sn-one', 'pin': PIN, 'cpus': 4},
-             {'serial': 'sn-two', 'pin': PIN, 'cpus': 4},
-             {'serial': 'sn-three', 'cpus': 4},
-             {'serial': '7', 'cpus': 4},
-             {'serial': 'sn-gone', 'cpus': 4}]}
+    'rows': [
+        {'serial': 'sn-one', 'pin': PIN, 'cpus': 4},
+        {'serial': 'sn-two', 'pin': PIN, 'cpus': 4},
+        {'serial': 'sn-three', 'cpus': 4},
+        {'serial': '7', 'cpus': 4},
+        {'serial': 'sn-gone', 'cpus': 4},
+    ],
+}
 
 
 def uuid_of(number):
@@ -31,18 +34,24 @@ def uuid_of(number):
 
 
 class Base(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.app = self.useFixture(application.Application(
-            {'DEFAULT': {'auth_strategy': 'keystone'}})).app
+        self.app = self.useFixture(
+            application.Application({'DEFAULT': {'auth_strategy': 'keystone'}})
+        ).app
         self.admin = context.get_admin_context()
         self.count = 0
         self.put(machines=TABLE)
 
     def call(self, method, path, body=None, status=200, user='admin'):
-        request = webob.Request.blank(path, method=method, headers={
-            'X-OpenStack-Ironic-API-Version': '1.96', 'X-Auth-Token': user})
+        request = webob.Request.blank(
+            path,
+            method=method,
+            headers={
+                'X-OpenStack-Ironic-API-Version': '1.96',
+                'X-Auth-Token': user,
+            },
+        )
         if body is not None:
             request.content_type = 'application/json'
             request.json = body
@@ -52,34 +61,46 @@ class Base(base.TestCase):
         return answer.json if answer.body else None
 
     def put(self, **tables):
-        self.call('PUT', '/v1/inspection_rules',
-                  {'rules': [], 'tables': tables})
+        self.call(
+            'PUT', '/v1/inspection_rules', {'rules': [], 'tables': tables}
+        )
 
     def enroll(self, serial=None, cpus=4, owner=None, **inventory):
         """Have a node with a stored inventory, and return its UUID."""
         self.count += 1
         node = objects.Node(
-            self.admin, uuid=uuid_of(self.count), driver='fake-hardware',
-            owner=owner, name=f'n{self.count}')
+            self.admin,
+            uuid=uuid_of(self.count),
+            driver='fake-hardware',
+            owner=owner,
+            name=f'n{self.count}',
+        )
         node.create()
         objects.NodeInventory(
-            self.admin, node_id=node.id, plugin_data={}, inventory_data={
+            self.admin,
+            node_id=node.id,
+            plugin_data={},
+            inventory_data={
                 'system_vendor': {'serial_number': serial},
-                'cpu': {'count': cpus}, **inventory}).create()
+                'cpu': {'count': cpus},
+                **inventory,
+            },
+        ).create()
         return node.uuid
 
     def machines(self, query='', table='machines', **options):
         return self.call(
-            'GET', f'/v1/inspection_tables/{table}/machines{query}',
-            **options)
+            'GET', f'/v1/inspection_tables/{table}/machines{query}', **options
+        )
 
     def states(self, query='', **options):
-        return [(found['key'], found['node'], found['state'])
-                for found in self.machines(query, **options)['machines']]
+        return [
+            (found['key'], found['node'], found['state'])
+            for found in self.machines(query, **options)['machines']
+        ]
 
 
 class StateTestCase(Base):
-
     def setUp(self):
         super().setUp()
         self.right = self.enroll(' sn-one', pin=PIN)
@@ -87,20 +108,30 @@ class StateTestCase(Base):
         self.twins = [self.enroll('SN-THREE'), self.enroll('sn-three')]
         self.short = self.enroll('7')
         self.other = self.enroll('SN-OTHER')
-        self.nameless = [self.enroll('NA'), self.enroll(
-            'To be filled by O.E.M.'), self.enroll(None), self.enroll('')]
-        node = objects.Node(self.admin, uuid=uuid_of(99),
-                            driver='fake-hardware')
+        self.nameless = [
+            self.enroll('NA'),
+            self.enroll('To be filled by O.E.M.'),
+            self.enroll(None),
+            self.enroll(''),
+        ]
+        node = objects.Node(
+            self.admin, uuid=uuid_of(99), driver='fake-hardware'
+        )
         node.create()
 
     def test_rows_in_their_order_then_machines_that_no_row_names(self):
-        self.assertEqual([
-            ('SN-ONE', self.right, 'right'), ('SN-TWO', self.wrong, 'wrong'),
-            *(('SN-THREE', twin, 'twice') for twin in self.twins),
-            ('7', self.short, 'right'), ('SN-GONE', None, 'missing'),
-            ('SN-OTHER', self.other, 'unexpected'),
-            *((None, node, 'twice') for node in self.nameless)],
-            self.states())
+        self.assertEqual(
+            [
+                ('SN-ONE', self.right, 'right'),
+                ('SN-TWO', self.wrong, 'wrong'),
+                *(('SN-THREE', twin, 'twice') for twin in self.twins),
+                ('7', self.short, 'right'),
+                ('SN-GONE', None, 'missing'),
+                ('SN-OTHER', self.other, 'unexpected'),
+                *((None, node, 'twice') for node in self.nameless),
+            ],
+            self.states(),
+        )
 
     def test_key_of_one_character_is_that_of_its_row(self):
         self.assertIn(('7', self.short, 'right'), self.states())
@@ -114,11 +145,14 @@ class StateTestCase(Base):
         self.machines('?state=wrnog', status=400)
 
     def test_differences_without_secrets(self):
-        found, = self.machines('?state=wrong')['machines']
-        self.assertEqual([
-            {'column': 'cpus', 'expected': 4, 'found': 8},
-            {'column': 'pin', 'expected': '******', 'found': '******'}],
-            found['differences'])
+        (found,) = self.machines('?state=wrong')['machines']
+        self.assertEqual(
+            [
+                {'column': 'cpus', 'expected': 4, 'found': 8},
+                {'column': 'pin', 'expected': '******', 'found': '******'},
+            ],
+            found['differences'],
+        )
 
     def test_pages_are_the_whole(self):
         for query in ('', 'state=twice'):
@@ -128,21 +162,30 @@ class StateTestCase(Base):
             while page:
                 answer = self.machines(page)
                 self.assertLessEqual(len(answer['machines']), 2, repr(query))
-                read += [(found['key'], found['node'], found['state'])
-                         for found in answer['machines']]
+                read += [
+                    (found['key'], found['node'], found['state'])
+                    for found in answer['machines']
+                ]
                 following = answer.get('next')
                 page = following and f'?{parse.urlparse(following).query}'
             self.assertEqual(wanted, read)
 
     def test_bad_pages(self):
-        for query in ('limit=0', 'limit=-1', 'limit=x', 'marker=x',
-                      'marker=-1', 'nothing=1'):
+        for query in (
+            'limit=0',
+            'limit=-1',
+            'limit=x',
+            'marker=x',
+            'marker=-1',
+            'nothing=1',
+        ):
             self.machines(f'?{query}', status=400)
         self.assertEqual([], self.states('?marker=100'))
 
     def test_unknown_table_with_its_near_name(self):
-        self.assertIn('machines', str(self.machines(
-            table='machine', status=404)))
+        self.assertIn(
+            'machines', str(self.machines(table='machine', status=404))
+        )
 
     def test_table_that_knows_no_machine(self):
         self.put(other={'key': 'n', 'rows': [{'n': 1}]})
@@ -150,7 +193,6 @@ class StateTestCase(Base):
 
 
 class VisibilityTestCase(Base):
-
     def setUp(self):
         super().setUp()
         self.own = self.enroll('SN-ONE', owner=application.OWNER, pin=PIN)
@@ -163,20 +205,41 @@ class VisibilityTestCase(Base):
             self.machines(user=user)
         for user in ('owner-admin', 'lessee-reader', 'foreign-admin'):
             for path in ('', '/machines', '/machines/machines', '/nothing'):
-                self.call('GET', f'/v1/inspection_tables{path}', user=user,
-                          status=403)
+                self.call(
+                    'GET',
+                    f'/v1/inspection_tables{path}',
+                    user=user,
+                    status=403,
+                )
 
     def test_nodes_of_others_are_not_shown(self):
         enforcer = policy.get_enforcer()
         enforcer.load_rules()
-        self.addCleanup(enforcer.set_rules, dict(enforcer.rules),
-                        use_conf=enforcer.use_conf)
-        enforcer.set_rules(oslo_policy.Rules.from_dict(
-            {'baremetal:inspection_rule:table:get': ''}), overwrite=False)
+        self.addCleanup(
+            enforcer.set_rules,
+            dict(enforcer.rules),
+            use_conf=enforcer.use_conf,
+        )
+        enforcer.set_rules(
+            oslo_policy.Rules.from_dict(
+                {'baremetal:inspection_rule:table:get': ''}
+            ),
+            overwrite=False,
+        )
         self.assertEqual(
-            [self.own], [node for _key, node, _state
-                         in self.states(user='owner-reader') if node])
+            [self.own],
+            [
+                node
+                for _key, node, _state in self.states(user='owner-reader')
+                if node
+            ],
+        )
         self.assertEqual(
-            [], [node for _key, node, _state
-                 in self.states(user='foreign-admin') if node])
+            [],
+            [
+                node
+                for _key, node, _state in self.states(user='foreign-admin')
+                if node
+            ],
+        )
         self.assertEqual('missing', self.states(user='owner-reader')[2][2])

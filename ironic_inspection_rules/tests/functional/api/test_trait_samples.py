@@ -14,12 +14,12 @@ from ironic_inspection_rules.tests.unit import base
 
 def sample(name):
     """Read a sample of the API reference."""
-    return json.loads(test_samples.SAMPLES.joinpath(f'trait-{name}.json')
-                      .read_text())
+    return json.loads(
+        test_samples.SAMPLES.joinpath(f'trait-{name}.json').read_text()
+    )
 
 
 class TraitSamplesTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not test_samples.SAMPLES.is_dir():
@@ -27,13 +27,22 @@ class TraitSamplesTestCase(base.TestCase):
         self.app = self.useFixture(application.Application()).app
         self.useFixture(conductor.Conductor())
         self.node = sample('node-list-response')['nodes'][0]
-        self.send('POST', '/v1/nodes', {
-            'driver': 'fake-hardware', 'uuid': self.node['uuid'],
-            'name': self.node['name']})
+        self.send(
+            'POST',
+            '/v1/nodes',
+            {
+                'driver': 'fake-hardware',
+                'uuid': self.node['uuid'],
+                'name': self.node['name'],
+            },
+        )
 
     def send(self, method, path, body=None):
-        request = webob.Request.blank(path, method=method, headers={
-            'X-OpenStack-Ironic-API-Version': '1.96'})
+        request = webob.Request.blank(
+            path,
+            method=method,
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'},
+        )
         if body is not None:
             request.json_body = body
             request.content_type = 'application/json'
@@ -44,15 +53,20 @@ class TraitSamplesTestCase(base.TestCase):
     def assert_answer(self, name, path):
         self.assertEqual(
             test_samples.without_place_and_time(sample(name)),
-            test_samples.without_place_and_time(
-                self.send('GET', path).json))
+            test_samples.without_place_and_time(self.send('GET', path).json),
+        )
 
     def test_samples_are_what_the_api_takes_and_answers(self):
         traits = f'/v1/nodes/{self.node["name"]}/traits'
         self.send('PUT', traits, sample('of-node-set-request'))
         self.assert_answer('of-node-response', traits)
-        self.assert_answer('list-response', '/v1/traits?name=in:CUSTOM_RACK_7,'
-                           'HW_CPU_X86_SVM,HW_CPU_X86_VMX,CUSTOM_RACK_8')
         self.assert_answer(
-            'node-list-response', '/v1/nodes?traits-any=CUSTOM_RACK_7,'
-            'CUSTOM_RACK_8&fields=uuid,name,traits&limit=1')
+            'list-response',
+            '/v1/traits?name=in:CUSTOM_RACK_7,'
+            'HW_CPU_X86_SVM,HW_CPU_X86_VMX,CUSTOM_RACK_8',
+        )
+        self.assert_answer(
+            'node-list-response',
+            '/v1/nodes?traits-any=CUSTOM_RACK_7,'
+            'CUSTOM_RACK_8&fields=uuid,name,traits&limit=1',
+        )

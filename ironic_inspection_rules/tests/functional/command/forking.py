@@ -59,24 +59,32 @@ class Command:
 
     def __init__(self, module: str) -> None:
         self._server = subprocess.Popen(
-            [sys.executable, '-W', 'ignore', '-c', _SERVE, module], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [sys.executable, '-W', 'ignore', '-c', _SERVE, module],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         atexit.register(self._end)
 
-    def run(self, *arguments: str,
-            environment: dict[str, str] | None = None
-            ) -> tuple[int, str, str]:
+    def run(
+        self, *arguments: str, environment: dict[str, str] | None = None
+    ) -> tuple[int, str, str]:
         """Call it once.
 
         :param environment: of the process, None for that of the tests.
         :returns: what it ended with, what it wrote to standard output, and to
             standard error.
         """
-        with (tempfile.NamedTemporaryFile('r') as stdout,
-              tempfile.NamedTemporaryFile('r') as stderr):
-            call = {'arguments': list(map(str, arguments)),
-                    'environment': environment,
-                    'stdout': stdout.name, 'stderr': stderr.name}
+        with (
+            tempfile.NamedTemporaryFile('r') as stdout,
+            tempfile.NamedTemporaryFile('r') as stderr,
+        ):
+            call = {
+                'arguments': list(map(str, arguments)),
+                'environment': environment,
+                'stdout': stdout.name,
+                'stderr': stderr.name,
+            }
             self._server.stdin.write(json.dumps(call) + '\n')
             self._server.stdin.flush()
             code = int(self._server.stdout.readline())

@@ -21,27 +21,25 @@ AGENT = {
     'config.py': '',
     'errors.py': 'class InspectionError(Exception): pass',
     'utils.py': 'class AccumulatedFailures:\n'
-                '    def __init__(self, exc_class): pass',
+    '    def __init__(self, exc_class): pass',
     'encoding.py': 'import json\n'
-                   'class RESTJSONEncoder(json.JSONEncoder):\n'
-                   '    def default(self, value): return value.name',
+    'class RESTJSONEncoder(json.JSONEncoder):\n'
+    '    def default(self, value): return value.name',
     'hardware.py': 'class Disk: name = "/dev/sda"\n'
-                   'class GenericHardwareManager:\n'
-                   '    def initialize(self): raise SystemExit("set up")\n',
+    'class GenericHardwareManager:\n'
+    '    def initialize(self): raise SystemExit("set up")\n',
     'inspector.py': 'from ironic_python_agent import hardware\n'
-                    'def collect_default(data, failures):\n'
-                    '    hardware.GenericHardwareManager().initialize()\n'
-                    '    data["inventory"] = {"disks": [hardware.Disk()]}\n',
+    'def collect_default(data, failures):\n'
+    '    hardware.GenericHardwareManager().initialize()\n'
+    '    data["inventory"] = {"disks": [hardware.Disk()]}\n',
 }
 COLLECTED = {'inventory': {'disks': ['/dev/sda']}}
 
 
 class CollectTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def install(self, *tools, agent=True):
         """Make a machine with these tools, and with an agent or none."""
@@ -61,14 +59,25 @@ class CollectTestCase(base.TestCase):
 
     def collect(self, *words, user=0):
         return subprocess.run(
-            [sys.executable, '-c', 'import os, sys\n'
-             'from ironic_inspection_rules.kit.command import shell\n'
-             f'os.geteuid = lambda: {user}\n'
-             'sys.exit(shell.main(["collect", *sys.argv[1:]]))', *words],
-            capture_output=True, text=True, env={
-                **os.environ, 'PATH': str(self.directory / 'bin'),
+            [
+                sys.executable,
+                '-c',
+                'import os, sys\n'
+                'from ironic_inspection_rules.kit.command import shell\n'
+                f'os.geteuid = lambda: {user}\n'
+                'sys.exit(shell.main(["collect", *sys.argv[1:]]))',
+                *words,
+            ],
+            capture_output=True,
+            text=True,
+            env={
+                **os.environ,
+                'PATH': str(self.directory / 'bin'),
                 'PYTHONPATH': os.pathsep.join(
-                    [str(self.directory / 'python'), *sys.path])})
+                    [str(self.directory / 'python'), *sys.path]
+                ),
+            },
+        )
 
     def test_the_inventory_goes_to_standard_output_or_into_a_file(self):
         self.install(*TOOLS)
@@ -78,8 +87,9 @@ class CollectTestCase(base.TestCase):
             self.assertEqual(COLLECTED, json.loads(done.stdout))
         path = self.directory / 'machine.json'
         done = self.collect(str(path))
-        self.assertEqual((0, '', ''),
-                         (done.returncode, done.stdout, done.stderr))
+        self.assertEqual(
+            (0, '', ''), (done.returncode, done.stdout, done.stderr)
+        )
         self.assertEqual(COLLECTED, json.loads(path.read_text()))
 
     def test_it_does_without_root_and_tells_what_that_costs(self):
@@ -98,7 +108,9 @@ class CollectTestCase(base.TestCase):
         self.assertEqual(
             'collect needs lsblk (package util-linux), lshw (package lshw), '
             'ironic-python-agent (pip install '
-            '"ironic-inspection-rules[collect]")\n', done.stderr)
+            '"ironic-inspection-rules[collect]")\n',
+            done.stderr,
+        )
 
     def test_no_file_can_be_written_where_there_is_no_directory(self):
         self.install(*TOOLS)

@@ -19,7 +19,6 @@ MODULE = 'ironic_inspection_rules.command.dbsync'
 
 
 class CommandTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -30,16 +29,17 @@ class CommandTestCase(base.TestCase):
         self.config_file.write_text(
             '[DEFAULT]\nuse_stderr = False\n'
             f'log_file = {self.directory}/log\n'
-            f'[database]\nconnection = {url}\n')
+            f'[database]\nconnection = {url}\n'
+        )
 
     def dbsync(self, *arguments):
         code, output, errors = forking.load(MODULE).run(
-            '--config-file', self.config_file, *arguments)
+            '--config-file', self.config_file, *arguments
+        )
         return code, output.strip(), errors.strip()
 
 
 class DBSyncTestCase(CommandTestCase):
-
     def test_a_wrong_call_is_an_error_and_no_difference(self):
         code, told, errors = self.dbsync('adopt', '--nothing')
         self.assertEqual((1, ''), (code, told))
@@ -48,15 +48,19 @@ class DBSyncTestCase(CommandTestCase):
     def test_tables_are_made_once_and_may_be_asked_for_again(self):
         code, told, errors = self.dbsync('version')
         self.assertEqual((1, ''), (code, told))
-        self.assertRegex(errors, r'^\S+: there are no tables .* in sqlite:///'
-                                 r'.* "\S+ create_schema" makes them$')
+        self.assertRegex(
+            errors,
+            r'^\S+: there are no tables .* in sqlite:///'
+            r'.* "\S+ create_schema" makes them$',
+        )
         code, told, errors = self.dbsync('create_schema')
         self.assertEqual((0, ''), (code, errors))
         code, version, _errors = self.dbsync('version')
         self.assertEqual(0, code)
         self.assertRegex(version, '^[0-9a-f]{12}$')
-        self.assertIn(f'revision {version} in sqlite:///{self.directory}/',
-                      told)
+        self.assertIn(
+            f'revision {version} in sqlite:///{self.directory}/', told
+        )
         self.assertEqual((0, told, ''), self.dbsync('create_schema'))
         self.assertEqual((0, told, ''), self.dbsync('upgrade'))
         self.assertEqual((0, version, ''), self.dbsync('version'))
@@ -65,7 +69,8 @@ class DBSyncTestCase(CommandTestCase):
         self.config_file.write_text(
             self.config_file.read_text()
             .replace('use_stderr = False', 'use_stderr = True')
-            .replace(f'log_file = {self.directory}/log', ''))
+            .replace(f'log_file = {self.directory}/log', '')
+        )
         code, _told, errors = self.dbsync('create_schema')
         self.assertEqual((0, ''), (code, errors))
         self.assertEqual('', self.dbsync('version')[2])
@@ -74,8 +79,9 @@ class DBSyncTestCase(CommandTestCase):
     def test_stamp_takes_a_revision(self):
         self.assertEqual((0, '', ''), self.dbsync('stamp'))
         self.assertEqual(0, self.dbsync('version')[0])
-        self.assertEqual((0, '', ''),
-                         self.dbsync('stamp', '--revision', 'base'))
+        self.assertEqual(
+            (0, '', ''), self.dbsync('stamp', '--revision', 'base')
+        )
         self.assertEqual(1, self.dbsync('version')[0])
 
     def test_what_cannot_be_done_is_one_line_and_code_1(self):
@@ -84,13 +90,17 @@ class DBSyncTestCase(CommandTestCase):
             self.assertEqual((1, 1), (code, len(errors.splitlines())), errors)
             return errors
 
-        self.assertIn('nonsense',
-                      refused('upgrade', '--revision', 'nonsense'))
+        self.assertIn('nonsense', refused('upgrade', '--revision', 'nonsense'))
         absent = self.directory / 'absent' / 'ironic.sqlite'
         self.configure(f'sqlite:///{absent}')
-        self.assertIn(str(self.assertRaises(
-            sqlite3.OperationalError, sqlite3.connect, absent)),
-            refused('version'))
+        self.assertIn(
+            str(
+                self.assertRaises(
+                    sqlite3.OperationalError, sqlite3.connect, absent
+                )
+            ),
+            refused('version'),
+        )
         port = self.useFixture(base.DeadPort())
         self.configure(f'mysql+pymysql://user:s3cret@127.0.0.1:{port}/ironic')
         errors = refused('create_schema')
@@ -104,7 +114,6 @@ class DBSyncTestCase(CommandTestCase):
 
 
 class CheckTestCase(CommandTestCase):
-
     def setUp(self):
         super().setUp()
         engine = sa.create_engine(f'sqlite:///{self.directory}/ironic.sqlite')
@@ -117,8 +126,10 @@ class CheckTestCase(CommandTestCase):
 
     def test_what_switches_all_off_is_printed(self):
         self.dbsync('create_schema')
-        self.add('[api]\nmiddleware = inspection-rules\n'
-                 '[inspector]\nhooks = $default_hooks,inspection-rules\n')
+        self.add(
+            '[api]\nmiddleware = inspection-rules\n'
+            '[inspector]\nhooks = $default_hooks,inspection-rules\n'
+        )
         code, told, errors = self.dbsync('check')
         self.assertEqual((1, ''), (code, errors))
         self.assertIn('enabled_inspect_interfaces does not name agent', told)
@@ -127,8 +138,10 @@ class CheckTestCase(CommandTestCase):
         code, told, errors = self.dbsync('check')
         self.assertEqual((0, ''), (code, errors), told)
 
-        self.add('[inspection_rules]\nsupported_interfaces = agent,redfish\n'
-                 '[inspection-rules]\nkeep_runs = 9\n')
+        self.add(
+            '[inspection_rules]\nsupported_interfaces = agent,redfish\n'
+            '[inspection-rules]\nkeep_runs = 9\n'
+        )
         code, told, errors = self.dbsync('check')
         self.assertEqual((1, ''), (code, errors))
         self.assertEqual(2, len(told.splitlines()), told)
@@ -151,11 +164,11 @@ class CheckTestCase(CommandTestCase):
 
 
 class AdoptTestCase(CommandTestCase):
-
     def setUp(self):
         super().setUp()
         self.engine = sa.create_engine(
-            f'sqlite:///{self.directory}/ironic.sqlite')
+            f'sqlite:///{self.directory}/ironic.sqlite'
+        )
         self.addCleanup(self.engine.dispose)
         ironic_models.Base.metadata.create_all(self.engine)
         objects.register_all()
@@ -163,17 +176,28 @@ class AdoptTestCase(CommandTestCase):
     def add(self, **fields):
         """Make a rule of Ironic's own."""
         with self.engine.begin() as connection:
-            connection.execute(sa.insert(ironic_models.InspectionRule), {
-                'actions': [{'op': 'fail', 'args': {'msg': 'no'}}],
-                'uuid': '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11', **fields})
+            connection.execute(
+                sa.insert(ironic_models.InspectionRule),
+                {
+                    'actions': [{'op': 'fail', 'args': {'msg': 'no'}}],
+                    'uuid': '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11',
+                    **fields,
+                },
+            )
 
     def count(self):
         """Count Ironic's rules, and the rules here."""
         with self.engine.connect() as connection:
-            return tuple(connection.execute(sa.text(
-                f'SELECT count(*) FROM {table}')).scalar()
-                for table in ("inspection_rules WHERE phase IS NULL OR "
-                              "phase NOT LIKE 'was:%'", 'ir_rules'))
+            return tuple(
+                connection.execute(
+                    sa.text(f'SELECT count(*) FROM {table}')
+                ).scalar()
+                for table in (
+                    'inspection_rules WHERE phase IS NULL OR '
+                    "phase NOT LIKE 'was:%'",
+                    'ir_rules',
+                )
+            )
 
     def built_in(self, rules):
         """Give the file of ``[inspection_rules]built_in_rules``."""
@@ -189,8 +213,9 @@ class AdoptTestCase(CommandTestCase):
 
     def test_without_rules_it_says_so(self):
         self.dbsync('create_schema')
-        self.assertEqual((0, 'There are no rules to adopt.', ''),
-                         self.dbsync('adopt'))
+        self.assertEqual(
+            (0, 'There are no rules to adopt.', ''), self.dbsync('adopt')
+        )
 
     def test_rules_move_when_all_are_good(self):
         self.dbsync('create_schema')
@@ -206,16 +231,20 @@ class AdoptTestCase(CommandTestCase):
         self.assertEqual(
             f'{output}\n'
             '2 rules were adopted; stock Ironic does not run them any more.\n'
-            'ironic-inspection-rules-dbsync adopt --undo puts all back.', done)
+            'ironic-inspection-rules-dbsync adopt --undo puts all back.',
+            done,
+        )
         self.assertEqual((0, 2), self.count())
 
     def test_built_in_rules_are_copied_once(self):
         self.dbsync('create_schema')
         self.add()
-        self.built_in('- priority: 10050\n'
-                      '  actions: [{op: fail, args: {msg: no}}]\n'
-                      '- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a12\n'
-                      '  actions: [{op: log, args: {msg: a}, unique: 1}]\n')
+        self.built_in(
+            '- priority: 10050\n'
+            '  actions: [{op: fail, args: {msg: no}}]\n'
+            '- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a12\n'
+            '  actions: [{op: log, args: {msg: a}, unique: 1}]\n'
+        )
         code, output, errors = self.dbsync('adopt')
         self.assertEqual((0, ''), (code, errors))
         self.assertIn('priority 10050 becomes 9999', output)
@@ -227,9 +256,16 @@ class AdoptTestCase(CommandTestCase):
     def test_what_differs_is_only_adopted_when_that_is_accepted(self):
         self.dbsync('create_schema')
         self.add()
-        self.add(uuid='other', description='bad', actions=[
-            {'op': 'set-attribute',
-             'args': {'path': '/reservation', 'value': 'x'}}])
+        self.add(
+            uuid='other',
+            description='bad',
+            actions=[
+                {
+                    'op': 'set-attribute',
+                    'args': {'path': '/reservation', 'value': 'x'},
+                }
+            ],
+        )
         code, output, _errors = self.dbsync('adopt')
         self.assertEqual(2, code)
         self.assertIn('"reservation" of a node cannot be changed', output)
@@ -243,11 +279,17 @@ class AdoptTestCase(CommandTestCase):
 
     def test_stock_ironic_runs_no_rule_that_cannot_be_one_here(self):
         self.dbsync('create_schema')
-        for number, (op, args) in enumerate((
+        for number, (op, args) in enumerate(
+            (
                 ('add-trait', {'name': 'lower-case'}),
-                ('set-attribute', {'path': '/memory_gb', 'value': '5'}))):
-            self.add(uuid=f'rule-{number}', description=f'bad {number}',
-                     actions=[{'op': op, 'args': args}])
+                ('set-attribute', {'path': '/memory_gb', 'value': '5'}),
+            )
+        ):
+            self.add(
+                uuid=f'rule-{number}',
+                description=f'bad {number}',
+                actions=[{'op': op, 'args': args}],
+            )
         before = self.rows()
         code, output, _errors = self.dbsync('adopt', '--dry-run')
         self.assertEqual(2, code)
@@ -266,48 +308,76 @@ class AdoptTestCase(CommandTestCase):
 
     def test_rules_are_tried_on_machines(self):
         self.dbsync('create_schema')
-        self.add(actions=[{'op': 'extend-plugin-data', 'args': {
-            'path': 'list', 'value': 'x'}}])
+        self.add(
+            actions=[
+                {
+                    'op': 'extend-plugin-data',
+                    'args': {'path': 'list', 'value': 'x'},
+                }
+            ]
+        )
         path = self.directory / 'machines' / 'odd.json'
         path.parent.mkdir()
-        path.write_text('{"inventory": {"interfaces": []}, '
-                        '"plugin_data": {"list": 0}}')
+        path.write_text(
+            '{"inventory": {"interfaces": []}, "plugin_data": {"list": 0}}'
+        )
         code, output, errors = self.dbsync(
-            'adopt', '--inventory', str(path.parent))
+            'adopt', '--inventory', str(path.parent)
+        )
         self.assertEqual((2, ''), (code, errors))
-        self.assertIn(f'12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11: {path}: ',
-                      output)
+        self.assertIn(
+            f'12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11: {path}: ', output
+        )
         self.assertIn('differences: 2', output)
         self.assertEqual((1, 0), self.count())
         path.write_text('{"inventory": {"interfaces": []}}')
         self.store_inventory('rack1-07', {'list': []})
         code, output, _errors = self.dbsync(
-            'adopt', '--inventory', str(path.parent))
+            'adopt', '--inventory', str(path.parent)
+        )
         self.assertEqual(0, code, output)
         self.assertIn('on 2 machines; differences: 0', output)
         self.assertEqual((0, 1), self.count())
 
     def test_rules_are_tried_on_what_is_stored(self):
         self.dbsync('create_schema')
-        self.add(description='lists', actions=[
-            {'op': 'extend-plugin-data',
-             'args': {'path': 'list', 'value': '{node.name}'}}])
+        self.add(
+            description='lists',
+            actions=[
+                {
+                    'op': 'extend-plugin-data',
+                    'args': {'path': 'list', 'value': '{node.name}'},
+                }
+            ],
+        )
         self.store_inventory('rack1-07', {'list': 0})
         code, output, errors = self.dbsync('adopt')
         self.assertEqual((2, ''), (code, errors))
-        self.assertIn('lists: rack1-07: plugin_data /list: stock Ironic '
-                      '["rack1-07"], here 0', output)
+        self.assertIn(
+            'lists: rack1-07: plugin_data /list: stock Ironic '
+            '["rack1-07"], here 0',
+            output,
+        )
         self.assertEqual((1, 0), self.count())
 
     def store_inventory(self, name, plugin_data):
         """Store what an inspection found on a new node."""
         with self.engine.begin() as connection:
-            node, = connection.execute(sa.insert(ironic_models.Node).values(
-                uuid=uuidutils.generate_uuid(), name=name, driver='ipmi',
-                version=objects.Node.VERSION)).inserted_primary_key
-            connection.execute(sa.insert(ironic_models.NodeInventory).values(
-                node_id=node, inventory_data={'interfaces': []},
-                plugin_data=plugin_data))
+            (node,) = connection.execute(
+                sa.insert(ironic_models.Node).values(
+                    uuid=uuidutils.generate_uuid(),
+                    name=name,
+                    driver='ipmi',
+                    version=objects.Node.VERSION,
+                )
+            ).inserted_primary_key
+            connection.execute(
+                sa.insert(ironic_models.NodeInventory).values(
+                    node_id=node,
+                    inventory_data={'interfaces': []},
+                    plugin_data=plugin_data,
+                )
+            )
 
     def test_undo_puts_rules_back_as_they_were(self):
         self.dbsync('create_schema')
@@ -335,31 +405,36 @@ class AdoptTestCase(CommandTestCase):
         self.assertEqual(0, self.dbsync('version')[0])
         self.assertEqual(0, self.dbsync('drop', '--yes')[0])
         self.assertEqual(1, self.dbsync('version')[0])
-        self.assertIn('inspection_rules',
-                      sa.inspect(self.engine).get_table_names())
+        self.assertIn(
+            'inspection_rules', sa.inspect(self.engine).get_table_names()
+        )
         self.assertEqual(0, self.dbsync('create_schema')[0])
         with self.engine.begin() as connection:
             connection.execute(sa.text('DROP TABLE inspection_rules'))
         self.assertEqual((0, ''), self.dbsync('drop', '--yes')[::2])
         for arguments in (('drop', '--yes'), ('drop',)):
-            self.assertEqual((0, 'There are no tables to remove.', ''),
-                             self.dbsync(*arguments))
+            self.assertEqual(
+                (0, 'There are no tables to remove.', ''),
+                self.dbsync(*arguments),
+            )
 
     def test_tables_of_a_preview_are_made_anew_by_what_is_said(self):
         with self.engine.begin() as connection:
             for statement in (
-                    'CREATE TABLE ir_alembic_version (version_num TEXT)',
-                    "INSERT INTO ir_alembic_version VALUES ('a4c9e61d02b7')",
-                    'CREATE TABLE ir_rules (id INTEGER)',
-                    'CREATE TABLE ir_requests (worker TEXT, '
-                    'open_node_uuid TEXT, due_at FLOAT)'):
+                'CREATE TABLE ir_alembic_version (version_num TEXT)',
+                "INSERT INTO ir_alembic_version VALUES ('a4c9e61d02b7')",
+                'CREATE TABLE ir_rules (id INTEGER)',
+                'CREATE TABLE ir_requests (worker TEXT, '
+                'open_node_uuid TEXT, due_at FLOAT)',
+            ):
                 connection.execute(sa.text(statement))
         # They are set aside for rules that are not readable here.
         self.add(phase='was:main')
         for command in ('create_schema', 'upgrade', 'adopt', 'stamp'):
             code, output, errors = self.dbsync(command)
-            self.assertEqual((1, '', 1), (code, output,
-                                          len(errors.splitlines())), errors)
+            self.assertEqual(
+                (1, '', 1), (code, output, len(errors.splitlines())), errors
+            )
             self.assertIn('ironic-inspection-rules-dbsync drop --yes', errors)
         code, output, errors = self.dbsync('check')
         self.assertEqual((1, ''), (code, errors))
@@ -373,15 +448,21 @@ class AdoptTestCase(CommandTestCase):
     def test_drop_waits_for_the_end_of_conductors(self):
         self.dbsync('create_schema')
         with self.engine.begin() as connection:
-            connection.execute(sa.insert(ironic_models.Conductor).values(
-                hostname='conductor-1', online=True, drivers=[],
-                conductor_group=''))
+            connection.execute(
+                sa.insert(ironic_models.Conductor).values(
+                    hostname='conductor-1',
+                    online=True,
+                    drivers=[],
+                    conductor_group='',
+                )
+            )
         # This configuration does not name the plugin.
         self.assertEqual(0, self.dbsync('drop', '--yes')[0])
         self.dbsync('create_schema')
         with open(self.config_file, 'a') as config:
-            config.write('[inspector]\n'
-                         'hooks = $default_hooks,inspection-rules\n')
+            config.write(
+                '[inspector]\nhooks = $default_hooks,inspection-rules\n'
+            )
 
         code, _output, errors = self.dbsync('drop', '--yes')
 
@@ -389,18 +470,23 @@ class AdoptTestCase(CommandTestCase):
         self.assertIn('conductor-1', errors)
         self.assertEqual(0, self.dbsync('version')[0])
         with self.engine.begin() as connection:
-            connection.execute(sa.update(ironic_models.Conductor).values(
-                online=False))
+            connection.execute(
+                sa.update(ironic_models.Conductor).values(online=False)
+            )
         self.assertEqual(0, self.dbsync('drop', '--yes')[0])
 
     def test_drop_waits_for_the_end_of_requests(self):
         self.dbsync('create_schema')
         with self.engine.begin() as connection:
-            connection.execute(sa.text(
-                'INSERT INTO ir_requests (uuid, node_uuid, open_node_uuid, '
-                'event, state, attempts, token, lock_failures, worker, '
-                "due_at, progress) VALUES ('r', 'n', 'n', 'continue', "
-                "'processing', 1, 1, 0, 'worker-1', 9e9, '{}')"))
+            connection.execute(
+                sa.text(
+                    'INSERT INTO ir_requests (uuid, node_uuid, '
+                    'open_node_uuid, event, state, attempts, token, '
+                    "lock_failures, worker, due_at, progress) VALUES ('r', "
+                    "'n', 'n', 'continue', 'processing', 1, 1, 0, "
+                    "'worker-1', 9e9, '{}')"
+                )
+            )
 
         code, _output, errors = self.dbsync('drop', '--yes')
 
@@ -409,13 +495,16 @@ class AdoptTestCase(CommandTestCase):
 
     def rows(self):
         with self.engine.connect() as connection:
-            return connection.execute(sa.text(
-                'SELECT * FROM inspection_rules ORDER BY id')).all()
+            return connection.execute(
+                sa.text('SELECT * FROM inspection_rules ORDER BY id')
+            ).all()
 
     def test_a_rule_that_is_here_already_is_told(self):
         self.dbsync('create_schema')
-        self.built_in('- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11\n'
-                      '  actions: [{op: fail, args: {msg: no}}]\n')
+        self.built_in(
+            '- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11\n'
+            '  actions: [{op: fail, args: {msg: no}}]\n'
+        )
         self.dbsync('adopt')
         self.add()
         for more in ((), ('--dry-run',)):
@@ -427,6 +516,6 @@ class AdoptTestCase(CommandTestCase):
     def test_a_database_that_is_none_is_one_line(self):
         self.dbsync('create_schema')
         code, _output, errors = self.dbsync(
-            'adopt', '--inspector-database',
-            f'sqlite:///{self.directory}/none')
+            'adopt', '--inspector-database', f'sqlite:///{self.directory}/none'
+        )
         self.assertEqual((1, 1), (code, len(errors.splitlines())), errors)

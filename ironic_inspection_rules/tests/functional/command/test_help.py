@@ -29,13 +29,14 @@ for service in services:
 
 
 class ServicesTestCase(base.TestCase):
-
     def test_every_service_has_help(self):
         places = list(test_help.entry_points('console_scripts').values())
         done = subprocess.run(
             [sys.executable, '-c', _CALL_EACH, *places],
-            env={**os.environ, 'COLUMNS': '80'}, capture_output=True,
-            text=True)
+            env={**os.environ, 'COLUMNS': '80'},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         *texts, rest = done.stdout.split(_END)
         self.assertEqual((len(places), ''), (len(texts), rest.strip()))

@@ -20,22 +20,24 @@ from ironic_inspection_rules.tests.functional.command import forking
 from ironic_inspection_rules.tests.unit import base
 
 MODULE = 'ironic_inspection_rules.command.pxe_filter'
-RUN_NFT = ('from ironic_inspection_rules.pxe_filter import firewall; '
-           'firewall.run_nft(timeout=1)')
+RUN_NFT = (
+    'from ironic_inspection_rules.pxe_filter import firewall; '
+    'firewall.run_nft(timeout=1)'
+)
 TABLE = 'inet ironic_inspection_pxe_filter_eth1'
 WAIT = 60
 
 
 class NftTestCase(base.TestCase):
-
     def test_its_time_ends_while_the_filter_is_suspended(self):
         directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         lives, waits = directory / 'lives', directory / 'waits'
         nft = directory / 'nft'
         os.mkfifo(lives)
         os.mkfifo(waits)
-        nft.write_text(f'#!/bin/sh\nexec > {lives}\necho\n'
-                       f'read line < {waits}\n')
+        nft.write_text(
+            f'#!/bin/sh\nexec > {lives}\necho\nread line < {waits}\n'
+        )
         nft.chmod(0o755)
         # Open before nft is: who opens it later may find it killed.
         reader = os.open(lives, os.O_RDONLY | os.O_NONBLOCK)
@@ -44,37 +46,47 @@ class NftTestCase(base.TestCase):
         change.register(reader, select.POLLIN)
         caller = subprocess.Popen(
             [sys.executable, '-W', 'ignore', '-c', RUN_NFT],
-            stderr=subprocess.DEVNULL, env={
-                **os.environ, 'PATH': f'{directory}:{os.environ["PATH"]}'})
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, 'PATH': f'{directory}:{os.environ["PATH"]}'},
+        )
         self.addCleanup(caller.wait)
         self.addCleanup(caller.kill)
         self.assertTrue(change.poll(WAIT * 1000))
         caller.send_signal(signal.SIGSTOP)
         # From now on only the end of nft is waited for.
         change.modify(reader, 0)
-        self.assertEqual([(reader, select.POLLHUP)],
-                         change.poll(WAIT * 1000))
+        self.assertEqual([(reader, select.POLLHUP)], change.poll(WAIT * 1000))
 
 
 class PxeFilterTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.file = self.directory / 'ironic.sqlite'
         models.Base.metadata.create_all(
-            sa.create_engine(f'sqlite:///{self.file}'))
+            sa.create_engine(f'sqlite:///{self.file}')
+        )
         (self.directory / 'timeout').symlink_to(shutil.which('timeout'))
         self.configure('interface = eth1')
 
     def configure(self, *options, url=None):
         self.config_file = self.directory / 'ironic.conf'
-        self.config_file.write_text('\n'.join([
-            '[DEFAULT]', 'use_stderr = False', 'rpc_transport = none',
-            f'log_file = {self.directory}/log',
-            f'state_path = {self.directory}',
-            '[database]', f'connection = {url or f"sqlite:///{self.file}"}',
-            '[inspection_pxe_filter]', *options, '']))
+        self.config_file.write_text(
+            '\n'.join(
+                [
+                    '[DEFAULT]',
+                    'use_stderr = False',
+                    'rpc_transport = none',
+                    f'log_file = {self.directory}/log',
+                    f'state_path = {self.directory}',
+                    '[database]',
+                    f'connection = {url or f"sqlite:///{self.file}"}',
+                    '[inspection_pxe_filter]',
+                    *options,
+                    '',
+                ]
+            )
+        )
 
     def execute(self, statement):
         with contextlib.closing(sqlite3.connect(self.file)) as connection:
@@ -84,45 +96,57 @@ class PxeFilterTestCase(base.TestCase):
     def run_filter(self, *arguments, path=None):
         """Run it, without nft unless there is a path to it."""
         code, output, errors = forking.load(MODULE).run(
-            '--config-file', self.config_file, *arguments,
-            environment={'PATH': path or str(self.directory)})
+            '--config-file',
+            self.config_file,
+            *arguments,
+            environment={'PATH': path or str(self.directory)},
+        )
         return code, output, errors.strip()
 
     def install_nft(self):
         """Install one that finds no table, and keeps any script."""
         nft = self.directory / 'nft'
-        nft.write_text('#!/bin/sh\n[ "$1" = -f ] || '
-                       '{ echo "Error: No such file or directory" >&2; '
-                       'exit 1; }\n'
-                       'while read -r line; do echo "$line"; done '
-                       f'>> {self.directory}/scripts\n')
+        nft.write_text(
+            '#!/bin/sh\n[ "$1" = -f ] || '
+            '{ echo "Error: No such file or directory" >&2; '
+            'exit 1; }\n'
+            'while read -r line; do echo "$line"; done '
+            f'>> {self.directory}/scripts\n'
+        )
         nft.chmod(0o755)
 
     def refused(self, *arguments, **environment):
         code, output, errors = self.run_filter(*arguments, **environment)
-        self.assertEqual((1, '', 1), (code, output, len(errors.splitlines())),
-                         errors)
+        self.assertEqual(
+            (1, '', 1), (code, output, len(errors.splitlines())), errors
+        )
         return errors
 
     def test_dry_run_prints_the_script_of_a_leader(self):
         self.execute(
             'INSERT INTO nodes (id, uuid, provision_state, inspect_interface)'
-            ' VALUES (1, "a", "inspect wait", "agent")')
+            ' VALUES (1, "a", "inspect wait", "agent")'
+        )
         self.execute(
             'INSERT INTO ports (uuid, address, node_id) VALUES'
-            ' ("p", "52:54:00:00:00:01", 1), ("q", "52:54:00:00:00:02", 2)')
+            ' ("p", "52:54:00:00:00:01", 1), ("q", "52:54:00:00:00:02", 2)'
+        )
         code, output, errors = self.run_filter('--dry-run')
         self.assertEqual((0, ''), (code, errors))
-        elements = [line for line in output.splitlines()
-                    if 'add element' in line]
+        elements = [
+            line for line in output.splitlines() if 'add element' in line
+        ]
         lease = elements.pop(3)
         self.assertRegex(lease, f'{TABLE} lease {{ [0-9]+-[0-9]+ }}')
-        self.assertEqual([
-            f'add element {TABLE} whitelist {{ 52:54:00:00:00:01 }}',
-            f'add element {TABLE} blacklist {{ 52:54:00:00:00:02 }}',
-            f'add element {TABLE} unknown {{ "eth1" }}',
-            f'add element {TABLE} leader {{ "eth1" timeout 1500ms }}'],
-            elements)
+        self.assertEqual(
+            [
+                f'add element {TABLE} whitelist {{ 52:54:00:00:00:01 }}',
+                f'add element {TABLE} blacklist {{ 52:54:00:00:00:02 }}',
+                f'add element {TABLE} unknown {{ "eth1" }}',
+                f'add element {TABLE} leader {{ "eth1" timeout 1500ms }}',
+            ],
+            elements,
+        )
 
     def test_a_dry_run_needs_no_interface(self):
         self.configure('interface = eth9', 'whitelist_period = 3')
@@ -131,9 +155,11 @@ class PxeFilterTestCase(base.TestCase):
     def test_an_option_that_is_almost_one_is_named(self):
         self.configure('interface = eth1', 'sync_perod = 3')
         self.assertEqual(0, self.run_filter('--dry-run')[0])
-        self.assertIn('unknown option in [inspection_pxe_filter] '
-                      '"sync_perod"; did you mean "sync_period"?',
-                      (self.directory / 'log').read_text())
+        self.assertIn(
+            'unknown option in [inspection_pxe_filter] '
+            '"sync_perod"; did you mean "sync_period"?',
+            (self.directory / 'log').read_text(),
+        )
 
     def test_a_machine_that_may_pass_too_late_is_warned_of_once(self):
         for period, count in (15, 1), (5, 0):
@@ -141,8 +167,12 @@ class PxeFilterTestCase(base.TestCase):
             log = self.directory / 'log'
             log.write_text('')
             self.assertEqual(0, self.run_filter('--dry-run')[0])
-            self.assertEqual(count, log.read_text().count(
-                f'[inspection_pxe_filter]whitelist_period is {period}'))
+            self.assertEqual(
+                count,
+                log.read_text().count(
+                    f'[inspection_pxe_filter]whitelist_period is {period}'
+                ),
+            )
 
     def test_inspect_interfaces_without_a_name_are_refused(self):
         self.configure('interface = eth1', 'supported_inspect_interfaces =')
@@ -163,22 +193,31 @@ class PxeFilterTestCase(base.TestCase):
         self.assertIn('nft program is not installed', self.refused())
 
         self.execute('INSERT INTO ports (uuid, address) VALUES ("p", "bad")')
-        self.assertIn('Port p has a bad MAC address: "bad"',
-                      self.refused('--dry-run'))
+        self.assertIn(
+            'Port p has a bad MAC address: "bad"', self.refused('--dry-run')
+        )
 
         self.configure('interface = eth1', url='sqlite:////absent/ironic')
-        self.assertIn(str(self.assertRaises(
-            sqlite3.OperationalError, sqlite3.connect, '/absent/ironic')),
-            self.refused('--dry-run'))
+        self.assertIn(
+            str(
+                self.assertRaises(
+                    sqlite3.OperationalError, sqlite3.connect, '/absent/ironic'
+                )
+            ),
+            self.refused('--dry-run'),
+        )
 
     def test_a_bad_option_is_named(self):
         for bad, message in (
-                ('', 'interface is required'),
-                ('sync_period = 31', 'sync_period'),
-                ('ports = 67', '"67" is not a port'),
-                ('ports =', '[inspection_pxe_filter]ports is required'),
-                ('supported_inspect_interfaces = agent, agnet',
-                 'supported_inspect_interfaces: agnet: no such')):
+            ('', 'interface is required'),
+            ('sync_period = 31', 'sync_period'),
+            ('ports = 67', '"67" is not a port'),
+            ('ports =', '[inspection_pxe_filter]ports is required'),
+            (
+                'supported_inspect_interfaces = agent, agnet',
+                'supported_inspect_interfaces: agnet: no such',
+            ),
+        ):
             self.configure(*(['interface = eth1', bad] if bad else []))
             self.assertIn(message, self.refused('--dry-run'))
 
@@ -186,11 +225,16 @@ class PxeFilterTestCase(base.TestCase):
         self.install_nft()
         self.configure('interface = lo', 'sync_period = 31')
         self.assertIn('[inspection_pxe_filter]sync_period', self.refused())
-        self.assertIn('add table inet ironic_inspection_pxe_filter_lo',
-                      (self.directory / 'scripts').read_text())
+        self.assertIn(
+            'add table inet ironic_inspection_pxe_filter_lo',
+            (self.directory / 'scripts').read_text(),
+        )
 
     def test_a_mistyped_coordinator_is_named(self):
         self.install_nft()
-        self.configure('interface = lo', '[coordination]',
-                       'backend_url = radis://192.0.2.1')
+        self.configure(
+            'interface = lo',
+            '[coordination]',
+            'backend_url = radis://192.0.2.1',
+        )
         self.assertIn('[coordination]backend_url', self.refused())

@@ -24,15 +24,25 @@ class Member(fixtures.Fixture):
 
     def __init__(self, url: str, name: str) -> None:
         super().__init__()
-        self._arguments = [sys.executable, '-W', 'ignore', '-m', __name__,
-                           url, name]
+        self._arguments = [
+            sys.executable,
+            '-W',
+            'ignore',
+            '-m',
+            __name__,
+            url,
+            name,
+        ]
         self.leads = threading.Event()
         self.follows = threading.Event()
 
     def _setUp(self) -> None:
         self._process = subprocess.Popen(
-            self._arguments, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
+            self._arguments,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         self.addCleanup(self._end)
@@ -60,10 +70,15 @@ def main(url: str, name: str) -> None:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
     election.Election(
-        'election', url, name, lease=LEASE, heartbeat=HEARTBEAT,
+        'election',
+        url,
+        name,
+        lease=LEASE,
+        heartbeat=HEARTBEAT,
         connection_retry_interval=HEARTBEAT,
         on_gained=lambda: print('gained', flush=True),
-        on_lost=lambda: print('lost', flush=True)).run(stop)
+        on_lost=lambda: print('lost', flush=True),
+    ).run(stop)
 
 
 class Mixin:
@@ -141,8 +156,10 @@ class ServerMixin(Mixin):
 
     def wait_for_leaders(self, count: int, *members: Member) -> None:
         """Wait until so many lead; each tells of a change a bit later."""
+
         def leading() -> int:
             return sum(member.leads.is_set() for member in members)
+
         deadline = time.monotonic() + PATIENCE
         while leading() != count and time.monotonic() < deadline:
             time.sleep(HEARTBEAT)
@@ -150,24 +167,20 @@ class ServerMixin(Mixin):
 
 
 class FileElectionTestCase(Mixin, base.TestCase):
-
     def setUp(self) -> None:
         super().setUp()
         self.url = f'file://{self.useFixture(fixtures.TempDir()).path}'
 
 
 class RedisElectionTestCase(ServerMixin, base.TestCase):
-
     server = coordinator.Redis
 
 
 class EtcdElectionTestCase(ServerMixin, base.TestCase):
-
     server = coordinator.Etcd
 
 
 class ZookeeperElectionTestCase(ServerMixin, base.TestCase):
-
     server = coordinator.Zookeeper
 
 

@@ -26,7 +26,6 @@ from ironic_inspection_rules.tests.unit.objects import test_early_phase
 
 
 class ServerTestCase(base.TestCase):
-
     kind: str
     ready = True
     ironic = False
@@ -38,8 +37,8 @@ class ServerTestCase(base.TestCase):
         if reason:
             self.skipTest(reason)
         self.database = self.useFixture(
-            database.Database(self.kind, self.ready, self.ironic,
-                              **self.query))
+            database.Database(self.kind, self.ready, self.ironic, **self.query)
+        )
 
 
 class KillMixin:
@@ -48,35 +47,50 @@ class KillMixin:
     def apply(self, base, made, updated, deleted):
         """Change rules in a process that dies when all was sent."""
         self.database.engine.dispose(close=False)
-        sa.event.listen(self.database.engine, 'commit',
-                        lambda _: os.kill(os.getpid(), signal.SIGKILL))
+        sa.event.listen(
+            self.database.engine,
+            'commit',
+            lambda _: os.kill(os.getpid(), signal.SIGKILL),
+        )
         db_rule.change_rules(base, made, updated, deleted, rule_set.UNKNOWN)
 
     def state(self):
         rows = db_rule.list_rules()
         revision = database.read_revision()
         _row, versions = db_rule.get_rules_of_revision(revision)
-        return (revision, [dict(row) for row in rows],
-                [db_rule.describe_revision(row)
-                 for row in db_rule.list_revisions(10)],
-                [version.fields for version in versions])
+        return (
+            revision,
+            [dict(row) for row in rows],
+            [
+                db_rule.describe_revision(row)
+                for row in db_rule.list_revisions(10)
+            ],
+            [version.fields for version in versions],
+        )
 
     def test_what_a_killed_process_began_was_never_done(self):
-        changed, gone = (db_rule.create_rule(test_rule.values())
-                         for _ in range(2))
-        change = ([test_rule.values()], {changed.uuid: {'priority': 5}},
-                  [gone.uuid])
+        changed, gone = (
+            db_rule.create_rule(test_rule.values()) for _ in range(2)
+        )
+        change = (
+            [test_rule.values()],
+            {changed.uuid: {'priority': 5}},
+            [gone.uuid],
+        )
         before = self.state()
 
         process = multiprocessing.get_context('fork').Process(
-            target=self.apply, args=(before[0], *change))
+            target=self.apply, args=(before[0], *change)
+        )
         process.start()
         process.join(300)
 
         self.assertEqual(-signal.SIGKILL, process.exitcode)
         self.assertEqual(before, self.state())
-        self.assertEqual(before[0] + 1, db_rule.change_rules(
-            before[0], *change, rule_set.UNKNOWN))
+        self.assertEqual(
+            before[0] + 1,
+            db_rule.change_rules(before[0], *change, rule_set.UNKNOWN),
+        )
 
 
 class MySQLKillTestCase(KillMixin, ServerTestCase):
@@ -93,13 +107,14 @@ class MySQLRulesTestCase(test_rule.RulesMixin, ServerTestCase):
 
 
 class MySQLWithoutCharsetTestCase(ServerTestCase):
-
     kind = 'mysql'
 
     def test_text_that_does_not_fit_is_invalid(self):
         exc = self.assertRaises(
-            exceptions.Invalid, db_rule.create_rule,
-            test_rule.values(description='\N{GRINNING FACE}'))
+            exceptions.Invalid,
+            db_rule.create_rule,
+            test_rule.values(description='\N{GRINNING FACE}'),
+        )
 
         self.assertIn('description', str(exc))
 
@@ -130,13 +145,15 @@ class PostgreSQLContentTestCase(test_content.ContentMixin, ServerTestCase):
     kind = 'postgresql'
 
 
-class MySQLUnprocessedTestCase(test_unprocessed.UnprocessedMixin,
-                               ServerTestCase):
+class MySQLUnprocessedTestCase(
+    test_unprocessed.UnprocessedMixin, ServerTestCase
+):
     kind = 'mysql'
 
 
-class PostgreSQLUnprocessedTestCase(test_unprocessed.UnprocessedMixin,
-                                    ServerTestCase):
+class PostgreSQLUnprocessedTestCase(
+    test_unprocessed.UnprocessedMixin, ServerTestCase
+):
     kind = 'postgresql'
 
 
@@ -152,18 +169,21 @@ class MySQLRunTestCase(test_run.RunMixin, ServerTestCase):
     kind = 'mysql'
 
 
-class MySQLEarlyPhaseTestCase(test_early_phase.EarlyPhaseMixin,
-                              ServerTestCase):
+class MySQLEarlyPhaseTestCase(
+    test_early_phase.EarlyPhaseMixin, ServerTestCase
+):
     kind = 'mysql'
 
 
-class PostgreSQLEarlyPhaseTestCase(test_early_phase.EarlyPhaseMixin,
-                                   ServerTestCase):
+class PostgreSQLEarlyPhaseTestCase(
+    test_early_phase.EarlyPhaseMixin, ServerTestCase
+):
     kind = 'postgresql'
 
 
-class MySQLRuleStatisticsTestCase(test_rule_statistics.RuleStatisticsMixin,
-                                  ServerTestCase):
+class MySQLRuleStatisticsTestCase(
+    test_rule_statistics.RuleStatisticsMixin, ServerTestCase
+):
     kind = 'mysql'
 
 
@@ -172,7 +192,8 @@ class PostgreSQLRunTestCase(test_run.RunMixin, ServerTestCase):
 
 
 class PostgreSQLRuleStatisticsTestCase(
-        test_rule_statistics.RuleStatisticsMixin, ServerTestCase):
+    test_rule_statistics.RuleStatisticsMixin, ServerTestCase
+):
     kind = 'postgresql'
 
 
@@ -180,12 +201,12 @@ class PostgreSQLRulesTestCase(test_rule.RulesMixin, ServerTestCase):
     kind = 'postgresql'
 
 
-class PostgreSQLMigrationTestCase(test_migration.MigrationMixin,
-                                  ServerTestCase):
+class PostgreSQLMigrationTestCase(
+    test_migration.MigrationMixin, ServerTestCase
+):
     kind = 'postgresql'
     ready = False
 
 
-class PostgreSQLAdoptionTestCase(test_adoption.AdoptionMixin,
-                                 ServerTestCase):
+class PostgreSQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):
     kind = 'postgresql'

@@ -45,8 +45,9 @@ def steps_after(revision: str) -> list[tuple[str, str]]:
     raise ValueError(revision)
 
 
-def differences(expected: typing.Any, found: typing.Any, place: str = ''
-                ) -> Iterator[str]:
+def differences(
+    expected: typing.Any, found: typing.Any, place: str = ''
+) -> Iterator[str]:
     """Yield where something differs; a mapping may have further members."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for name, value in expected.items():
@@ -54,8 +55,11 @@ def differences(expected: typing.Any, found: typing.Any, place: str = ''
                 yield f'{place}/{name} is missing'
             else:
                 yield from differences(value, found[name], f'{place}/{name}')
-    elif isinstance(expected, list) and isinstance(found, list) and (
-            len(expected) == len(found)):
+    elif (
+        isinstance(expected, list)
+        and isinstance(found, list)
+        and (len(expected) == len(found))
+    ):
         for index, value in enumerate(expected):
             yield from differences(value, found[index], f'{place}/{index}')
     elif expected != found:
@@ -70,8 +74,7 @@ class DumpTestCase(test_servers.ServerTestCase):
     def test_there_is_one_of_the_first_release(self) -> None:
         first = scripts().get_base()
 
-        self.assertEqual(('1.0', first), (DUMPS[0].release,
-                                          DUMPS[0].revision))
+        self.assertEqual(('1.0', first), (DUMPS[0].release, DUMPS[0].revision))
 
     def test_each_has_rows_of_every_kind(self) -> None:
         for release in DUMPS:
@@ -81,7 +84,8 @@ class DumpTestCase(test_servers.ServerTestCase):
                     if (name, column) not in NEVER_SET:
                         self.assertTrue(
                             any(value is not None for value in values),
-                            f'{release.release}: {name}.{column}')
+                            f'{release.release}: {name}.{column}',
+                        )
 
     def test_the_statements_are_those_of_the_release(self) -> None:
         # The last one is that of this code until its tables change.
@@ -90,14 +94,18 @@ class DumpTestCase(test_servers.ServerTestCase):
             self.skipTest('the tables have changed since the last release')
         self.assertEqual(
             {table.name for table in models.Base.metadata.sorted_tables},
-            set(last.tables))
+            set(last.tables),
+        )
 
     def test_differences_are_seen(self) -> None:
-        self.assertEqual([], list(differences(
-            {'a': [{'b': 1}]}, {'a': [{'b': 1, 'new': 2}]})))
+        self.assertEqual(
+            [],
+            list(differences({'a': [{'b': 1}]}, {'a': [{'b': 1, 'new': 2}]})),
+        )
         for found in ({'a': []}, {'a': [{}]}, {'a': [{'b': 2}]}, {}):
-            self.assertEqual(1, len(list(differences(
-                {'a': [{'b': 1}]}, found))))
+            self.assertEqual(
+                1, len(list(differences({'a': [{'b': 1}]}, found)))
+            )
 
 
 class UpgradeMixin:
@@ -105,8 +113,9 @@ class UpgradeMixin:
 
     ready = False
 
-    def execute(self, statement: typing.Any, *values: typing.Any
-                ) -> sa.CursorResult:
+    def execute(
+        self, statement: typing.Any, *values: typing.Any
+    ) -> sa.CursorResult:
         with transaction.writer_without_session() as connection:
             return connection.execute(statement, *values)
 
@@ -126,7 +135,8 @@ class UpgradeMixin:
             migration.check()
 
             self.assertEqual(
-                [], list(differences(release.read, dump.read_all())))
+                [], list(differences(release.read, dump.read_all()))
+            )
 
     def test_a_later_migration_may_be_repeated(self) -> None:
         # MySQL commits every statement at once: what has interrupted an
@@ -139,7 +149,8 @@ class UpgradeMixin:
                 migration.upgrade(revision)
             migration.upgrade()
             self.assertEqual(
-                [], list(differences(release.read, dump.read_all())))
+                [], list(differences(release.read, dump.read_all()))
+            )
 
     def test_the_statements_of_a_release_still_work(self) -> None:
         for release in DUMPS:
@@ -148,26 +159,33 @@ class UpgradeMixin:
             for name, table in release.tables.items():
                 self.check_statements(release.revision, name, table)
 
-    def check_statements(self, revision: str, name: str,
-                         table: dump.Table) -> None:
+    def check_statements(
+        self, revision: str, name: str, table: dump.Table
+    ) -> None:
         """Carry out the statements of an old process on one table."""
         columns = table.known.columns
         for row in table.rows:
-            is_it = sa.and_(*(columns[key] == row[key]
-                              for key in self.keys_of(name)))
+            is_it = sa.and_(
+                *(columns[key] == row[key] for key in self.keys_of(name))
+            )
             found = self.read(sa.select(*columns).where(is_it))
             self.assertEqual([row], found, name)
-            values = {column: value for column, value in row.items()
-                      if column not in self.keys_of(name)}
+            values = {
+                column: value
+                for column, value in row.items()
+                if column not in self.keys_of(name)
+            }
             if values:
                 changed = self.execute(
-                    sa.update(table.known).where(is_it).values(values))
+                    sa.update(table.known).where(is_it).values(values)
+                )
                 self.assertEqual(1, changed.rowcount, name)
             deleted = self.execute(sa.delete(table.known).where(is_it))
             self.assertEqual(1, deleted.rowcount, name)
             self.execute(sa.insert(table.known).values(row))
-            self.assertEqual([row], self.read(
-                sa.select(*columns).where(is_it)), name)
+            self.assertEqual(
+                [row], self.read(sa.select(*columns).where(is_it)), name
+            )
 
     def keys_of(self, name: str) -> list[str]:
         inspector = sa.inspect(self.database.engine)
@@ -183,23 +201,28 @@ class UpgradeMixin:
             migration.upgrade()
             inspector = sa.inspect(self.database.engine)
             for name, table in release.tables.items():
-                present = {column['name']: column
-                           for column in inspector.get_columns(name)}
-                self.assertLessEqual(set(table.known.columns.keys()),
-                                     set(present), name)
+                present = {
+                    column['name']: column
+                    for column in inspector.get_columns(name)
+                }
+                self.assertLessEqual(
+                    set(table.known.columns.keys()), set(present), name
+                )
                 for added in set(present) - set(table.known.columns.keys()):
                     column = present[added]
                     self.assertTrue(
                         column['nullable'] or column['default'] is not None,
                         f'{release.release} cannot insert into {name}: '
-                        f'{added}')
+                        f'{added}',
+                    )
 
     def test_new_code_refuses_old_tables_by_name(self) -> None:
         for release in DUMPS:
             self.load(release)
             if steps_after(release.revision):
-                exc = self.assertRaises(exceptions.DatabaseNotReady,
-                                        migration.check)
+                exc = self.assertRaises(
+                    exceptions.DatabaseNotReady, migration.check
+                )
                 self.assertIn('upgrade', str(exc))
 
 
@@ -241,40 +264,71 @@ class SideBySideMixin:
     def put(self) -> str:
         """Put a request as the old API does."""
         uuid = uuidutils.generate_uuid()
-        self.execute(sa.insert(self.data).values(
-            node_uuid=self.node_uuid, posted=True, inventory='{"cpu": 1}',
-            plugin_data='{}'))
+        self.execute(
+            sa.insert(self.data).values(
+                node_uuid=self.node_uuid,
+                posted=True,
+                inventory='{"cpu": 1}',
+                plugin_data='{}',
+            )
+        )
         with transaction.reader_without_session() as connection:
-            data = connection.execute(sa.select(sa.func.max(
-                self.data.c.id))).scalar()
-        self.execute(sa.insert(self.requests).values(
-            uuid=uuid, version='1.0', node_uuid=self.node_uuid,
-            open_node_uuid=self.node_uuid, event=queue_request.CONTINUE,
-            state=state.WAITING, attempts=0, token=0, lock_failures=0,
-            due_at=clock.now(), progress='{}', unprocessed_id=data))
+            data = connection.execute(
+                sa.select(sa.func.max(self.data.c.id))
+            ).scalar()
+        self.execute(
+            sa.insert(self.requests).values(
+                uuid=uuid,
+                version='1.0',
+                node_uuid=self.node_uuid,
+                open_node_uuid=self.node_uuid,
+                event=queue_request.CONTINUE,
+                state=state.WAITING,
+                attempts=0,
+                token=0,
+                lock_failures=0,
+                due_at=clock.now(),
+                progress='{}',
+                unprocessed_id=data,
+            )
+        )
         return uuid
 
-    def change(self, request: queue_request.Request,
-               **values: typing.Any) -> bool:
+    def change(
+        self, request: queue_request.Request, **values: typing.Any
+    ) -> bool:
         """Change a request as an old worker does, by its token."""
         row = self.requests.c
-        return self.execute(
-            sa.update(self.requests).values(**values)
-            .where(row.uuid == request.uuid, row.token == request.token,
-                   row.open_node_uuid.is_not(None))).rowcount == 1
+        return (
+            self.execute(
+                sa.update(self.requests)
+                .values(**values)
+                .where(
+                    row.uuid == request.uuid,
+                    row.token == request.token,
+                    row.open_node_uuid.is_not(None),
+                )
+            ).rowcount
+            == 1
+        )
 
     def claim(self, request: queue_request.Request) -> queue_request.Request:
         """Claim a request as an old worker does."""
-        self.assertTrue(self.change(request, worker='old', token=(
-            request.token + 1), due_at=clock.now() + LEASE))
+        self.assertTrue(
+            self.change(
+                request,
+                worker='old',
+                token=(request.token + 1),
+                due_at=clock.now() + LEASE,
+            )
+        )
         return database_queue.DatabaseQueue(LEASE).find(request.uuid)
 
     def test_what_was_put_before_the_upgrade_is_processed(self) -> None:
         uuid = self.put()
         queue = self.upgrade()
         claimed = queue.get('new')
-        self.assertEqual((uuid, {'cpu': 1}),
-                         (claimed.uuid, claimed.inventory))
+        self.assertEqual((uuid, {'cpu': 1}), (claimed.uuid, claimed.inventory))
         queue.consume(queue.begin(claimed, state.PROCESSING))
         self.assertEqual(state.FINISHED, queue.find(uuid).state)
 
@@ -289,19 +343,25 @@ class SideBySideMixin:
         put = queue.put(self.node_uuid, queue_request.CONTINUE, {}, {})
         claimed = self.claim(put)
         self.assertIsNone(queue.get('new'))
-        self.assertTrue(self.change(
-            claimed, state=state.FINISHED, open_node_uuid=None, due_at=None))
+        self.assertTrue(
+            self.change(
+                claimed, state=state.FINISHED, open_node_uuid=None, due_at=None
+            )
+        )
         self.assertEqual(state.FINISHED, queue.find(put.uuid).state)
 
     def test_a_new_leader_returns_what_a_dead_old_worker_held(self) -> None:
         queue = self.upgrade()
         put = queue.put(self.node_uuid, queue_request.CONTINUE, {}, {})
         claimed = self.claim(put)
-        self.change(claimed, state=state.PROCESSING, attempts=1,
-                    due_at=clock.now() - 1)
+        self.change(
+            claimed, state=state.PROCESSING, attempts=1, due_at=clock.now() - 1
+        )
         self.assertEqual(['old'], [each.worker for each in queue.expire()])
-        self.assertFalse(self.change(claimed, state=state.FINISHED),
-                         'it is not the last delivery any more')
+        self.assertFalse(
+            self.change(claimed, state=state.FINISHED),
+            'it is not the last delivery any more',
+        )
         self.assertEqual(put.uuid, queue.get('new').uuid)
 
     def test_an_old_worker_takes_over_from_a_dead_new_one(self) -> None:
@@ -322,6 +382,7 @@ class MySQLSideBySideTestCase(SideBySideMixin, test_servers.ServerTestCase):
     kind = 'mysql'
 
 
-class PostgreSQLSideBySideTestCase(SideBySideMixin,
-                                   test_servers.ServerTestCase):
+class PostgreSQLSideBySideTestCase(
+    SideBySideMixin, test_servers.ServerTestCase
+):
     kind = 'postgresql'

@@ -44,17 +44,28 @@ SIZE = 'SIZE'
 RULE = '0ca9a127-0000-4000-8000-000000000001'
 
 _SENSITIVE_RULE = {
-    'uuid': RULE, 'sensitive': True, 'phase': 'early',
-    'conditions': [{'op': 'eq', 'args': {
-        'values': ['{inventory[call]}', True]}}],
+    'uuid': RULE,
+    'sensitive': True,
+    'phase': 'early',
+    'conditions': [
+        {'op': 'eq', 'args': {'values': ['{inventory[call]}', True]}}
+    ],
     'actions': [
         {'op': 'log', 'args': {'msg': '{inventory[bmc_password]}'}},
-        {'op': 'set-plugin-data', 'args': {
-            'path': '/password', 'value': CANARY}},
-        {'op': 'api-call', 'args': {
-            'url': f'http://user:{CANARY}@127.0.0.1:1/?token={CANARY}',
-            'headers': {'X-Auth-Token': CANARY}, 'timeout': 1,
-            'retries': 0}}],
+        {
+            'op': 'set-plugin-data',
+            'args': {'path': '/password', 'value': CANARY},
+        },
+        {
+            'op': 'api-call',
+            'args': {
+                'url': f'http://user:{CANARY}@127.0.0.1:1/?token={CANARY}',
+                'headers': {'X-Auth-Token': CANARY},
+                'timeout': 1,
+                'retries': 0,
+            },
+        },
+    ],
 }
 
 
@@ -83,13 +94,23 @@ class Service(fixtures.Fixture):
         root = logging.getLogger()
         root.handlers[:] = [self.logs]
         root.setLevel(logging.DEBUG)
-        self.app = self.useFixture(application.Application({
-            # Without authentication, Ironic itself shows passwords.
-            'DEFAULT': {'auth_strategy': 'keystone',
-                        'notification_level': 'debug'},
-            'api': {'middleware': ([] if self._stock
-                                   else ['inspection-rules'])},
-            'inspection_queue': {'enabled': not self._stock}})).app
+        self.app = self.useFixture(
+            application.Application(
+                {
+                    # Without authentication, Ironic itself shows passwords.
+                    'DEFAULT': {
+                        'auth_strategy': 'keystone',
+                        'notification_level': 'debug',
+                    },
+                    'api': {
+                        'middleware': (
+                            [] if self._stock else ['inspection-rules']
+                        )
+                    },
+                    'inspection_queue': {'enabled': not self._stock},
+                }
+            )
+        ).app
         self.useFixture(conductor.Conductor())
         nodes = gabbi_fixtures.NodesToInspect()
         nodes.start_fixture()
@@ -97,15 +118,19 @@ class Service(fixtures.Fixture):
         node = objects.Node.get_by_name(context.get_admin_context(), 'posted')
         node.driver_info = {'redfish_password': CANARY}
         node.save()
-        self.directory = pathlib.Path(self.useFixture(
-            fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         if not self._stock:
             self._make_rule()
 
     def _make_rule(self) -> None:
-        answer = self.answer({'method': 'POST', 'path': '/v1/inspection_rules',
-                              'type': 'application/json',
-                              'body': json.dumps(_SENSITIVE_RULE).encode()})
+        answer = self.answer(
+            {
+                'method': 'POST',
+                'path': '/v1/inspection_rules',
+                'type': 'application/json',
+                'body': json.dumps(_SENSITIVE_RULE).encode(),
+            }
+        )
         if answer[0] != 201:
             raise RuntimeError(answer)
 
@@ -122,9 +147,14 @@ class Service(fixtures.Fixture):
             except exceptions.InvalidDocument as exc:
                 return 400, str(exc)
         request = webob.Request.blank(
-            case['path'], method=case['method'], body=case['body'], headers={
+            case['path'],
+            method=case['method'],
+            body=case['body'],
+            headers={
                 'X-OpenStack-Ironic-API-Version': '1.96',
-            'X-Auth-Token': 'admin'})
+                'X-Auth-Token': 'admin',
+            },
+        )
         request.environ['CONTENT_TYPE'] = case['type']
         answer = request.get_response(self.app)
         return answer.status_int, answer.text
@@ -144,8 +174,12 @@ class Service(fixtures.Fixture):
             status, text = 500, repr(exc)
         seconds = time.thread_time() - begin
         shown = [line for line in (text, *self.logs.lines) if CANARY in line]
-        return {'status': status, 'text': text if status >= 500 else '',
-                'seconds': seconds, 'leak': shown}
+        return {
+            'status': status,
+            'text': text if status >= 500 else '',
+            'seconds': seconds,
+            'leak': shown,
+        }
 
 
 def serve(stock: bool) -> None:
@@ -161,11 +195,18 @@ def serve(stock: bool) -> None:
             case['body'] = base64.b64decode(case['body'])
             verdict: dict[str, Any] = {}
             thread = threading.Thread(
-                target=lambda: verdict.update(  # noqa: B023
-                    service.judge(case)))  # noqa: B023
+                target=_judge, args=(service, case, verdict)
+            )
             thread.start()
             thread.join()
             print(json.dumps(verdict), file=answers, flush=True)
+
+
+def _judge(
+    service: Service, case: dict[str, Any], verdict: dict[str, Any]
+) -> None:
+    """Judge a case in a thread, which cannot return the verdict."""
+    verdict.update(service.judge(case))
 
 
 def _size() -> int:
@@ -176,8 +217,9 @@ def _size() -> int:
     """
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    return sum(each.anonymous + each.swap
-               for each in psutil.Process().memory_maps())
+    return sum(
+        each.anonymous + each.swap for each in psutil.Process().memory_maps()
+    )
 
 
 if __name__ == '__main__':

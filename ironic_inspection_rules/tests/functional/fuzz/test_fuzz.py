@@ -45,10 +45,16 @@ class Child:
             self._process = subprocess.Popen(
                 [sys.executable, '-m', child.__name__, *self._arguments],
                 text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL)
-        line = json.dumps({**dataclasses.asdict(case), 'body':
-                           base64.b64encode(case.body).decode()})
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        line = json.dumps(
+            {
+                **dataclasses.asdict(case),
+                'body': base64.b64encode(case.body).decode(),
+            }
+        )
         try:
             print(line, file=self._process.stdin, flush=True)
             answer = self._process.stdout.readline()
@@ -67,7 +73,6 @@ class Child:
 
 
 class FuzzTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.child = Child()
@@ -88,8 +93,11 @@ class FuzzTestCase(base.TestCase):
 
         @hypothesis.seed(SEED)
         @hypothesis.settings(
-            deadline=None, database=None, max_examples=COUNT,
-            suppress_health_check=list(hypothesis.HealthCheck))
+            deadline=None,
+            database=None,
+            max_examples=COUNT,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
         @hypothesis.given(cases.CASES)
         def check(case):
             verdict = judge(case)
@@ -100,11 +108,13 @@ class FuzzTestCase(base.TestCase):
             if verdict['seconds'] >= PROCESSOR_SECONDS:
                 self.assertLess(
                     verdict['seconds'] - self.seconds_of_stock(case),
-                    PROCESSOR_SECONDS)
+                    PROCESSOR_SECONDS,
+                )
 
         check()
         if COUNT < 1000:
             return
         # Most say no, but some must get through.
-        self.assertLessEqual({200, 201, 400}, {
-            verdict['status'] for verdict in tried})
+        self.assertLessEqual(
+            {200, 201, 400}, {verdict['status'] for verdict in tried}
+        )

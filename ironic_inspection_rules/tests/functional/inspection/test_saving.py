@@ -36,11 +36,13 @@ class DeadlockTestCase(base.GlueTestCase):
         self.other_is_ready = threading.Event()
         self.node_is_saved = threading.Event()
         self.attempts = 0
-        objects.TraitList.create(self.context, self.task.node.id,
-                                 ['CUSTOM_OLD'])
+        objects.TraitList.create(
+            self.context, self.task.node.id, ['CUSTOM_OLD']
+        )
         with self.database.engine.begin() as connection:
-            connection.execute(sa.insert(models.Chassis).values(
-                uuid=CHECKPOINT))
+            connection.execute(
+                sa.insert(models.Chassis).values(uuid=CHECKPOINT)
+            )
 
     def watch_attempts(self):
         """Count how often traits are saved, which is after the node."""
@@ -50,25 +52,35 @@ class DeadlockTestCase(base.GlueTestCase):
             self.attempts += 1
             self.node_is_saved.set()
             return create(*arguments)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.objects.TraitList.create', count))
+
+        self.useFixture(
+            fixtures.MonkeyPatch('ironic.objects.TraitList.create', count)
+        )
 
     def want_the_node_too(self):
         """Lock what the phase locks last, then what it locked first."""
         with self.database.engine.begin() as connection:
-            connection.execute(sa.insert(models.Chassis), [
-                {'uuid': uuidutils.generate_uuid()} for _ in range(WEIGHT)])
-            connection.execute(sa.update(models.NodeTrait).values(
-                version='1.0.1'))
+            connection.execute(
+                sa.insert(models.Chassis),
+                [{'uuid': uuidutils.generate_uuid()} for _ in range(WEIGHT)],
+            )
+            connection.execute(
+                sa.update(models.NodeTrait).values(version='1.0.1')
+            )
             self.other_is_ready.set()
             self.node_is_saved.wait(PATIENCE)
-            connection.execute(sa.update(models.Node).values(
-                description='of the other'))
+            connection.execute(
+                sa.update(models.Node).values(description='of the other')
+            )
 
     def save(self, target):
         def checkpoint(session):
-            session.execute(sa.update(models.Chassis).where(
-                models.Chassis.uuid == CHECKPOINT).values(description='done'))
+            session.execute(
+                sa.update(models.Chassis)
+                .where(models.Chassis.uuid == CHECKPOINT)
+                .values(description='done')
+            )
+
         saving.save(self.task, target, (), together=checkpoint)
 
     def test_the_loser_saves_all_of_its_phase_again(self):
@@ -77,7 +89,8 @@ class DeadlockTestCase(base.GlueTestCase):
         self.other_is_ready.wait(PATIENCE)
         target = working_copy.WorkingCopy(
             facts.read(self.task.context, self.task.node, {}, {}),
-            side_effects.ServiceEffects())
+            side_effects.ServiceEffects(),
+        )
         target.set(working_copy.NODE, ('extra', 'marks'), ['x'])
         target.set(working_copy.NODE, (working_copy.TRAITS,), ['CUSTOM_NEW'])
         self.watch_attempts()
@@ -86,10 +99,18 @@ class DeadlockTestCase(base.GlueTestCase):
 
         node = self.stored_node()
         with self.database.engine.connect() as connection:
-            saved = connection.execute(sa.select(
-                models.Chassis.description).where(
-                    models.Chassis.uuid == CHECKPOINT)).scalar()
+            saved = connection.execute(
+                sa.select(models.Chassis.description).where(
+                    models.Chassis.uuid == CHECKPOINT
+                )
+            ).scalar()
         self.assertEqual(
             (2, {'marks': ['x']}, 'of the other', ['CUSTOM_NEW'], 'done'),
-            (self.attempts, node.extra, node.description,
-             node.traits.get_trait_names(), saved))
+            (
+                self.attempts,
+                node.extra,
+                node.description,
+                node.traits.get_trait_names(),
+                saved,
+            ),
+        )

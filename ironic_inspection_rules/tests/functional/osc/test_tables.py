@@ -38,7 +38,6 @@ rules:
 
 
 class TableCommandsTestCase(test_rule_set.CommandsTestCase):
-
     def setUp(self):
         super().setUp()
         self.start_api()
@@ -59,8 +58,7 @@ class TableCommandsTestCase(test_rule_set.CommandsTestCase):
 
     def export(self, name='exported.yaml', *options):
         path = str(pathlib.Path(self.write('rules.yaml', '')).with_name(name))
-        self.run_command(inspection_rule.ExportInspectionRules, path,
-                         *options)
+        self.run_command(inspection_rule.ExportInspectionRules, path, *options)
         with open(path, encoding='utf-8') as stream:
             text = stream.read()
         self.assertNotIn(PIN, text)
@@ -68,7 +66,6 @@ class TableCommandsTestCase(test_rule_set.CommandsTestCase):
 
 
 class PlanTestCase(TableCommandsTestCase):
-
     def test_applied_once_is_nothing_to_do(self):
         code, printed = self.plan(FILE)
         self.assertEqual(2, code)
@@ -87,8 +84,7 @@ class PlanTestCase(TableCommandsTestCase):
         self.assertIn('r9', printed)
         self.assertNotIn('Nothing to do', printed)
         self.apply(FILE.replace('rack: r1', 'rack: r9'))
-        (_columns, rows), _printed = self.run_command(
-            rule_set.ListRevisions)
+        (_columns, rows), _printed = self.run_command(rule_set.ListRevisions)
         self.assertEqual([2, 1], [row[0] for row in rows])
 
     def test_export_of_a_revision_has_its_tables(self):
@@ -105,76 +101,93 @@ class PlanTestCase(TableCommandsTestCase):
         self.assertNotIn('table machines', self.plan(other)[1])
         code, printed = self.plan(other, '--prune')
         self.assertEqual(2, code)
-        self.assertIn('- table machines: 0 rows new, 0 changed, 3 gone',
-                      printed)
+        self.assertIn(
+            '- table machines: 0 rows new, 0 changed, 3 gone', printed
+        )
         # A file without the member says nothing of tables.
         self.assertNotIn('table machines', self.plan('[]', '--prune')[1])
 
     def test_problem_has_file_and_line_and_near_name(self):
         bad = FILE.replace('{vars.row.rack}', '{vars.row.rak}')
         exc = self.assertRaises(osc_exceptions.CommandError, self.plan, bad)
-        line = bad[:bad.index('{vars.row.rak}')].count('\n') + 1
+        line = bad[: bad.index('{vars.row.rak}')].count('\n') + 1
         self.assertIn(f'rules.yaml:{line}:', str(exc))
         self.assertIn('"rack"', str(exc))
 
     def test_body_that_is_too_large_names_the_option(self):
-        rows = '\n'.join(f'    - {{serial: sn-{number}, rack: {"r" * 2000}}}'
-                         for number in range(2000))
+        rows = '\n'.join(
+            f'    - {{serial: sn-{number}, rack: {"r" * 2000}}}'
+            for number in range(2000)
+        )
         text = FILE.replace('    rows:\n', f'    rows:\n{rows}\n')
-        if not application.has_option('api',
-                                      'max_json_body_size_inspection'):
+        if not application.has_option('api', 'max_json_body_size_inspection'):
             self.skipTest('this Ironic has no such limit')
         # In KiB.
-        self.start_api(api={'max_json_body_size': 4,
-                            'max_json_body_size_inspection': 64})
+        self.start_api(
+            api={'max_json_body_size': 4, 'max_json_body_size_inspection': 64}
+        )
         path = self.write('large.yaml', text)
         for command, arguments in (
-                (rule_set.PlanInspectionRules, [path]),
-                (rule_set.ApplyInspectionRules, [path, '--yes']),
-                (inspection_rule.EvaluateInspectionRules,
-                 ['--inventory', self.write('inventory.json',
-                                             '{"inventory": {"cpu": {}}}'),
-                  '--rules', path])):
-            exc = self.assertRaises(exceptions.Invalid, self.run_command,
-                                    command, *arguments)
+            (rule_set.PlanInspectionRules, [path]),
+            (rule_set.ApplyInspectionRules, [path, '--yes']),
+            (
+                inspection_rule.EvaluateInspectionRules,
+                [
+                    '--inventory',
+                    self.write('inventory.json', '{"inventory": {"cpu": {}}}'),
+                    '--rules',
+                    path,
+                ],
+            ),
+        ):
+            exc = self.assertRaises(
+                exceptions.Invalid, self.run_command, command, *arguments
+            )
             self.assertIn('[api]max_json_body_size_inspection', str(exc))
 
 
 class ExportTestCase(TableCommandsTestCase):
-
     def test_exported_file_is_what_is_there(self):
         self.apply(FILE)
         for name in ('exported.yaml', 'exported.json'):
             path, _text = self.export(name)
             code, printed = self.run_command(
-                rule_set.PlanInspectionRules, path, '--prune')
+                rule_set.PlanInspectionRules, path, '--prune'
+            )
             self.assertEqual(0, code, printed)
 
     def test_stored_secrets_stay_by_key(self):
         self.apply(FILE)
         path, text = self.export()
         with open(path, 'w', encoding='utf-8') as stream:
-            stream.write(text.replace('rack: r1', 'rack: r9')
-                         .replace('sn-c3', 'sn-d4'))
+            stream.write(
+                text.replace('rack: r1', 'rack: r9').replace('sn-c3', 'sn-d4')
+            )
         self.run_command(rule_set.ApplyInspectionRules, path, '--yes')
         self.assertEqual([PIN, None, None], self.pins())
 
 
 class TableCommandTestCase(TableCommandsTestCase):
-
     def enroll(self, number, serial, cpus):
         node = objects.Node(
-            self.context, uuid=f'{number:08}-0000-4000-8000-00000000000a',
-            driver='fake-hardware')
+            self.context,
+            uuid=f'{number:08}-0000-4000-8000-00000000000a',
+            driver='fake-hardware',
+        )
         node.create()
         objects.NodeInventory(
-            self.context, node_id=node.id, plugin_data={}, inventory_data={
-                'serial': serial, 'cpu': {'count': cpus}}).create()
+            self.context,
+            node_id=node.id,
+            plugin_data={},
+            inventory_data={'serial': serial, 'cpu': {'count': cpus}},
+        ).create()
 
     def machines(self, *arguments):
         return self.run_command(
-            inspection_table.ListInspectionTableMachines, 'machines',
-            *arguments)
+            inspection_table.ListInspectionTableMachines,
+            'machines',
+            *arguments,
+        )
 
     def test_status_tells_whether_all_is_right(self):
         self.apply(FILE)
@@ -193,9 +206,11 @@ class TableCommandTestCase(TableCommandsTestCase):
     def test_list_and_show(self):
         self.apply(FILE)
         (_columns, [row]), _printed = self.run_command(
-            inspection_table.ListInspectionTables)
+            inspection_table.ListInspectionTables
+        )
         self.assertEqual(('machines', 3, 1, False), tuple(row[:4]))
         (columns, rows), _printed = self.run_command(
-            inspection_table.ShowInspectionTable, 'machines')
+            inspection_table.ShowInspectionTable, 'machines'
+        )
         self.assertEqual(('Key', 'serial', 'cpus', 'rack'), tuple(columns))
         self.assertEqual(3, len(rows))

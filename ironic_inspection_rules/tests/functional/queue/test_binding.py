@@ -7,7 +7,6 @@ from ironic_inspection_rules.tests.unit.queue import test_attempt
 
 
 class ServerMixin(test_attempt.BindingMixin):
-
     def setUp(self):
         if reason := database.why_absent(self.kind):
             self.skipTest(reason)

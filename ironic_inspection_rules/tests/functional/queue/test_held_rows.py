@@ -36,10 +36,18 @@ LONG_AGO = datetime.datetime(2020, 1, 1)
 LEASE = 60.0
 DEAD = worker.make_name('dead')
 TABLES = [ironic_models.Node.__table__, *models.Base.metadata.sorted_tables]
-HAVE_NODES = [models.RequestRow, models.InspectionDataRow, models.RunRow,
-              models.KeptInventoryRow, models.PartStayRow]
+HAVE_NODES = [
+    models.RequestRow,
+    models.InspectionDataRow,
+    models.RunRow,
+    models.KeptInventoryRow,
+    models.PartStayRow,
+]
 OF_REQUESTS = {
-    'version': '1.0', 'event': queue_request.CONTINUE, 'checkpoints': {}}
+    'version': '1.0',
+    'event': queue_request.CONTINUE,
+    'checkpoints': {},
+}
 
 
 class HeldRowsMixin:
@@ -69,33 +77,51 @@ class HeldRowsMixin:
 
     def tasks(self):
         made = maintenance.QueueMaintenance(
-            self.queue, 900, 3600, lambda: None,
-            functools.partial(attempt.settle, self.queue, functools.partial(
-                attempt.locked, self.queue, 900)))
+            self.queue,
+            900,
+            3600,
+            lambda: None,
+            functools.partial(
+                attempt.settle,
+                self.queue,
+                functools.partial(attempt.locked, self.queue, 900),
+            ),
+        )
         return {
             **{task.__name__: task for task in made.tasks},
             'claim': lambda: self.queue.get('w1'),
-            'clean': lambda: history.Cleaner().clean(1)}
+            'clean': lambda: history.Cleaner().clean(1),
+        }
 
     def node(self, **fields):
         self.number += 1
         first, last = divmod(self.number, 100)
-        return self.make_task(mac=f'52:54:00:00:{first:02}:{last:02}',
-                              **fields).node
+        return self.make_task(
+            mac=f'52:54:00:00:{first:02}:{last:02}', **fields
+        ).node
 
     def request(self, node_uuid, present, **fields):
         self.number += 1
         is_open = present not in state.TERMINAL
-        return models.RequestRow(**{
-            **OF_REQUESTS, 'uuid': f'request-{self.number}',
-            'node_uuid': node_uuid, 'state': present,
-            'open_node_uuid': node_uuid if is_open else None, **fields})
+        return models.RequestRow(
+            **{
+                **OF_REQUESTS,
+                'uuid': f'request-{self.number}',
+                'node_uuid': node_uuid,
+                'state': present,
+                'open_node_uuid': node_uuid if is_open else None,
+                **fields,
+            }
+        )
 
     def data(self, node_uuid, posted=True):
         self.number += 1
         return models.InspectionDataRow(
-            node_uuid=node_uuid, posted=posted, plugin_data={},
-            inventory={'number': self.number})
+            node_uuid=node_uuid,
+            posted=posted,
+            plugin_data={},
+            inventory={'number': self.number},
+        )
 
     def fill(self):
         """Give each task two things to do, so that one is not held."""
@@ -103,36 +129,51 @@ class HeldRowsMixin:
         rows = []
         for number in range(2):
             dead = self.node(provision_state=states.INSPECTING)
-            request = self.request(dead.uuid, state.PROCESSING, worker=DEAD,
-                                   due_at=due)
+            request = self.request(
+                dead.uuid, state.PROCESSING, worker=DEAD, due_at=due
+            )
             dead.reservation = f'inspection-request:{request.uuid}:0'
             dead.save()
             unsettled = self.node(provision_state=states.INSPECTWAIT)
             overdue, again = (
-                self.node(provision_state=states.INSPECTWAIT,
-                          inspection_started_at=LONG_AGO)
-                for _ in range(2))
+                self.node(
+                    provision_state=states.INSPECTWAIT,
+                    inspection_started_at=LONG_AGO,
+                )
+                for _ in range(2)
+            )
             kept, waiting = self.node(), self.node()
             gone = f'gone-{number}'
             rows += [
                 request,
                 self.request(unsettled.uuid, state.ERROR, due_at=due),
-                self.request(again.uuid, state.WAITING, due_at=due,
-                             event=queue_request.TIMEOUT),
+                self.request(
+                    again.uuid,
+                    state.WAITING,
+                    due_at=due,
+                    event=queue_request.TIMEOUT,
+                ),
                 self.request(waiting.uuid, state.WAITING, due_at=due),
                 self.request(kept.uuid, state.FINISHED, finished_at=LONG_AGO),
-                self.data(waiting.uuid), self.data(kept.uuid),
+                self.data(waiting.uuid),
+                self.data(kept.uuid),
                 self.data(kept.uuid, posted=False),
                 *self.rows_of(kept.uuid, number),
-                self.request(gone, state.FINISHED,
-                             finished_at=timeutils.utcnow()),
-                self.data(gone), *self.rows_of(gone, number)]
+                self.request(
+                    gone, state.FINISHED, finished_at=timeutils.utcnow()
+                ),
+                self.data(gone),
+                *self.rows_of(gone, number),
+            ]
             content.store({'unnamed': f'{number}' * 2000})
         with transaction.writer() as session:
             session.add_all(rows)
             for table in (models.ContentRow, models.SectionRow):
-                session.execute(sa.update(table).values(
-                    used_at=clock.now() - content.GRACE - 1))
+                session.execute(
+                    sa.update(table).values(
+                        used_at=clock.now() - content.GRACE - 1
+                    )
+                )
 
     def rows_of(self, node_uuid, number, began=LONG_AGO):
         """Return the rows of a node's history."""
@@ -140,47 +181,74 @@ class HeldRowsMixin:
         digest = content.store({'named': f'{number}' * 2000})
         return [
             models.InspectionDataRow(
-                node_uuid=node_uuid, posted=True, inventory={},
-                plugin_data={}, content=digest),
+                node_uuid=node_uuid,
+                posted=True,
+                inventory={},
+                plugin_data={},
+                content=digest,
+            ),
             models.RunRow(
-                uuid=f'run-{self.number}', node_uuid=node_uuid,
-                event='inspection', result='ok', phases={},
-                created_at=LONG_AGO),
+                uuid=f'run-{self.number}',
+                node_uuid=node_uuid,
+                event='inspection',
+                result='ok',
+                phases={},
+                created_at=LONG_AGO,
+            ),
             models.KeptInventoryRow(
-                uuid=f'inventory-{self.number}', node_uuid=node_uuid,
-                created_at=began, changed=False, content=digest,
-                parts=digest),
+                uuid=f'inventory-{self.number}',
+                node_uuid=node_uuid,
+                created_at=began,
+                changed=False,
+                content=digest,
+                parts=digest,
+            ),
             models.PartStayRow(
-                identity=f'part-{self.number}', kind='disk', label='',
-                node_uuid=node_uuid, began_at=began, ended_at=began)]
+                identity=f'part-{self.number}',
+                kind='disk',
+                label='',
+                node_uuid=node_uuid,
+                began_at=began,
+                ended_at=began,
+            ),
+        ]
 
     def empty(self):
         with self.engine.begin() as connection:
-            for table in reversed(
-                    ironic_models.Base.metadata.sorted_tables):
+            for table in reversed(ironic_models.Base.metadata.sorted_tables):
                 connection.execute(sa.delete(table))
             for table in models.Base.metadata.sorted_tables:
                 connection.execute(sa.delete(table))
 
     def keys(self, table):
         with self.engine.connect() as connection:
-            return connection.execute(sa.select(*table.primary_key.columns)
-                                      .order_by(*table.primary_key.columns)
-                                      ).all()
+            return connection.execute(
+                sa.select(*table.primary_key.columns).order_by(
+                    *table.primary_key.columns
+                )
+            ).all()
 
     def hold(self, connection, table, key):
-        held = [column == value for column, value
-                in zip(table.primary_key.columns, key, strict=True)]
+        held = [
+            column == value
+            for column, value in zip(
+                table.primary_key.columns, key, strict=True
+            )
+        ]
         connection.execute(
-            sa.select(*table.primary_key.columns).where(*held)
-            .with_for_update()).one()
+            sa.select(*table.primary_key.columns)
+            .where(*held)
+            .with_for_update()
+        ).one()
 
     def done_requests(self):
         """Return the keys of requests that are to be removed."""
         with orm.Session(self.engine) as session:
             return session.execute(
-                sa.select(models.RequestRow.id)
-                .where(models.RequestRow.finished_at == LONG_AGO)).all()
+                sa.select(models.RequestRow.id).where(
+                    models.RequestRow.finished_at == LONG_AGO
+                )
+            ).all()
 
     def waits(self, held):
         """Run each task, and return the statements that met a held row."""
@@ -206,7 +274,8 @@ class HeldRowsMixin:
                 self.assertEqual({}, self.waits(tuple(held.items())))
                 self.assertLessEqual(
                     set(self.done_requests()),
-                    {held.get(models.RequestRow.__tablename__)})
+                    {held.get(models.RequestRow.__tablename__)},
+                )
             self.empty()
             self.fill()
 
@@ -217,7 +286,8 @@ class HeldRowsMixin:
         rows = [
             self.request(stays, state.WAITING, due_at=None),
             self.data(stays),
-            *self.rows_of(stays, 0, now)]
+            *self.rows_of(stays, 0, now),
+        ]
         with transaction.writer() as session:
             session.add_all(rows)
         with self.holder.begin() as other:
@@ -227,17 +297,28 @@ class HeldRowsMixin:
             with transaction.writer() as session:
                 for number in range(4):
                     node = self.node()
-                    session.add_all([
-                        self.request(node.uuid, state.FINISHED,
-                                     finished_at=LONG_AGO),
-                        self.data(node.uuid, posted=False),
-                        *self.rows_of(f'gone-{number}', 0)])
+                    session.add_all(
+                        [
+                            self.request(
+                                node.uuid, state.FINISHED, finished_at=LONG_AGO
+                            ),
+                            self.data(node.uuid, posted=False),
+                            *self.rows_of(f'gone-{number}', 0),
+                        ]
+                    )
             self.assertEqual({}, self.waits(()))
-            left = {table.__tablename__: len(self.keys(table.__table__))
-                    for table in HAVE_NODES}
+            left = {
+                table.__tablename__: len(self.keys(table.__table__))
+                for table in HAVE_NODES
+            }
         # Of the data, one is in its row, and one is stored by content.
-        self.assertEqual({**{table.__tablename__: 1 for table in HAVE_NODES},
-                          'ir_unprocessed': 2}, left)
+        self.assertEqual(
+            {
+                **{table.__tablename__: 1 for table in HAVE_NODES},
+                'ir_unprocessed': 2,
+            },
+            left,
+        )
 
     def test_what_was_held_is_done_when_it_is_free(self):
         self.fill()
@@ -252,9 +333,15 @@ class HeldRowsMixin:
         self.assertEqual([], self.done_requests())
         with orm.Session(self.engine) as session:
             for table in HAVE_NODES:
-                self.assertEqual(0, session.scalar(
-                    sa.select(sa.func.count()).select_from(table)
-                    .where(table.node_uuid.like('gone%'))), table)
+                self.assertEqual(
+                    0,
+                    session.scalar(
+                        sa.select(sa.func.count())
+                        .select_from(table)
+                        .where(table.node_uuid.like('gone%'))
+                    ),
+                    table,
+                )
 
     def test_other_statements_of_the_leader_do_not_wait_for_long(self):
         sa.event.remove(self.engine, 'connect', self.bound_waits)
@@ -265,23 +352,26 @@ class HeldRowsMixin:
             node.extra = {'asset': 5}
             with patience.short():
                 exc = self.assertRaises(
-                    (db_exc.DBError, sa.exc.OperationalError), node.save)
+                    (db_exc.DBError, sa.exc.OperationalError), node.save
+                )
         self.assertTrue(surroundings.are_to_blame(exc))
-        with (transaction.reader_without_session() as ours,
-              self.holder.connect() as default):
-            self.assertEqual(default.scalar(sa.text(self.question)),
-                             ours.scalar(sa.text(self.question)))
+        with (
+            transaction.reader_without_session() as ours,
+            self.holder.connect() as default,
+        ):
+            self.assertEqual(
+                default.scalar(sa.text(self.question)),
+                ours.scalar(sa.text(self.question)),
+            )
 
 
 class MySQLHeldRowsTestCase(HeldRowsMixin, glue.GlueTestCase):
-
     kind = 'mysql'
     bound = 'SET SESSION innodb_lock_wait_timeout = 1'
     question = 'SELECT @@innodb_lock_wait_timeout'
 
 
 class PostgreSQLHeldRowsTestCase(HeldRowsMixin, glue.GlueTestCase):
-
     kind = 'postgresql'
     bound = "SET SESSION lock_timeout = '1s'"
     question = 'SHOW lock_timeout'

@@ -13,14 +13,17 @@ from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests.functional.db import test_servers
 
 DIGITS = 5
-REQUESTS = 10 ** DIGITS
+REQUESTS = 10**DIGITS
 
 _NUMBERS = ' CROSS JOIN '.join(
-    '(SELECT 0 AS n' + ''.join(f' UNION ALL SELECT {factor * digit}'
-                               for digit in range(1, 10)) + f') AS t{factor}'
-    for factor in (10 ** place for place in range(DIGITS)))
-_NUMBER = ' + '.join(f't{10 ** place}.n' for place in range(DIGITS))
-_FILL = (f"""
+    '(SELECT 0 AS n'
+    + ''.join(f' UNION ALL SELECT {factor * digit}' for digit in range(1, 10))
+    + f') AS t{factor}'
+    for factor in (10**place for place in range(DIGITS))
+)
+_NUMBER = ' + '.join(f't{10**place}.n' for place in range(DIGITS))
+_FILL = (
+    f"""
     INSERT INTO ir_requests (
         uuid, node_uuid, open_node_uuid, event, state, attempts, token,
         lock_failures, worker, due_at, finished_at, progress)
@@ -32,19 +35,23 @@ _FILL = (f"""
         CASE WHEN part > 49 THEN TIMESTAMP '9000-01-01 00:00:00' END, '{{}}'
     FROM (SELECT {_NUMBER} AS number, MOD({_NUMBER}, 100) AS part
           FROM {_NUMBERS}) AS numbers
-    """, """
+    """,
+    """
     INSERT INTO ir_unprocessed (node_uuid, posted, inventory, plugin_data)
     SELECT node_uuid, true, '{}', '{}' FROM ir_requests
     WHERE open_node_uuid IS NOT NULL
-    """, """
+    """,
+    """
     INSERT INTO ir_unprocessed (
         node_uuid, posted, inventory, plugin_data, content)
     SELECT node_uuid, true, '{}', '{}', CONCAT('content-', id)
     FROM ir_requests WHERE open_node_uuid IS NULL
-    """, """
+    """,
+    """
     INSERT INTO nodes (uuid, driver, conductor_group)
     SELECT node_uuid, 'of-others', '' FROM ir_requests
-    """)
+    """,
+)
 
 
 def fill(engine):
@@ -56,14 +63,16 @@ def fill(engine):
     :param engine: of a database with the tables of this project and Ironic.
     """
     with engine.connect().execution_options(
-            isolation_level='AUTOCOMMIT') as connection:
+        isolation_level='AUTOCOMMIT'
+    ) as connection:
         for statement in _FILL:
             connection.execute(sa.text(statement))
         for table in ('ir_requests', 'ir_unprocessed', 'nodes'):
             connection.exec_driver_sql(
                 f'VACUUM ANALYZE {table}'
                 if engine.dialect.name == 'postgresql'
-                else f'ANALYZE TABLE {table}')
+                else f'ANALYZE TABLE {table}'
+            )
 
 
 def questions():
@@ -79,8 +88,10 @@ def questions():
         'store_by_content': lambda: unprocessed.store_by_content(100),
         'read_neglected': lambda: backlog.read_neglected(60.0),
         'read_unserved': lambda: backlog.read_unserved(
-            node_reservation.served_by(['fake-hardware'], []), 60.0),
-        'read': backlog.read}
+            node_reservation.served_by(['fake-hardware'], []), 60.0
+        ),
+        'read': backlog.read,
+    }
 
 
 def asked(engine, question):
@@ -90,6 +101,7 @@ def asked(engine, question):
     def note(connection, cursor, statement, parameters, *args):
         if 'SELECT' in statement and 'ir_' in statement:
             queries[statement] = parameters
+
     sa.event.listen(engine, 'before_cursor_execute', note)
     question()
     sa.event.remove(engine, 'before_cursor_execute', note)
@@ -97,7 +109,6 @@ def asked(engine, question):
 
 
 class PlansMixin:
-
     ironic = True
     few = REQUESTS / 10
     """Rows; what joins some of those that it looks at reads them again."""
@@ -109,18 +120,19 @@ class PlansMixin:
             queries = asked(self.database.engine, question)
             self.assertTrue(queries, name)
             with self.database.engine.connect() as connection:
-                read[name] = max(self.rows_read(connection, *query)
-                                 for query in queries)
+                read[name] = max(
+                    self.rows_read(connection, *query) for query in queries
+                )
                 if name == 'read':
                     self.check_count(connection, *queries[0])
         # It counts, but in the index only.
         self.assertGreater(read.pop('read'), REQUESTS / 3)
-        self.assertEqual({}, {name: rows for name, rows in read.items()
-                              if rows > self.few})
+        self.assertEqual(
+            {}, {name: rows for name, rows in read.items() if rows > self.few}
+        )
 
 
 class MySQLPlansTestCase(PlansMixin, test_servers.ServerTestCase):
-
     kind = 'mysql'
 
     def rows_read(self, connection, statement, parameters):
@@ -131,40 +143,59 @@ class MySQLPlansTestCase(PlansMixin, test_servers.ServerTestCase):
         return after - before - (self.handled(connection) - after)
 
     def handled(self, connection):
-        return sum(int(row[1]) for row in connection.exec_driver_sql(
-            "SHOW SESSION STATUS LIKE 'Handler_read%%'"))
+        return sum(
+            int(row[1])
+            for row in connection.exec_driver_sql(
+                "SHOW SESSION STATUS LIKE 'Handler_read%%'"
+            )
+        )
 
     def check_count(self, connection, statement, parameters):
-        rows = connection.exec_driver_sql(
-            f'EXPLAIN {statement}', parameters).mappings().all()
+        rows = (
+            connection.exec_driver_sql(f'EXPLAIN {statement}', parameters)
+            .mappings()
+            .all()
+        )
         self.assertNotIn('ALL', [row['type'] for row in rows])
-        self.assertEqual(1, sum(
-            {'Using where', 'Using index'} <= {*(row['Extra'] or '').split(
-                '; ')} for row in rows), rows)
+        self.assertEqual(
+            1,
+            sum(
+                {'Using where', 'Using index'}
+                <= {*(row['Extra'] or '').split('; ')}
+                for row in rows
+            ),
+            rows,
+        )
 
 
 class PostgreSQLPlansTestCase(PlansMixin, test_servers.ServerTestCase):
-
     kind = 'postgresql'
 
     def rows_read(self, connection, statement, parameters):
         [[[found]]] = connection.exec_driver_sql(
-            f'EXPLAIN (ANALYZE, FORMAT JSON) {statement}', parameters)
+            f'EXPLAIN (ANALYZE, FORMAT JSON) {statement}', parameters
+        )
         return self.scanned(found['Plan'])
 
     def scanned(self, plan):
-        own = plan['Actual Loops'] * (
-            plan['Actual Rows'] + plan.get('Rows Removed by Filter', 0)
-            ) if plan['Node Type'].endswith('Scan') else 0
+        own = (
+            plan['Actual Loops']
+            * (plan['Actual Rows'] + plan.get('Rows Removed by Filter', 0))
+            if plan['Node Type'].endswith('Scan')
+            else 0
+        )
         return own + sum(map(self.scanned, plan.get('Plans', ())))
 
     def check_count(self, connection, statement, parameters):
         [[[found]]] = connection.exec_driver_sql(
-            f'EXPLAIN (FORMAT JSON) {statement}', parameters)
+            f'EXPLAIN (FORMAT JSON) {statement}', parameters
+        )
         nodes = list(self.nodes(found['Plan']))
         self.assertNotIn('Seq Scan', [each['Node Type'] for each in nodes])
-        self.assertIn(('Index Only Scan', 'ir_requests_state_due_at_idx'), [
-            (each['Node Type'], each.get('Index Name')) for each in nodes])
+        self.assertIn(
+            ('Index Only Scan', 'ir_requests_state_due_at_idx'),
+            [(each['Node Type'], each.get('Index Name')) for each in nodes],
+        )
 
     def nodes(self, plan):
         yield plan

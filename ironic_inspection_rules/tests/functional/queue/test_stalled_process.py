@@ -41,13 +41,15 @@ class StalledProcessMixin:
         return self.pool.submit(function, *args).result(PATIENCE)
 
     def put(self, number):
-        return self.queue.put(f'node-{number}', queue_request.CONTINUE,
-                              {'number': number})
+        return self.queue.put(
+            f'node-{number}', queue_request.CONTINUE, {'number': number}
+        )
 
     def stall(self, function):
         """Have another process do something, and stop before it commits."""
         process = multiprocessing.get_context('fork').Process(
-            target=self.do_and_stop, args=(function,))
+            target=self.do_and_stop, args=(function,)
+        )
         process.start()
         self.addCleanup(process.join)
         self.addCleanup(process.kill)
@@ -60,6 +62,7 @@ class StalledProcessMixin:
         def stop(connection):
             # Only what has written is committed with locks.
             os.kill(os.getpid(), signal.SIGSTOP)
+
         sa.event.listen(self.database.engine, 'commit', stop)
         function()
 
@@ -67,17 +70,20 @@ class StalledProcessMixin:
         self.queue.get('stalled')
 
     def drain(self):
-        return [request.node_uuid for request in iter(
-            lambda: self.queue.get('w1'), None)]
+        return [
+            request.node_uuid
+            for request in iter(lambda: self.queue.get('w1'), None)
+        ]
 
     def test_all_other_requests_are_delivered(self):
         for number in range(1 + self.others):
             self.put(number)
         self.stall(self.claim)
 
-        self.assertEqual([f'node-{number}' for number
-                          in range(1, 1 + self.others)],
-                         self.promptly(self.drain))
+        self.assertEqual(
+            [f'node-{number}' for number in range(1, 1 + self.others)],
+            self.promptly(self.drain),
+        )
 
     def test_more_stalled_ones_than_one_look_covers(self):
         for number in range(12):
@@ -91,8 +97,9 @@ class StalledProcessMixin:
             ids = list(session.execute(query).scalars())
         self.stall(lambda: self.lock_rows(ids))
 
-        self.assertEqual(['node-9', 'node-10', 'node-11'],
-                         self.promptly(self.drain))
+        self.assertEqual(
+            ['node-9', 'node-10', 'node-11'], self.promptly(self.drain)
+        )
 
     def lock_rows(self, ids):
         with transaction.writer() as session:
@@ -100,7 +107,8 @@ class StalledProcessMixin:
                 session.execute(
                     sa.select(models.RequestRow.id)
                     .where(models.RequestRow.id == id_)
-                    .with_for_update(skip_locked=True))
+                    .with_for_update(skip_locked=True)
+                )
 
     def test_another_node_is_accepted_beside_a_single_row(self):
         self.put(0)
@@ -120,13 +128,17 @@ class StalledProcessMixin:
         held = self.promptly(self.queue.get, 'w1')
 
         self.assertEqual(set(), self.promptly(self.queue.heartbeat, [held]))
-        self.assertNotIn(lost.uuid, [
-            lease.uuid for lease in self.promptly(self.queue.expire)
-        ] if held.uuid == lost.uuid else [])
+        self.assertNotIn(
+            lost.uuid,
+            [lease.uuid for lease in self.promptly(self.queue.expire)]
+            if held.uuid == lost.uuid
+            else [],
+        )
         self.promptly(self.queue.unsettled)
         self.assertEqual(1, self.promptly(self.queue.forget, -60))
-        self.promptly(unprocessed.destroy_nodes,
-                      ['node-0', 'node-1', 'node-2'])
+        self.promptly(
+            unprocessed.destroy_nodes, ['node-0', 'node-1', 'node-2']
+        )
 
     def test_its_own_request_is_delivered_within_a_lease(self):
         put = self.put(0)
@@ -141,14 +153,16 @@ class StalledProcessMixin:
         return request
 
 
-class MySQLStalledProcessTestCase(StalledProcessMixin,
-                                  test_servers.ServerTestCase):
+class MySQLStalledProcessTestCase(
+    StalledProcessMixin, test_servers.ServerTestCase
+):
     kind = 'mysql'
     # The default is shorter than what a busy machine may need for what does
     # not wait at all.
     query = {'init_command': f'SET SESSION innodb_lock_wait_timeout = {WAIT}'}
 
 
-class PostgreSQLStalledProcessTestCase(StalledProcessMixin,
-                                       test_servers.ServerTestCase):
+class PostgreSQLStalledProcessTestCase(
+    StalledProcessMixin, test_servers.ServerTestCase
+):
     kind = 'postgresql'

@@ -39,8 +39,18 @@ PERSONAS = (ADMIN, 'system-reader', 'owner-admin')
 PASSED, FAILED = 'passed', 'failed'
 """Names of the nodes: the last inspection of one passed, of the other not."""
 
-_INTERFACES = ('boot', 'deploy', 'power', 'management', 'bios', 'console',
-               'raid', 'rescue', 'vendor', 'firmware')
+_INTERFACES = (
+    'boot',
+    'deploy',
+    'power',
+    'management',
+    'bios',
+    'console',
+    'raid',
+    'rescue',
+    'vendor',
+    'firmware',
+)
 
 _HOOKS = 'ramdisk-error,validate-interfaces,inspection-rules'
 
@@ -72,27 +82,42 @@ class Site(fixtures.Fixture):
         self.notifier = test_notification.FakeNotifier()
         self.metrics: dict[str, Any] = {}
         for name, value in (
-                ('ironic.common.rpc.get_versioned_notifier', self.notifier),
-                ('ironic.common.metrics_collector.STATISTIC_DATA',
-                 self.metrics),
-                ('ironic_inspection_rules.patches.conductor.before_stop',
-                 lambda flush: None)):
+            ('ironic.common.rpc.get_versioned_notifier', self.notifier),
+            ('ironic.common.metrics_collector.STATISTIC_DATA', self.metrics),
+            (
+                'ironic_inspection_rules.patches.conductor.before_stop',
+                lambda flush: None,
+            ),
+        ):
             self.useFixture(fixtures.MonkeyPatch(name, value))
         # Tests have another one in its place.
         make_counter = rule_counter.counter.__wrapped__
-        self.app = self.useFixture(application.Application({
-            'DEFAULT': {'auth_strategy': 'keystone',
-                        'notification_level': 'debug'},
-            'metrics': {'backend': 'collector'},
-            'inspection_queue': {'enabled': True},
-            'inspection_rules': {
-                'built_in': built_in, 'keep_history': 30, 'keep_runs': 20,
-                'statistics_period': 3600,
-                'mask_secrets': self.mask_secrets}})).app
+        self.app = self.useFixture(
+            application.Application(
+                {
+                    'DEFAULT': {
+                        'auth_strategy': 'keystone',
+                        'notification_level': 'debug',
+                    },
+                    'metrics': {'backend': 'collector'},
+                    'inspection_queue': {'enabled': True},
+                    'inspection_rules': {
+                        'built_in': built_in,
+                        'keep_history': 30,
+                        'keep_runs': 20,
+                        'statistics_period': 3600,
+                        'mask_secrets': self.mask_secrets,
+                    },
+                }
+            )
+        ).app
         self.counter = make_counter()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.rule_counter.counter',
-            lambda: self.counter))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.inspection.rule_counter.counter',
+                lambda: self.counter,
+            )
+        )
         self._serve_agent()
         self._admin = context.get_admin_context()
         queue = service.make_queue()
@@ -111,8 +136,11 @@ class Site(fixtures.Fixture):
         It is no detail of a test that fails: that would be very long.
         """
         stream = io.StringIO()
-        self.useFixture(fixtures.LogHandler(
-            logging.StreamHandler(stream), logger, logging.DEBUG))
+        self.useFixture(
+            fixtures.LogHandler(
+                logging.StreamHandler(stream), logger, logging.DEBUG
+            )
+        )
         return stream
 
     def _serve_agent(self) -> None:
@@ -121,37 +149,59 @@ class Site(fixtures.Fixture):
         rpc.GLOBAL_MANAGER._executor = futurist.SynchronousExecutor()
         config = self.useFixture(config_fixture.Config(CONF))
         config.config(enabled_inspect_interfaces=['agent', 'fake'])
-        config.config(group='inspector', hooks=_HOOKS,
-                      require_managed_boot=False)
+        config.config(
+            group='inspector', hooks=_HOOKS, require_managed_boot=False
+        )
         # What the hook replaces is Ironic's own again afterwards.
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.name.Name.put',
-            lambda name, value: self.useFixture(fixtures.MonkeyPatch(
-                f'{name.module}.{name.path}', value))))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.drivers.modules.inspect_utils._HOOKS_MGR', {}))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.name.Name.put',
+                lambda name, value: self.useFixture(
+                    fixtures.MonkeyPatch(f'{name.module}.{name.path}', value)
+                ),
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.drivers.modules.inspect_utils._HOOKS_MGR', {}
+            )
+        )
         # Other tests have loaded other interfaces.
-        for factory in (driver_factory.HardwareTypesFactory,
-                        *driver_factory._INTERFACE_LOADERS.values()):
-            self.addCleanup(setattr, factory, '_extension_manager',
-                            factory._extension_manager)
+        for factory in (
+            driver_factory.HardwareTypesFactory,
+            *driver_factory._INTERFACE_LOADERS.values(),
+        ):
+            self.addCleanup(
+                setattr,
+                factory,
+                '_extension_manager',
+                factory._extension_manager,
+            )
             factory._extension_manager = None
 
-    def call(self, method: str, path: str, body: Any = None,
-             user: str = ADMIN) -> webob.Response:
+    def call(
+        self, method: str, path: str, body: Any = None, user: str = ADMIN
+    ) -> webob.Response:
         """Make a call of the API.
 
         :param path: below ``/v1/``.
         """
-        request = webob.Request.blank(f'/v1/{path}', method=method, headers={
-            'X-OpenStack-Ironic-API-Version': '1.96', 'X-Auth-Token': user})
+        request = webob.Request.blank(
+            f'/v1/{path}',
+            method=method,
+            headers={
+                'X-OpenStack-Ironic-API-Version': '1.96',
+                'X-Auth-Token': user,
+            },
+        )
         if body is not None:
             request.json_body = body
             request.content_type = 'application/json'
         return request.get_response(self.app)
 
-    def do(self, method: str, path: str, body: Any = None,
-           status: int = 200) -> Any:
+    def do(
+        self, method: str, path: str, body: Any = None, status: int = 200
+    ) -> Any:
         """Make a call that is part of the scene.
 
         :returns: what it answers.
@@ -159,8 +209,9 @@ class Site(fixtures.Fixture):
         response = self.call(method, path, body)
         self.answers.append(response.text)
         if response.status_int != status:
-            raise AssertionError(f'{method} {path}: {response.status} '
-                                 f'{response.text}')
+            raise AssertionError(
+                f'{method} {path}: {response.status} {response.text}'
+            )
         return response.json if response.body else None
 
     def _store_rules(self) -> None:
@@ -168,42 +219,72 @@ class Site(fixtures.Fixture):
         # It was no secret until now.
         self.answers.clear()
         self.notifier.sent.clear()
-        self.do('PATCH', f'inspection_rules/{old["uuid"]}', [
-            {'op': 'add', 'path': '/sensitive', 'value': True}])
-        self.do('PUT', 'inspection_rules?prune=false', {
-            'rules': self.rules, 'tables': {'machines': {
-                'key': 'serial', 'rows': [{'serial': 'a1'}]}}})
+        self.do(
+            'PATCH',
+            f'inspection_rules/{old["uuid"]}',
+            [{'op': 'add', 'path': '/sensitive', 'value': True}],
+        )
+        self.do(
+            'PUT',
+            'inspection_rules?prune=false',
+            {
+                'rules': self.rules,
+                'tables': {
+                    'machines': {'key': 'serial', 'rows': [{'serial': 'a1'}]}
+                },
+            },
+        )
 
     def store_again(self) -> None:
         """Store the rules; all of them may have been removed."""
         self.do('PUT', 'inspection_rules', {'rules': self.rules})
 
     def _enroll(self, number: int, name: str) -> None:
-        fields = {f'{interface}_interface': 'fake'
-                  for interface in _INTERFACES}
+        fields = {
+            f'{interface}_interface': 'fake' for interface in _INTERFACES
+        }
         node = objects.Node(
-            self._admin, uuid=f'{number:08}-0000-4000-8000-00000000000b',
-            name=name, driver='fake-hardware', power_state=states.POWER_ON,
-            inspect_interface='agent', network_interface='noop',
-            storage_interface='noop', owner=application.OWNER,
+            self._admin,
+            uuid=f'{number:08}-0000-4000-8000-00000000000b',
+            name=name,
+            driver='fake-hardware',
+            power_state=states.POWER_ON,
+            inspect_interface='agent',
+            network_interface='noop',
+            storage_interface='noop',
+            owner=application.OWNER,
             driver_internal_info={'agent_secret_token': rules.SECRET_TOKEN},
-            **{**fields, **rules.NODE})
+            **{**fields, **rules.NODE},
+        )
         node.create()
-        objects.Port(self._admin, node_id=node.id,
-                     address=rules.MAC.format(number), **rules.PORT).create()
-        objects.Portgroup(self._admin, node_id=node.id, name=f'bond{number}',
-                          address=rules.MAC.format(number + 10),
-                          **rules.PORT_GROUP).create()
+        objects.Port(
+            self._admin,
+            node_id=node.id,
+            address=rules.MAC.format(number),
+            **rules.PORT,
+        ).create()
+        objects.Portgroup(
+            self._admin,
+            node_id=node.id,
+            name=f'bond{number}',
+            address=rules.MAC.format(number + 10),
+            **rules.PORT_GROUP,
+        ).create()
 
     def _inspect_all(self) -> None:
         for number, name, cases in (
-                (1, PASSED, (*rules.CASES, rules.PASSES, rules.PASSES)),
-                (2, FAILED, (rules.PASSES, rules.CASES[1]))):
+            (1, PASSED, (*rules.CASES, rules.PASSES, rules.PASSES)),
+            (2, FAILED, (rules.PASSES, rules.CASES[1])),
+        ):
             for case in cases:
                 self.inspect(number, name, case)
         for case in rules.REFUSED:
-            self.do('POST', 'continue_inspection',
-                    rules.data(rules.MAC.format(1), case), 400)
+            self.do(
+                'POST',
+                'continue_inspection',
+                rules.data(rules.MAC.format(1), case),
+                400,
+            )
         self.do('POST', f'nodes/{PASSED}/inventory/reapply', None, 202)
         self.deliver()
 
@@ -219,21 +300,31 @@ class Site(fixtures.Fixture):
         # A rule has replaced the password.
         node.driver_info = {**node.driver_info, **rules.NODE['driver_info']}
         node.save()
-        self.do('POST', 'continue_inspection',
-                rules.data(rules.MAC.format(number), case), 202)
+        self.do(
+            'POST',
+            'continue_inspection',
+            rules.data(rules.MAC.format(number), case),
+            202,
+        )
         self.deliver()
         node = objects.Node.get_by_name(self._admin, name)
         passes = case == rules.PASSES or (
-            case == rules.WRITES_SECRET and self.mask_secrets == 'never')
+            case == rules.WRITES_SECRET and self.mask_secrets == 'never'
+        )
         if passes != (node.provision_state == states.MANAGEABLE):
-            raise AssertionError(f'{case}: {node.provision_state} '
-                                 f'{node.last_error}')
+            raise AssertionError(
+                f'{case}: {node.provision_state} {node.last_error}'
+            )
         self.answers.append(node.last_error or '')
         return node
 
     def deliver(self) -> None:
         """Process the request that waits."""
         delivery.Delivery(
-            self._queue, self._queue.get('worker'),
-            functools.partial(attempt.locked, self._queue, 900), 1, 0,
-            lambda seconds: True).carry_out()
+            self._queue,
+            self._queue.get('worker'),
+            functools.partial(attempt.locked, self._queue, 900),
+            1,
+            0,
+            lambda seconds: True,
+        ).carry_out()

@@ -23,19 +23,29 @@ _OF_PLACES = frozenset((canaries.HIDDEN, canaries.NAMED))
 _EVENTS = 'baremetal.inspectionrule.'
 """How the names of this project's notifications begin."""
 
-_WHOLE = frozenset((
-    'GET inspection_rules', 'GET nodes/{node}/inspection_runs',
-    'GET nodes/{node}/inventory', 'GET nodes/{node}/inventory/unprocessed',
-    'GET inspection_requests', 'GET nodes/{node}/traits', 'GET nodes/detail',
-    'GET ports/detail'))
+_WHOLE = frozenset(
+    (
+        'GET inspection_rules',
+        'GET nodes/{node}/inspection_runs',
+        'GET nodes/{node}/inventory',
+        'GET nodes/{node}/inventory/unprocessed',
+        'GET inspection_requests',
+        'GET nodes/{node}/traits',
+        'GET nodes/detail',
+        'GET ports/detail',
+    )
+)
 """Calls whose answers are whole without the rest of the site."""
 
 
-_OF_RECORDS = frozenset((
-    'GET nodes/{node}/inspection_runs',
-    'GET nodes/{node}/inspection_runs/{uuid}',
-    'GET nodes/{node}/inspection_runs/explain',
-    'POST inspection_rules/replay'))
+_OF_RECORDS = frozenset(
+    (
+        'GET nodes/{node}/inspection_runs',
+        'GET nodes/{node}/inspection_runs/{uuid}',
+        'GET nodes/{node}/inspection_runs/explain',
+        'POST inspection_rules/replay',
+    )
+)
 """Calls that show what is kept of rules that ran."""
 
 
@@ -51,10 +61,16 @@ class ListsTestCase(base.TestCase):
             self.skipTest('not a checkout: no setup.cfg')
         self.assertEqual(
             {*there_are[commands.OPENSTACK], *there_are[commands.FILES]},
-            {*commands.READS, *commands.WRITES, *commands.OF_FILES,
-             *commands.LEFT_OUT})
-        self.assertEqual(set(there_are[commands.SERVICES]),
-                         set(commands.OF_SERVICES))
+            {
+                *commands.READS,
+                *commands.WRITES,
+                *commands.OF_FILES,
+                *commands.LEFT_OUT,
+            },
+        )
+        self.assertEqual(
+            set(there_are[commands.SERVICES]), set(commands.OF_SERVICES)
+        )
 
 
 class SecrecyTestCase(base.TestCase):
@@ -75,7 +91,8 @@ class SecrecyTestCase(base.TestCase):
         self.problems = []
         self.written = set()
         self.place = commands.Place(
-            self.site, self.known, self.useFixture(fixtures.TempDir()).path)
+            self.site, self.known, self.useFixture(fixtures.TempDir()).path
+        )
         self.search_what_is_told()
 
     def search(self, what, text, shows):
@@ -103,16 +120,22 @@ class SecrecyTestCase(base.TestCase):
         """
         seen = {}
         for request in requests:
-            response = self.site.call(request.method, request.path,
-                                      request.body, user)
+            response = self.site.call(
+                request.method, request.path, request.body, user
+            )
             if response.status_int >= 500:
                 self.problems.append(f'{request}: {response.text}')
             # An error may name what was asked for.
-            asked = canaries.found(str(request)) if (
-                response.status_int >= 400) else set()
+            asked = (
+                canaries.found(str(request))
+                if (response.status_int >= 400)
+                else set()
+            )
             found = self.search(
-                f'{user}: {request}', response.text,
-                calls.CALLS[request.name].shows | asked)
+                f'{user}: {request}',
+                response.text,
+                calls.CALLS[request.name].shows | asked,
+            )
             if response.status_int == 200:
                 seen.setdefault(request.name, set()).update(found)
         return seen
@@ -122,8 +145,9 @@ class SecrecyTestCase(base.TestCase):
         for name, found in self.make(calls.reads(known), user).items():
             # Others have read some things only.
             if known is self.known or name in _WHOLE:
-                self.expect(f'{user}: {name}', calls.CALLS[name].expects,
-                            found)
+                self.expect(
+                    f'{user}: {name}', calls.CALLS[name].expects, found
+                )
 
     def call_commands(self, table, call):
         """Call commands, and search what they print and write."""
@@ -131,13 +155,13 @@ class SecrecyTestCase(base.TestCase):
             found = set()
             for text in command.words:
                 printed = call(name, self.place.words(text))
-                found |= self.search(f'{name} {text}', printed,
-                                     command.shows)
+                found |= self.search(f'{name} {text}', printed, command.shows)
             for path, content in self.place.written():
                 if path not in self.written:
                     self.written.add(path)
-                    found |= self.search(f'{name}: {path}', content,
-                                         command.shows)
+                    found |= self.search(
+                        f'{name}: {path}', content, command.shows
+                    )
             self.expect(name, command.expects, found)
 
     def call_openstack(self, name, words):
@@ -148,22 +172,45 @@ class SecrecyTestCase(base.TestCase):
         """Search logs, notifications, metrics and errors."""
         self.site.counter.flush()
         logs = self.search('the log', self.site.logs.getvalue(), calls.OF_RUNS)
-        self.expect('the log', (
-            rules.public('user'), rules.public('mess'), rules.public('refu'),
-            rules.flow('extr')), logs)
+        self.expect(
+            'the log',
+            (
+                rules.public('user'),
+                rules.public('mess'),
+                rules.public('refu'),
+                rules.flow('extr'),
+            ),
+            logs,
+        )
         # What Ironic logs of a node is its own matter.
-        self.search('the log of Ironic', self.site.others.getvalue(),
-                    canaries.KINDS - {canaries.OWN, canaries.TITLE})
-        self.search('notifications', json.dumps(
-            [sent for sent in self.site.notifier.sent
-             if sent[0].startswith(_EVENTS)], default=str), calls.OF_RULES)
-        metrics = self.search('metrics', json.dumps(self.site.metrics),
-                              calls.NOTHING)
+        self.search(
+            'the log of Ironic',
+            self.site.others.getvalue(),
+            canaries.KINDS - {canaries.OWN, canaries.TITLE},
+        )
+        self.search(
+            'notifications',
+            json.dumps(
+                [
+                    sent
+                    for sent in self.site.notifier.sent
+                    if sent[0].startswith(_EVENTS)
+                ],
+                default=str,
+            ),
+            calls.OF_RULES,
+        )
+        metrics = self.search(
+            'metrics', json.dumps(self.site.metrics), calls.NOTHING
+        )
         self.expect('metrics', (rules.public('desc'),), metrics)
         for answer in self.site.answers:
             # Where the ramdisk calls, Ironic shows some of the node.
-            self.search('an answer or error of an inspection', answer,
-                        calls.OF_RULES | calls.OF_RUNS | {canaries.NAMED})
+            self.search(
+                'an answer or error of an inspection',
+                answer,
+                calls.OF_RULES | calls.OF_RUNS | {canaries.NAMED},
+            )
 
     def read_and_do_all(self):
         """Read all that can be read, then do all that can be done."""
@@ -187,19 +234,27 @@ class SecrecyTestCase(base.TestCase):
         """
         CONF.set_override('keep_revisions', 1, group='inspection_rules')
         self.site.do('DELETE', 'inspection_rules', status=204)
-        self.site.do('PUT', 'inspection_rules', {'rules': [
-            {'actions': [rules.action('log', 'x')]}]})
+        self.site.do(
+            'PUT',
+            'inspection_rules',
+            {'rules': [{'actions': [rules.action('log', 'x')]}]},
+        )
         for request in calls.reads(calls.Known(self.site, most=1)):
             if request.name not in _OF_RECORDS:
                 continue
-            answer = self.site.call(request.method, request.path,
-                                    request.body).text
+            answer = self.site.call(
+                request.method, request.path, request.body
+            ).text
             shown = canaries.found(answer) & {
-                rules.public('reas'), rules.public('show'),
-                rules.public('undv'), rules.public('losc')}
+                rules.public('reas'),
+                rules.public('show'),
+                rules.public('undv'),
+                rules.public('losc'),
+            }
             if shown:
-                self.problems.append(f'of lost rules, {request} shows '
-                                     f'{sorted(shown)}')
+                self.problems.append(
+                    f'of lost rules, {request} shows {sorted(shown)}'
+                )
 
     def read_much(self):
         """Read what differs where rules see more."""
@@ -207,8 +262,13 @@ class SecrecyTestCase(base.TestCase):
         for user in site.PERSONAS:
             self.read_as(user, few)
         self.call_commands(
-            {name: command for name, command in commands.READS.items()
-             if name in commands.OF_RECORDS}, self.call_openstack)
+            {
+                name: command
+                for name, command in commands.READS.items()
+                if name in commands.OF_RECORDS
+            },
+            self.call_openstack,
+        )
         self.search_what_is_told()
 
 
@@ -241,9 +301,18 @@ class NeverTestCase(SecrecyTestCase):
 
     def test_sensitive_rules_are_withheld_and_all_else_is_seen(self):
         self.read_much()
-        self.expect('runs', (
-            rules.hush('conf'), rules.mask('port'), rules.mask('inve'),
-            rules.mask('plug')), canaries.found(self.site.call(
-                'GET', f'nodes/{site.PASSED}/inspection_runs?detail=true'
-            ).text))
+        self.expect(
+            'runs',
+            (
+                rules.hush('conf'),
+                rules.mask('port'),
+                rules.mask('inve'),
+                rules.mask('plug'),
+            ),
+            canaries.found(
+                self.site.call(
+                    'GET', f'nodes/{site.PASSED}/inspection_runs?detail=true'
+                ).text
+            ),
+        )
         self.assertEqual('', '\n'.join(self.problems))

@@ -19,14 +19,18 @@ class Leisure(fixtures.Fixture):
         them with some random rules. Others must not come near it.
     """
 
-    def __init__(self, steps_of_check: int = effort.CHECK.steps,
-                 steps_of_question: int = effort.STEPS_OF_QUESTION,
-                 seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        steps_of_check: int = effort.CHECK.steps,
+        steps_of_question: int = effort.STEPS_OF_QUESTION,
+        seconds: float = SECONDS,
+    ) -> None:
         super().__init__()
         self._limits = {
             'CHECK': effort.Limit(steps_of_check, seconds),
             'LANGUAGE': effort.Limit(effort.LANGUAGE.steps, seconds),
-            'STEPS_OF_QUESTION': steps_of_question}
+            'STEPS_OF_QUESTION': steps_of_question,
+        }
 
     def _setUp(self) -> None:
         for name, limit in self._limits.items():

@@ -17,16 +17,21 @@ _PROBES = 4
 _CONDITIONS = 6
 
 
-def make(chance: random.Random, grammar: rules.Grammar,
-         entries: list[rules.Entry], machines: list[witness.Witness]
-         ) -> list[rules.Entry]:
+def make(
+    chance: random.Random,
+    grammar: rules.Grammar,
+    entries: list[rules.Entry],
+    machines: list[witness.Witness],
+) -> list[rules.Entry]:
     """Return rules whose conditions hold after others on some machine.
 
     :param entries: the other rules.
     """
     conditions = [grammar.condition() for _number in range(_CONDITIONS)]
-    asked = rules.valid(_probe(number, [condition])
-                        for number, condition in enumerate(conditions))
+    asked = rules.valid(
+        _probe(number, [condition])
+        for number, condition in enumerate(conditions)
+    )
     parsed = rules.in_order([*entries, *asked])
     engine = witness.Engine()
     found = []
@@ -46,7 +51,10 @@ def make(chance: random.Random, grammar: rules.Grammar,
 
 def _probe(number: int, conditions: list[rules.Entry]) -> rules.Entry:
     # Without a priority, and last in a list, it asks after all others.
-    return {'uuid': f'00000000-0000-4000-9000-{number:012d}',
-            'description': f'probe {number}', 'mode': model.AUDIT,
-            'conditions': conditions,
-            'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}
+    return {
+        'uuid': f'00000000-0000-4000-9000-{number:012d}',
+        'description': f'probe {number}',
+        'mode': model.AUDIT,
+        'conditions': conditions,
+        'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+    }

@@ -29,10 +29,12 @@ class Grammar:
         self._chance = chance
         pick = chance.choice
         # What one set of rules is about.
-        self._fields = [pick(vocabulary.NUMBER_FIELDS),
-                        pick(vocabulary.TEXT_FIELDS),
-                        pick(vocabulary.TEXT_FIELDS),
-                        pick(vocabulary.OTHER_FIELDS)]
+        self._fields = [
+            pick(vocabulary.NUMBER_FIELDS),
+            pick(vocabulary.TEXT_FIELDS),
+            pick(vocabulary.TEXT_FIELDS),
+            pick(vocabulary.OTHER_FIELDS),
+        ]
         self._lists = [pick(vocabulary.LISTS), pick(vocabulary.LISTS)]
         self._places = chance.sample(vocabulary.NODE_PLACES, 3)
         self._data_places = chance.sample(vocabulary.DATA_PLACES, 2)
@@ -43,9 +45,9 @@ class Grammar:
         self._asks = vocabulary.ASKS
         self._does = vocabulary.DOES
         # How often rules have what they need not have.
-        self._loops = .15
-        self._nested = .12
-        self._reverted = .02
+        self._loops = 0.15
+        self._nested = 0.12
+        self._reverted = 0.02
 
     def rules(self) -> list[Entry]:
         """Return rules as a file has them."""
@@ -57,20 +59,23 @@ class Grammar:
         made: Entry = {
             **named(number),
             'priority': chance.choice((0, 0, 0, 1, 5)),
-            'conditions': [self.condition() for _number in range(
-                chance.choice((0, 1, 1, 1, 2, 2, 3)))],
-            'actions': [self.action() for _number in range(
-                chance.choice((1, 1, 1, 2)))],
+            'conditions': [
+                self.condition()
+                for _number in range(chance.choice((0, 1, 1, 1, 2, 2, 3)))
+            ],
+            'actions': [
+                self.action() for _number in range(chance.choice((1, 1, 1, 2)))
+            ],
         }
-        if chance.random() < .15:
+        if chance.random() < 0.15:
             made['phase'] = chance.choice(('preprocess', 'early'))
-        if chance.random() < .1:
+        if chance.random() < 0.1:
             made['mode'] = chance.choice(('audit', 'off'))
-        if chance.random() < .1:
+        if chance.random() < 0.1:
             made['scope'] = chance.choice(('s', 't'))
-        if chance.random() < .15:
+        if chance.random() < 0.15:
             made['vars'] = {'v': self.value()}
-        if chance.random() < .05:
+        if chance.random() < 0.05:
             made['sensitive'] = True
         return made
 
@@ -78,10 +83,10 @@ class Grammar:
         """Return a replacement field."""
         chance = self._chance
         filters: tuple[str, ...] = ()
-        if item and chance.random() < .8:
+        if item and chance.random() < 0.8:
             path = chance.choice(vocabulary.ITEMS)
             filters = (*vocabulary.TEXT_FILTERS, *vocabulary.NUMBER_FILTERS)
-        elif chance.random() < .05:
+        elif chance.random() < 0.05:
             path = 'vars.v'
         else:
             path = chance.choice(self._fields)
@@ -90,110 +95,166 @@ class Grammar:
                 filters = vocabulary.NUMBER_FILTERS
             elif path in vocabulary.TEXT_FIELDS:
                 filters = vocabulary.TEXT_FILTERS
-        if filters and chance.random() < .25:
+        if filters and chance.random() < 0.25:
             path = f'{path} | {chance.choice(filters)}'
         return f'{{{path}}}'
 
     def literal(self) -> typing.Any:
         """Return a literal that other rules are likely to use, too."""
         chance = self._chance
-        return chance.choice((
-            chance.choice(self._numbers), chance.choice(self._texts),
-            chance.choice(self._texts), chance.choice((True, None)),
-            chance.choice(self._traits), chance.choice(vocabulary.TEXTS)))
+        return chance.choice(
+            (
+                chance.choice(self._numbers),
+                chance.choice(self._texts),
+                chance.choice(self._texts),
+                chance.choice((True, None)),
+                chance.choice(self._traits),
+                chance.choice(vocabulary.TEXTS),
+            )
+        )
 
     def value(self, item: bool = False, depth: int = 0) -> typing.Any:
         """Return a value of an action, or of a variable."""
         chance = self._chance
         kind = chance.random()
-        if kind < .55:
+        if kind < 0.55:
             return self.literal()
-        if kind < .75:
+        if kind < 0.75:
             return self.field(item)
-        if kind < .85:
-            return f'{self.field(item)}{chance.choice(("", "-", "x"))}' \
-                   f'{chance.choice(("", self.field(item)))}'
+        if kind < 0.85:
+            return (
+                f'{self.field(item)}{chance.choice(("", "-", "x"))}'
+                f'{chance.choice(("", self.field(item)))}'
+            )
         if depth > 1:
             return 1
-        if kind < .93:
-            return [self.value(item, depth + 1)
-                    for _number in range(chance.randrange(3))]
-        return {name: self.value(item, depth + 1) for name
-                in chance.sample(('k', 'j', 'size'), chance.randrange(3))}
+        if kind < 0.93:
+            return [
+                self.value(item, depth + 1)
+                for _number in range(chance.randrange(3))
+            ]
+        return {
+            name: self.value(item, depth + 1)
+            for name in chance.sample(('k', 'j', 'size'), chance.randrange(3))
+        }
 
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition."""
         chance = self._chance
         if depth < 2 and chance.random() < self._nested:
-            return {'op': chance.choice(('any-of', 'all-of', 'none-of')),
-                    'conditions': [self.condition(item, depth + 1) for _number
-                                   in range(chance.choice((1, 2, 2)))]}
+            return {
+                'op': chance.choice(('any-of', 'all-of', 'none-of')),
+                'conditions': [
+                    self.condition(item, depth + 1)
+                    for _number in range(chance.choice((1, 2, 2)))
+                ],
+            }
         loop: Entry = {}
         if not item and chance.random() < self._loops:
             item = True
-            loop = {'loop': self._loop(), 'multiple': chance.choice(
-                ('any', 'all', 'first', 'last'))}
+            loop = {
+                'loop': self._loop(),
+                'multiple': chance.choice(('any', 'all', 'first', 'last')),
+            }
         ask = getattr(self, f'_{chance.choice(self._asks)}')
         made = {**ask(item), **loop}
-        if chance.random() < .25:
+        if chance.random() < 0.25:
             made['op'] = f'!{made["op"]}'
         return made
 
     def _comparison(self, item: bool) -> Entry:
         chance = self._chance
         values = [self.field(item), self.literal()]
-        if chance.random() < .15:
+        if chance.random() < 0.15:
             values[1] = self.field(item)
-        if chance.random() < .1:
+        if chance.random() < 0.1:
             values.append(self.literal())
-        if chance.random() < .2:
+        if chance.random() < 0.2:
             values.reverse()
         args: Entry = {'values': values}
-        if chance.random() < .1:
+        if chance.random() < 0.1:
             args['force_strings'] = True
-        return {'args': args, 'op': chance.choice(
-            ('eq', 'eq', 'ne', 'lt', 'le', 'gt', 'ge'))}
+        return {
+            'args': args,
+            'op': chance.choice(('eq', 'eq', 'ne', 'lt', 'le', 'gt', 'ge')),
+        }
 
     def _match(self, item: bool) -> Entry:
-        return {'op': self._chance.choice(('contains', 'matches')), 'args': {
-            'value': self.field(item),
-            'regex': self._chance.choice(self._regexes)}}
+        return {
+            'op': self._chance.choice(('contains', 'matches')),
+            'args': {
+                'value': self.field(item),
+                'regex': self._chance.choice(self._regexes),
+            },
+        }
 
     def _state(self, item: bool) -> Entry:
-        return {'args': {'value': self.field(item)}, 'op': self._chance.choice(
-            ('is-true', 'is-false', 'is-none', 'is-empty', 'is-empty',
-             'exists'))}
+        return {
+            'args': {'value': self.field(item)},
+            'op': self._chance.choice(
+                (
+                    'is-true',
+                    'is-false',
+                    'is-none',
+                    'is-empty',
+                    'is-empty',
+                    'exists',
+                )
+            ),
+        }
 
     def _membership(self, item: bool) -> Entry:
         values = [self.literal(), self.literal()]
-        if self._chance.random() < .4:
+        if self._chance.random() < 0.4:
             values[0] = self.field(item)
-        return {'op': 'one-of', 'args': {'value': self.field(item),
-                                         'values': values}}
+        return {
+            'op': 'one-of',
+            'args': {'value': self.field(item), 'values': values},
+        }
 
     def _trait_asked(self, item: bool) -> Entry:
-        return {'op': 'one-of', 'args': {
-            'value': self._chance.choice((
-                *self._traits, *vocabulary.TRAITS, self.field(item))),
-            'values': '{node.traits}'}}
+        return {
+            'op': 'one-of',
+            'args': {
+                'value': self._chance.choice(
+                    (*self._traits, *vocabulary.TRAITS, self.field(item))
+                ),
+                'values': '{node.traits}',
+            },
+        }
 
     def _subnet(self, item: bool) -> Entry:
-        return {'op': 'in-net', 'args': {
-            'address': self.field(item),
-            'subnet': self._chance.choice(vocabulary.SUBNETS)}}
+        return {
+            'op': 'in-net',
+            'args': {
+                'address': self.field(item),
+                'subnet': self._chance.choice(vocabulary.SUBNETS),
+            },
+        }
 
     def _version(self, item: bool) -> Entry:
         chance = self._chance
-        return {'op': f'version-{chance.choice(("eq", "lt", "ge"))}',
-                'args': {'values': [self.field(item),
-                                    chance.choice(vocabulary.VERSIONS)]}}
+        return {
+            'op': f'version-{chance.choice(("eq", "lt", "ge"))}',
+            'args': {
+                'values': [
+                    self.field(item),
+                    chance.choice(vocabulary.VERSIONS),
+                ]
+            },
+        }
 
     def _third_party(self, item: bool) -> Entry:
-        if self._chance.random() < .6:
+        if self._chance.random() < 0.6:
             return {'op': 'third-party', 'args': {'value': self.field(item)}}
         names = self._chance.sample(('value', 'limit', 'name'), 2)
-        return {'op': 'third-typed', 'args': {
-            'value': 'a', **{name: self.field(item) for name in names}}}
+        return {
+            'op': 'third-typed',
+            'args': {
+                'value': 'a',
+                **{name: self.field(item) for name in names},
+            },
+        }
 
     def _inspector(self, item: bool) -> Entry:
         """Return a condition of ironic-inspector, which is decided first."""
@@ -202,13 +263,13 @@ class Grammar:
         args: Entry = {'field': chance.choice(vocabulary.INSPECTOR_FIELDS)}
         if op != 'is-empty':
             args['value'] = str(self.literal())
-        if chance.random() < .3:
+        if chance.random() < 0.3:
             args['invert'] = True
         return {'op': f'inspector-{op}', 'args': args}
 
     def _loop(self) -> typing.Any:
         chance = self._chance
-        if chance.random() < .3:
+        if chance.random() < 0.3:
             return [self.value() for _number in range(chance.randrange(4))]
         return f'{{{chance.choice(self._lists)}}}'
 
@@ -228,171 +289,269 @@ class Grammar:
         return {**do(item), **made}
 
     def _place(self, item: bool) -> str:
-        if self._chance.random() < .1:
+        if self._chance.random() < 0.1:
             return f'/extra/{self.field(item)}'
         return self._chance.choice(self._places)
 
     def _set(self, item: bool) -> Entry:
-        return {'op': 'set-attribute', 'args': {
-            'path': self._place(item), 'value': self.value(item)}}
+        return {
+            'op': 'set-attribute',
+            'args': {'path': self._place(item), 'value': self.value(item)},
+        }
 
     def _delete(self, item: bool) -> Entry:
         return {'op': 'del-attribute', 'args': {'path': self._place(item)}}
 
     def _extend(self, item: bool) -> Entry:
         chance = self._chance
-        op, paths = chance.choice((
-            ('extend-attribute', ('/extra/l', '/extra/tag')),
-            ('extend-plugin-data', ('/tags', '/t'))))
+        op, paths = chance.choice(
+            (
+                ('extend-attribute', ('/extra/l', '/extra/tag')),
+                ('extend-plugin-data', ('/tags', '/t')),
+            )
+        )
         args: Entry = {'path': chance.choice(paths), 'value': self.value(item)}
-        if chance.random() < .5:
+        if chance.random() < 0.5:
             args['unique'] = True
         return {'op': op, 'args': args}
 
     def _data(self, item: bool) -> Entry:
         chance = self._chance
         path = chance.choice(self._data_places)
-        if chance.random() < .05:
+        if chance.random() < 0.05:
             path = f'/{self.field(item)}'
-        if chance.random() < .3:
+        if chance.random() < 0.3:
             return {'op': 'unset-plugin-data', 'args': {'path': path}}
-        return {'op': 'set-plugin-data', 'args': {
-            'path': path, 'value': self.value(item)}}
+        return {
+            'op': 'set-plugin-data',
+            'args': {'path': path, 'value': self.value(item)},
+        }
 
     def _capability(self, item: bool) -> Entry:
         chance = self._chance
         name = chance.choice(('c', 'd'))
-        if chance.random() < .1:
+        if chance.random() < 0.1:
             name = self.field(item)
-        if chance.random() < .5:
+        if chance.random() < 0.5:
             return {'op': 'unset-capability', 'args': {'name': name}}
-        return {'op': 'set-capability', 'args': {
-            'name': name, 'value': self.value(item)}}
+        return {
+            'op': 'set-capability',
+            'args': {'name': name, 'value': self.value(item)},
+        }
 
     def _set_made(self, item: bool) -> Entry:
-        path = self._chance.choice(('/extra/{plugin_data.t}',
-                                    '/extra/m/{plugin_data.t}'))
-        return {'op': 'set-attribute', 'args': {
-            'path': path, 'value': self.value(item)}}
+        path = self._chance.choice(
+            ('/extra/{plugin_data.t}', '/extra/m/{plugin_data.t}')
+        )
+        return {
+            'op': 'set-attribute',
+            'args': {'path': path, 'value': self.value(item)},
+        }
 
     def _data_made(self, item: bool) -> Entry:
-        path = self._chance.choice(('/{plugin_data.t}',
-                                    '/m/{plugin_data.t}'))
-        return {'op': 'set-plugin-data', 'args': {
-            'path': path, 'value': self.value(item)}}
+        path = self._chance.choice(('/{plugin_data.t}', '/m/{plugin_data.t}'))
+        return {
+            'op': 'set-plugin-data',
+            'args': {'path': path, 'value': self.value(item)},
+        }
 
     def _trait_made(self, item: bool) -> Entry:
-        return {'args': {'name': '{plugin_data.t | trait}'},
-                'op': self._chance.choice(('add-trait', 'remove-trait'))}
+        return {
+            'args': {'name': '{plugin_data.t | trait}'},
+            'op': self._chance.choice(('add-trait', 'remove-trait')),
+        }
 
     def _trait_name(self, item: bool) -> str:
-        if self._chance.random() < .15:
+        if self._chance.random() < 0.15:
             return self.field(item)[:-1] + ' | trait}'
         return self._chance.choice(self._traits)
 
     def _trait(self, item: bool) -> Entry:
-        return {'args': {'name': self._trait_name(item)},
-                'op': self._chance.choice(
-                    ('add-trait', 'add-trait', 'remove-trait'))}
+        return {
+            'args': {'name': self._trait_name(item)},
+            'op': self._chance.choice(
+                ('add-trait', 'add-trait', 'remove-trait')
+            ),
+        }
 
     def _traits_set(self, item: bool) -> Entry:
         names: typing.Any = [self._trait_name(item)]
         kind = self._chance.random()
-        if kind < .3:
+        if kind < 0.3:
             names = '{node.traits}'
-        elif kind < .6:
+        elif kind < 0.6:
             names = []
-        return {'op': 'set-traits', 'args': {
-            'names': names, **self._chance.choice(
-                ({}, {'prefix': 'CUSTOM_'}, {'prefix': 'HW_'}))}}
+        return {
+            'op': 'set-traits',
+            'args': {
+                'names': names,
+                **self._chance.choice(
+                    ({}, {'prefix': 'CUSTOM_'}, {'prefix': 'HW_'})
+                ),
+            },
+        }
 
     def _port(self, item: bool) -> Entry:
         chance = self._chance
         port = chance.choice(vocabulary.MACS)
-        if chance.random() < .3:
+        if chance.random() < 0.3:
             port = port.upper()
-        if chance.random() < .3:
+        if chance.random() < 0.3:
             port = self.field(item)
-        if chance.random() < .5:
-            return {'op': 'del-port-attribute', 'args': {
-                'port_id': port, 'path': '/extra/tag'}}
-        return {'op': 'set-port-attribute', 'args': {
-            'port_id': port, 'value': self.value(item), 'path': chance.choice(
-                ('/extra/tag', '/pxe_enabled', '/extra/m/k'))}}
+        if chance.random() < 0.5:
+            return {
+                'op': 'del-port-attribute',
+                'args': {'port_id': port, 'path': '/extra/tag'},
+            }
+        return {
+            'op': 'set-port-attribute',
+            'args': {
+                'port_id': port,
+                'value': self.value(item),
+                'path': chance.choice(
+                    ('/extra/tag', '/pxe_enabled', '/extra/m/k')
+                ),
+            },
+        }
 
     def _fail(self, item: bool) -> Entry:
-        return {'op': 'fail', 'args': {'msg': self._chance.choice(
-            ('no', 'never', self.field(item)))}}
+        return {
+            'op': 'fail',
+            'args': {
+                'msg': self._chance.choice(('no', 'never', self.field(item)))
+            },
+        }
 
     def _log(self, item: bool) -> Entry:
         chance = self._chance
-        args = {'msg': chance.choice((
-            'x', self.field(item), f'of {self.field(item)}'))}
-        if chance.random() < .2:
+        args = {
+            'msg': chance.choice(
+                ('x', self.field(item), f'of {self.field(item)}')
+            )
+        }
+        if chance.random() < 0.2:
             args['level'] = self.field(item)
         return {'op': 'log', 'args': args}
 
     def _call(self, item: bool) -> Entry:
-        return {'op': 'api-call', 'args': {'url': self._chance.choice(
-            (self.field(item), f'http://a/{self.field(item)}'))}}
+        return {
+            'op': 'api-call',
+            'args': {
+                'url': self._chance.choice(
+                    (self.field(item), f'http://a/{self.field(item)}')
+                )
+            },
+        }
 
     def _other(self, item: bool) -> Entry:
-        return self._chance.choice((
-            self._log(item), self._call(item), self._third_trait(item)))
+        return self._chance.choice(
+            (self._log(item), self._call(item), self._third_trait(item))
+        )
 
     def _third_trait(self, item: bool) -> Entry:
-        return {'op': 'third-trait', 'args': {'value': self._chance.choice(
-            (self.field(item), '{plugin_data.n | int}'))}}
+        return {
+            'op': 'third-trait',
+            'args': {
+                'value': self._chance.choice(
+                    (self.field(item), '{plugin_data.n | int}')
+                )
+            },
+        }
 
     def _argument(self, item: bool) -> Entry:
         """Return an action with an argument that is a var."""
         name = '{vars.name}'
-        op, args = self._chance.choice((
-            ('set-capability', {'name': name, 'value': '1'}),
-            ('unset-capability', {'name': name}),
-            ('remove-trait', {'name': name}), ('add-trait', {'name': name}),
-            ('set-traits', {'names': name, 'prefix': 'CUSTOM_'}),
-            ('extend-plugin-data', {'path': '/t', 'value': 1,
-                                    'unique': name})))
+        op, args = self._chance.choice(
+            (
+                ('set-capability', {'name': name, 'value': '1'}),
+                ('unset-capability', {'name': name}),
+                ('remove-trait', {'name': name}),
+                ('add-trait', {'name': name}),
+                ('set-traits', {'names': name, 'prefix': 'CUSTOM_'}),
+                (
+                    'extend-plugin-data',
+                    {'path': '/t', 'value': 1, 'unique': name},
+                ),
+            )
+        )
         return {'op': op, 'args': args}
 
     def _typed(self, item: bool) -> Entry:
         """Return an action with an argument of any type."""
         chance = self._chance
-        given = chance.choice(('{vars.name}', '{vars.name}',
-                               self.field(item)))
+        given = chance.choice(('{vars.name}', '{vars.name}', self.field(item)))
         port = chance.choice(vocabulary.MACS)
-        op, args = chance.choice((
-            ('set-attribute', {'path': chance.choice(
-                vocabulary.TYPED_ATTRIBUTES), 'value': given}),
-            ('set-attribute', {'path': chance.choice(
-                vocabulary.TYPED_ATTRIBUTES), 'value': given}),
-            ('set-port-attribute', {
-                'port_id': port, 'value': given, 'path': chance.choice(
-                    ('/pxe_enabled', '/name', '/extra', '/category'))}),
-            ('del-port-attribute', {'port_id': given, 'path': '/extra/tag'}),
-            ('set-capability', {'name': 'c', 'value': given}),
-            ('set-traits', {'names': [given]}),
-            ('set-traits', {'names': ['CUSTOM_A'], 'prefix': given}),
-            ('extend-attribute', {'path': '/extra/l', 'value': given,
-                                  'unique': given}),
-            ('fail', {'msg': 'no', 'maintenance': given}),
-            ('log', {'msg': 'x', 'level': given}),
-            ('api-call', {'url': 'http://a', chance.choice(
-                ('timeout', 'retries', 'backoff_factor')): given})))
+        op, args = chance.choice(
+            (
+                (
+                    'set-attribute',
+                    {
+                        'path': chance.choice(vocabulary.TYPED_ATTRIBUTES),
+                        'value': given,
+                    },
+                ),
+                (
+                    'set-attribute',
+                    {
+                        'path': chance.choice(vocabulary.TYPED_ATTRIBUTES),
+                        'value': given,
+                    },
+                ),
+                (
+                    'set-port-attribute',
+                    {
+                        'port_id': port,
+                        'value': given,
+                        'path': chance.choice(
+                            ('/pxe_enabled', '/name', '/extra', '/category')
+                        ),
+                    },
+                ),
+                (
+                    'del-port-attribute',
+                    {'port_id': given, 'path': '/extra/tag'},
+                ),
+                ('set-capability', {'name': 'c', 'value': given}),
+                ('set-traits', {'names': [given]}),
+                ('set-traits', {'names': ['CUSTOM_A'], 'prefix': given}),
+                (
+                    'extend-attribute',
+                    {'path': '/extra/l', 'value': given, 'unique': given},
+                ),
+                ('fail', {'msg': 'no', 'maintenance': given}),
+                ('log', {'msg': 'x', 'level': given}),
+                (
+                    'api-call',
+                    {
+                        'url': 'http://a',
+                        chance.choice(
+                            ('timeout', 'retries', 'backoff_factor')
+                        ): given,
+                    },
+                ),
+            )
+        )
         return {'op': op, 'args': args}
 
     def _typed_asked(self, item: bool) -> Entry:
         """Return a condition with an argument of any type."""
         field, other = self.field(item), self.field(item)
-        op, args = self._chance.choice((
-            ('eq', {'values': [field, self.literal()],
-                    'force_strings': other}),
-            ('lt', {'values': other}),
-            ('one-of', {'value': field, 'values': other}),
-            ('in-net', {'address': field, 'subnet': other}),
-            ('version-ge', {'values': [field, other]}),
-            ('contains', {'value': field, 'regex': 'a'})))
+        op, args = self._chance.choice(
+            (
+                (
+                    'eq',
+                    {
+                        'values': [field, self.literal()],
+                        'force_strings': other,
+                    },
+                ),
+                ('lt', {'values': other}),
+                ('one-of', {'value': field, 'values': other}),
+                ('in-net', {'address': field, 'subnet': other}),
+                ('version-ge', {'values': [field, other]}),
+                ('contains', {'value': field, 'regex': 'a'}),
+            )
+        )
         return {'op': op, 'args': args}
 
     def _third(self, item: bool) -> Entry:
@@ -424,15 +583,20 @@ class Grammar:
         else:
             old = json.dumps(made)
             one, other = chance.sample((*self._texts, *self._traits), 2)
-            made = json.loads(old.replace(f': {json.dumps(one)}',
-                                          f': {json.dumps(other)}', 1))
+            made = json.loads(
+                old.replace(
+                    f': {json.dumps(one)}', f': {json.dumps(other)}', 1
+                )
+            )
         return made
 
 
 def named(number: int) -> Entry:
     """Return what tells a rule from others."""
-    return {'uuid': f'00000000-0000-4000-8000-{number:012d}',
-            'description': f'rule {number}'}
+    return {
+        'uuid': f'00000000-0000-4000-8000-{number:012d}',
+        'description': f'rule {number}',
+    }
 
 
 def reorder(entries: list[Entry]) -> None:
@@ -450,8 +614,12 @@ def in_order(entries: typing.Iterable[Entry]) -> list[model.Rule]:
     """Return rules as they run."""
     ops = registry.installed()
     parsed = repository.order(validation.parse(each, ops) for each in entries)
-    return [rule for phase in model.PHASES for rule in parsed
-            if rule.phase == phase]
+    return [
+        rule
+        for phase in model.PHASES
+        for rule in parsed
+        if rule.phase == phase
+    ]
 
 
 def valid(entries: typing.Iterable[Entry]) -> list[Entry]:

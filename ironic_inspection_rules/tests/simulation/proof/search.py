@@ -23,8 +23,13 @@ MACHINES = 200
 STEPS = 20_000_000
 """Of the solver, for all questions of a set; hardly any takes a tenth."""
 
-QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class',
-             'gap:/extra/tag')
+QUESTIONS = (
+    'dead',
+    'shadowed',
+    'conflict',
+    'gap:/resource_class',
+    'gap:/extra/tag',
+)
 # Traits are many values at one place.
 _SETS_A_PLACE = ('set-attribute', 'set-port-attribute', 'set-plugin-data')
 LASTING = ('log', 'api-call', 'third-party')
@@ -51,7 +56,8 @@ class Search:
 
     def __init__(self) -> None:
         self.verdicts: collections.Counter[tuple[str, str]] = (
-            collections.Counter())
+            collections.Counter()
+        )
         self.reasons: collections.Counter[str] = collections.Counter()
         self.wrong: list[Wrong] = []
 
@@ -61,15 +67,20 @@ class Search:
         entries: list[rules.Entry] = []
         while not entries:
             grammar = rules.Grammar(chance)
-            if chance.random() < .6:
+            if chance.random() < 0.6:
                 grammar = theme_rules.Grammar(chance)
             entries = rules.valid(grammar.rules())
         others = rules.valid(grammar.changed(entries))
         self._attack(seed, chance, grammar, entries, others)
 
-    def _attack(self, seed: int, chance: random.Random,
-                grammar: rules.Grammar, entries: list[rules.Entry],
-                others: list[rules.Entry]) -> None:
+    def _attack(
+        self,
+        seed: int,
+        chance: random.Random,
+        grammar: rules.Grammar,
+        entries: list[rules.Entry],
+        others: list[rules.Entry],
+    ) -> None:
         generator = machines.Generator(chance, [*entries, *others])
         everywhere = [generator.machine() for _number in range(MACHINES)]
         probing = probes.make(chance, grammar, entries, everywhere)
@@ -90,15 +101,25 @@ class Search:
                 continue
             found = oracle.refutes(answer, other)
             if found is not None:
-                self.wrong.append(Wrong(seed, answer.question, named,
-                                        answer.verdict, found[0]))
+                self.wrong.append(
+                    Wrong(
+                        seed, answer.question, named, answer.verdict, found[0]
+                    )
+                )
         # What is not mentioned is "no", too.
         for pair, machine in dict(oracle.conflicts()).items():
             if given.get(('conflict', pair), 'no') == 'no':
                 self.wrong.append(Wrong(seed, 'conflict', pair, 'no', machine))
         if entries == others and given['equivalent', ()] != 'no':
-            self.wrong.append(Wrong(seed, 'equivalent', ('itself',),
-                                    given['equivalent', ()], None))
+            self.wrong.append(
+                Wrong(
+                    seed,
+                    'equivalent',
+                    ('itself',),
+                    given['equivalent', ()],
+                    None,
+                )
+            )
 
 
 class Oracle:
@@ -107,57 +128,71 @@ class Oracle:
     :param chosen: rules in the order in which they run.
     """
 
-    def __init__(self, chosen: list[model.Rule],
-                 everywhere: list[witness.Witness]) -> None:
+    def __init__(
+        self, chosen: list[model.Rule], everywhere: list[witness.Witness]
+    ) -> None:
         self._rules = [rule for rule in chosen if rule.mode != model.OFF]
         self._machines = everywhere
         self._engine = witness.Engine()
-        self._done = [self._engine.evaluate(self._rules, machine)
-                      for machine in everywhere]
+        self._done = [
+            self._engine.evaluate(self._rules, machine)
+            for machine in everywhere
+        ]
 
-    def refutes(self, answer: question.Answer, other: list[model.Rule]
-                ) -> tuple[witness.Witness | None] | None:
+    def refutes(
+        self, answer: question.Answer, other: list[model.Rule]
+    ) -> tuple[witness.Witness | None] | None:
         """Return the machine that refutes a verdict, None if none does."""
         kind, _colon, path = answer.question.partition(':')
         if kind == question.DEAD and answer.verdict == question.YES:
             return self._first(
-                lambda number: witness.matched(self._done[number],
-                                               answer.rules[0]))
+                lambda number: witness.matched(
+                    self._done[number], answer.rules[0]
+                )
+            )
         if kind == question.SHADOWED and answer.verdict == question.YES:
             return self._shadow_shows(answer.rules[0])
         if kind == 'gap':
             if answer.verdict == question.NO:
-                return self._first(lambda number: self._has_gap(
-                    self._done[number], path))
+                return self._first(
+                    lambda number: self._has_gap(self._done[number], path)
+                )
             assert answer.witness is not None
-            if not self._has_gap(self._engine.evaluate(
-                    self._rules, answer.witness), path):
+            if not self._has_gap(
+                self._engine.evaluate(self._rules, answer.witness), path
+            ):
                 return (answer.witness,)
         if kind == question.DIFFERENT:
             if answer.verdict == question.NO:
-                return self._first(lambda number: self._engine.differs(
-                    self._rules, other, self._machines[number]))
+                return self._first(
+                    lambda number: self._engine.differs(
+                        self._rules, other, self._machines[number]
+                    )
+                )
             assert answer.witness is not None
             if not self._engine.differs(self._rules, other, answer.witness):
                 return (answer.witness,)
         return None
 
-    def _first(self, test: typing.Callable[[int], bool]
-               ) -> tuple[witness.Witness] | None:
+    def _first(
+        self, test: typing.Callable[[int], bool]
+    ) -> tuple[witness.Witness] | None:
         for number, machine in enumerate(self._machines):
             if test(number):
                 return (machine,)
         return None
 
-    def _shadow_shows(self, rule: model.Rule
-                      ) -> tuple[witness.Witness] | None:
+    def _shadow_shows(self, rule: model.Rule) -> tuple[witness.Witness] | None:
         without = [each for each in self._rules if each is not rule]
         for machine, done in zip(self._machines, self._done, strict=True):
             if self._engine.differs(self._rules, without, machine):
                 return (machine,)
-            if any(action.ran and action.op in LASTING
-                   for each in done.traces if each.rule is rule
-                   for action in each.actions):
+            if any(
+                action.ran and action.op in LASTING
+                for each in done.traces
+                if each.rule is rule
+                for action in each.actions
+            ):
                 return (machine,)
         return None
 
@@ -166,8 +201,9 @@ class Oracle:
         found = data_path.get(done.facts.node, data_path.parse(path))
         return done.error is None and found in (None, data_path.ABSENT)
 
-    def conflicts(self) -> typing.Iterator[
-            tuple[tuple[str, ...], witness.Witness]]:
+    def conflicts(
+        self,
+    ) -> typing.Iterator[tuple[tuple[str, ...], witness.Witness]]:
         """Yield pairs of rules that set two values, with a machine.
 
         Only what is plain: both set a value at the very same place, and the
@@ -175,7 +211,8 @@ class Oracle:
         """
         for machine, done in zip(self._machines, self._done, strict=True):
             if done.error is not None and not isinstance(
-                    done.error, exceptions.RuleFailed):
+                done.error, exceptions.RuleFailed
+            ):
                 continue
             last: dict[tuple[str, ...], tuple[model.Rule, typing.Any]] = {}
             # A rule that does not match may undo what it did: it sets nothing.
@@ -187,17 +224,31 @@ class Oracle:
                     mine.update(_sets(action))
                 for place, change in mine.items():
                     before = last.get(place)
-                    if before and change.value != change.before and (
+                    if (
+                        before
+                        and change.value != change.before
+                        and (
                             before[0].phase == each.rule.phase
                             and before[0].priority == each.rule.priority
                             and before[0] is not each.rule
-                            and change.before == before[1]):
-                        yield (before[0].description,
-                               each.rule.description), machine
-                last = {place: found for place, found in last.items()
-                        if place not in mine}
-                last.update({place: (each.rule, change.value)
-                             for place, change in mine.items()})
+                            and change.before == before[1]
+                        )
+                    ):
+                        yield (
+                            (before[0].description, each.rule.description),
+                            machine,
+                        )
+                last = {
+                    place: found
+                    for place, found in last.items()
+                    if place not in mine
+                }
+                last.update(
+                    {
+                        place: (each.rule, change.value)
+                        for place, change in mine.items()
+                    }
+                )
 
 
 class _Set(typing.NamedTuple):
@@ -207,24 +258,32 @@ class _Set(typing.NamedTuple):
     value: typing.Any
 
 
-def _sets(action: trace.ActionTrace
-          ) -> typing.Iterator[tuple[tuple[str, ...], _Set]]:
+def _sets(
+    action: trace.ActionTrace,
+) -> typing.Iterator[tuple[tuple[str, ...], _Set]]:
     """Yield what an action has set, each with its place."""
     for change in action.changes:
         if action.op in _SETS_A_PLACE and change.op == 'replace':
-            yield (change.object, change.path), _Set(change.before,
-                                                     change.value)
+            yield (
+                (change.object, change.path),
+                _Set(change.before, change.value),
+            )
         elif action.op in _SETS_A_PLACE:
-            yield (change.object, change.path), _Set(change.value,
-                                                     change.value)
+            yield (
+                (change.object, change.path),
+                _Set(change.value, change.value),
+            )
         elif action.op == 'set-capability':
             # The text has all capabilities: the one that differs is set.
-            before, after = (_capabilities(text) for text in (
-                change.before, change.value))
+            before, after = (
+                _capabilities(text) for text in (change.before, change.value)
+            )
             for name, value in after.items():
                 if before.get(name) != value:
-                    yield (change.object, change.path, name), _Set(
-                        before.get(name), value)
+                    yield (
+                        (change.object, change.path, name),
+                        _Set(before.get(name), value),
+                    )
 
 
 def _capabilities(text: str | None) -> dict[str, str]:

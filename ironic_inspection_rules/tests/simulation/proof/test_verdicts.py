@@ -29,9 +29,13 @@ class VerdictTestCase(base.TestCase):
         super().setUp()
         self.useFixture(third_party.Installed())
         # One hard set of rules must not take the time of a hundred.
-        self.useFixture(leisure.Leisure(
-            steps_of_check=2_000_000, steps_of_question=3_000_000,
-            seconds=10))
+        self.useFixture(
+            leisure.Leisure(
+                steps_of_check=2_000_000,
+                steps_of_question=3_000_000,
+                seconds=10,
+            )
+        )
 
     def attack(self, share):
         asked = search.Search()

@@ -33,35 +33,38 @@ class Grammar(rules.Grammar):
         self._asks = theme.asks
         self._does = theme.does
         self._loops = theme.loops
-        self._nested = chance.choice((0, 0, .2))
-        self._reverted = chance.choice((0, 0, .5))
+        self._nested = chance.choice((0, 0, 0.2))
+        self._reverted = chance.choice((0, 0, 0.5))
         # How often a rule is of a scope, of a phase, or only tried.
-        self._framed = chance.choice((0, 0, .5))
+        self._framed = chance.choice((0, 0, 0.5))
         self._vars = theme.vars
         self._items = theme.items
         self._literals = theme.literals or vocabulary.TEXTS
         self._filters = theme.filters
         # A few of many: rules that share none do not meet.
         self._regexes = theme.regexes or tuple(
-            chance.sample(vocabulary.REGEXES, 3))
+            chance.sample(vocabulary.REGEXES, 3)
+        )
         if len(self._literals) > 5:
             self._literals = tuple(chance.sample(self._literals, 3))
         self._asked: list[Entry] = []
         self._acted: list[Entry] = []
         # Whether the last rule acts in any case, as one before it may have:
         # then only an error of that one shows.
-        self._covered = chance.random() < .3
+        self._covered = chance.random() < 0.3
 
     def rules(self) -> list[Entry]:
         """Return two or three rules, with one action each."""
-        made = [self._rule(number)
-                for number in range(self._chance.choice((2, 2, 3)))]
+        made = [
+            self._rule(number)
+            for number in range(self._chance.choice((2, 2, 3)))
+        ]
         if self._covered:
             covered = made[-2]['actions'][0]
             made[-1]['conditions'] = []
             made[-1]['actions'] = [copy.deepcopy(covered)]
             made[-1]['actions'][0].pop('revert', None)
-            if self._chance.random() < .4:
+            if self._chance.random() < 0.4:
                 made[-1]['conditions'] = copy.deepcopy(made[-2]['conditions'])
             elif 'value' in covered['args']:
                 made[-1]['actions'][0]['args']['value'] = self.literal()
@@ -70,8 +73,11 @@ class Grammar(rules.Grammar):
     def _rule(self, number: int) -> Entry:
         chance = self._chance
         count = chance.choice((0, 1, 1, 1, 2, 2))
-        made = {**rules.named(number), 'actions': [self.action()],
-                'conditions': [self.condition() for _number in range(count)]}
+        made = {
+            **rules.named(number),
+            'actions': [self.action()],
+            'conditions': [self.condition() for _number in range(count)],
+        }
         if chance.random() < self._framed:
             made.update(chance.choice(vocabulary.FRAMES))
         if self._vars:
@@ -82,9 +88,9 @@ class Grammar(rules.Grammar):
         """Return a replacement field, of the theme or of an item."""
         chance = self._chance
         path = chance.choice(self._fields)
-        if item and chance.random() < .6:
+        if item and chance.random() < 0.6:
             path = chance.choice(self._items)
-        if self._filters and chance.random() < .4:
+        if self._filters and chance.random() < 0.4:
             path = f'{path} | {chance.choice(self._filters)}'
         return f'{{{path}}}'
 
@@ -95,16 +101,18 @@ class Grammar(rules.Grammar):
     def value(self, item: bool = False, depth: int = 0) -> typing.Any:
         """Return a literal, rarely what a field has, or in a mapping."""
         kind = self._chance.random()
-        if kind < .75:
+        if kind < 0.75:
             return self.literal()
-        if kind < .9:
+        if kind < 0.9:
             return self.field(item)
-        return {name.removeprefix('item.'): self.literal()
-                for name in self._items[1:]}
+        return {
+            name.removeprefix('item.'): self.literal()
+            for name in self._items[1:]
+        }
 
     def action(self) -> Entry:
         """Return an action: often one that another rule has, too."""
-        if self._acted and self._chance.random() < .2:
+        if self._acted and self._chance.random() < 0.2:
             return copy.deepcopy(self._chance.choice(self._acted))
         made = super().action()
         self._acted.append(made)
@@ -113,7 +121,7 @@ class Grammar(rules.Grammar):
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition: often one that another rule has, or its not."""
         chance = self._chance
-        if self._asked and not item and chance.random() < .4:
+        if self._asked and not item and chance.random() < 0.4:
             return self._again(chance.choice(self._asked))
         made = super().condition(item, depth)
         if not item and 'args' in made:
@@ -124,14 +132,14 @@ class Grammar(rules.Grammar):
         """Return a condition that is hardly another than one before it."""
         chance = self._chance
         made = copy.deepcopy(asked)
-        if chance.random() < .5:
+        if chance.random() < 0.5:
             # The same of another field, of what is in it, or of a filter.
             args = made['args']
             if isinstance(args.get('value'), str):
                 args['value'] = self.field()
             elif isinstance(args.get('values'), list):
                 args['values'][0] = self.field()
-        if chance.random() < .5:
+        if chance.random() < 0.5:
             rules.invert(made)
         kind = chance.randrange(4)
         if kind == 0:
@@ -143,7 +151,7 @@ class Grammar(rules.Grammar):
 
     def _comparison(self, item: bool) -> Entry:
         made = super()._comparison(item)
-        if self._chance.random() < .2:
+        if self._chance.random() < 0.2:
             made['args']['values'] = [self.field(item), self.field(item)]
         return made
 
@@ -159,45 +167,47 @@ class Grammar(rules.Grammar):
         kind = chance.random()
         frames = ('scope', 'mode', 'phase')
         framed = [entry for entry in made for name in frames if name in entry]
-        if framed and chance.random() < .4:
+        if framed and chance.random() < 0.4:
             entry = chance.choice(framed)
             for name in frames:
                 entry.pop(name, None)
             return made
-        if chance.random() < .2:
+        if chance.random() < 0.2:
             number = chance.randrange(len(made))
             made[number] = self._with_another(made[number])
             return made
-        if self._reverted and kind < .4:
+        if self._reverted and kind < 0.4:
             for entry in made:
                 entry['actions'][0].pop('revert', None)
-        elif len(made) > 1 and kind < .5:
+        elif len(made) > 1 and kind < 0.5:
             made.insert(0, made.pop(chance.randrange(1, len(made))))
             rules.reorder(made)
-        elif len(made) > 1 and kind < .7:
+        elif len(made) > 1 and kind < 0.7:
             made.remove(chance.choice(made))
-        elif kind < .8:
+        elif kind < 0.8:
             chance.choice(made)['conditions'] = [self.condition()]
-        elif kind < .9:
+        elif kind < 0.9:
             chance.choice(made)['conditions'] = []
         return made
 
     def _with_another(self, entry: Entry) -> Entry:
         """Return a rule with another path, field, filter or literal."""
         chance = self._chance
-        if chance.random() < .2:
+        if chance.random() < 0.2:
             return self._with_another_path(entry)
         text = json.dumps(entry, ensure_ascii=False)
         fields = _FIELD.findall(text)
-        if fields and chance.random() < .6:
+        if fields and chance.random() < 0.6:
             old, new = chance.choice(fields), self.field()
-            if self._filters and chance.random() < .5:
+            if self._filters and chance.random() < 0.5:
                 path = old[1:-1].partition(' | ')[0]
                 new = f'{{{path} | {chance.choice(self._filters)}}}'
         else:
-            old, new = (json.dumps(chance.choice(self._literals),
-                                   ensure_ascii=False) for _each in 'ab')
-            if chance.random() < .2:
+            old, new = (
+                json.dumps(chance.choice(self._literals), ensure_ascii=False)
+                for _each in 'ab'
+            )
+            if chance.random() < 0.2:
                 old, new = '"no"', '"never"'
         try:
             made: Entry = json.loads(text.replace(old, new, 1))

@@ -26,16 +26,18 @@ class ThirdTyped(plugin.Condition):
 
     ACCEPTS_MISSING = True
 
-    def __call__(self, value: typing.Any, limit: int = 4,
-                 name: str = 'a') -> bool:
+    def __call__(
+        self, value: typing.Any, limit: int = 4, name: str = 'a'
+    ) -> bool:
         return limit <= 4 and name in ('a', 'None') and value != 'b'
 
 
 class ThirdAction(plugin.Action):
     """Writes somewhere, and does not declare where; it fails for null."""
 
-    def __call__(self, target: working_copy.WorkingCopy,
-                 value: typing.Any) -> None:
+    def __call__(
+        self, target: working_copy.WorkingCopy, value: typing.Any
+    ) -> None:
         if value is None:
             raise exceptions.OperationError('null')
         if 'a' in str(value):
@@ -48,8 +50,9 @@ class ThirdTrait(plugin.Action):
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('trait', 'CUSTOM_A', True)
 
-    def __call__(self, target: working_copy.WorkingCopy,
-                 value: typing.Any) -> None:
+    def __call__(
+        self, target: working_copy.WorkingCopy, value: typing.Any
+    ) -> None:
         if value:
             target.set_traits([*target.traits, 'CUSTOM_A'])
 
@@ -70,8 +73,11 @@ class Installed(fixtures.Fixture):
                 found['third-trait'] = ThirdTrait
             return found
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.language.registry._load',
-            with_third))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.engine.language.registry._load',
+                with_third,
+            )
+        )
         registry.installed.cache_clear()
         self.addCleanup(registry.installed.cache_clear)

@@ -11,10 +11,8 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class RequestedVersionTestCase(base.TestCase):
-
     def read(self, text):
-        got = webob.Request.blank(
-            '/', headers={inspector_forms.VERSION: text})
+        got = webob.Request.blank('/', headers={inspector_forms.VERSION: text})
         with fixtures.MonkeyPatch('ironic.api.request', got):
             return inspector_forms.requested_version()
 
@@ -22,4 +20,5 @@ class RequestedVersionTestCase(base.TestCase):
         self.assertEqual((1, 17), self.read(' 1.17 '))
         for text in ('1', '1.x', '1.1_7', '1.1.7', '1.' + '9' * 5000):
             self.assertRaisesRegex(
-                exceptions.Invalid, 'is not a version', self.read, text)
+                exceptions.Invalid, 'is not a version', self.read, text
+            )

@@ -27,21 +27,32 @@ class FakeNotifier:
 
 
 class NotificationTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.config(notification_level='debug')
         self.notifier = FakeNotifier()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.rpc.get_versioned_notifier', self.notifier))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.rpc.get_versioned_notifier', self.notifier
+            )
+        )
         self.context = context.get_admin_context()
 
     def rule(self, **fields):
-        return rule_object.StoredRule(self.context, **{
-            'uuid': uuidutils.generate_uuid(), 'priority': 3,
-            'description': 'a rule', 'scope': 'rack', 'phase': 'main',
-            'sensitive': False, 'conditions': [],
-            'actions': [{'op': 'log', 'args': ['s3cret']}], **fields})
+        return rule_object.StoredRule(
+            self.context,
+            **{
+                'uuid': uuidutils.generate_uuid(),
+                'priority': 3,
+                'description': 'a rule',
+                'scope': 'rack',
+                'phase': 'main',
+                'sensitive': False,
+                'conditions': [],
+                'actions': [{'op': 'log', 'args': ['s3cret']}],
+                **fields,
+            },
+        )
 
     def events(self):
         return [event for event, _payload in self.notifier.sent]
@@ -50,19 +61,43 @@ class NotificationTestCase(base.IronicTestCase):
         rule = self.rule()
 
         with notification.emitted(self.context, rule, 'create'):
-            self.assertEqual(['baremetal.inspectionrule.create.start'],
-                             self.events())
+            self.assertEqual(
+                ['baremetal.inspectionrule.create.start'], self.events()
+            )
 
-        self.assertEqual(['baremetal.inspectionrule.create.start',
-                          'baremetal.inspectionrule.create.end'],
-                         self.events())
+        self.assertEqual(
+            [
+                'baremetal.inspectionrule.create.start',
+                'baremetal.inspectionrule.create.end',
+            ],
+            self.events(),
+        )
         payload = self.notifier.sent[-1][1]
         self.assertEqual(
-            (rule.uuid, 3, 'a rule', 'rack', 'main', False, [],
-             [{'op': 'log', 'args': ['s3cret']}]),
-            tuple(payload[name] for name in (
-                'uuid', 'priority', 'description', 'scope', 'phase',
-                'sensitive', 'conditions', 'actions')))
+            (
+                rule.uuid,
+                3,
+                'a rule',
+                'rack',
+                'main',
+                False,
+                [],
+                [{'op': 'log', 'args': ['s3cret']}],
+            ),
+            tuple(
+                payload[name]
+                for name in (
+                    'uuid',
+                    'priority',
+                    'description',
+                    'scope',
+                    'phase',
+                    'sensitive',
+                    'conditions',
+                    'actions',
+                )
+            ),
+        )
 
     def test_a_change_that_fails_is_an_error(self):
         def fail():
@@ -71,13 +106,18 @@ class NotificationTestCase(base.IronicTestCase):
 
         self.assertRaises(ValueError, fail)
 
-        self.assertEqual(['baremetal.inspectionrule.delete.start',
-                          'baremetal.inspectionrule.delete.error'],
-                         self.events())
+        self.assertEqual(
+            [
+                'baremetal.inspectionrule.delete.start',
+                'baremetal.inspectionrule.delete.error',
+            ],
+            self.events(),
+        )
 
     def test_a_notification_has_no_secrets(self):
-        with notification.emitted(self.context, self.rule(sensitive=True),
-                                  'update'):
+        with notification.emitted(
+            self.context, self.rule(sensitive=True), 'update'
+        ):
             pass
 
         self.assertEqual(2, len(self.notifier.sent))
@@ -87,17 +127,22 @@ class NotificationTestCase(base.IronicTestCase):
         # It tells of what it is given, in its older releases.
         given = []
         for name in ('start', 'end'):
-            self.useFixture(fixtures.MonkeyPatch(
-                'ironic.api.controllers.v1.notification_utils.'
-                f'emit_{name}_notification',
-                lambda _context, rule, _action: given.append(rule)))
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    'ironic.api.controllers.v1.notification_utils.'
+                    f'emit_{name}_notification',
+                    lambda _context, rule, _action: given.append(rule),
+                )
+            )
 
-        with notification.emitted(self.context, self.rule(sensitive=True),
-                                  'update'):
+        with notification.emitted(
+            self.context, self.rule(sensitive=True), 'update'
+        ):
             pass
 
-        self.assertEqual([([], [])] * 2, [
-            (rule.conditions, rule.actions) for rule in given])
+        self.assertEqual(
+            [([], [])] * 2, [(rule.conditions, rule.actions) for rule in given]
+        )
 
     def test_nothing_is_told_unless_asked_for(self):
         self.config(notification_level=None)

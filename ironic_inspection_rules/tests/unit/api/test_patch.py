@@ -21,48 +21,94 @@ SECRET = 's3cret'
 
 RULE = {
     'uuid': '5b3b2b1a-0000-4000-8000-000000000001',
-    'description': 'a rule', 'priority': 1, 'scope': None,
-    'sensitive': False, 'phase': 'main',
+    'description': 'a rule',
+    'priority': 1,
+    'scope': None,
+    'sensitive': False,
+    'phase': 'main',
     'conditions': [{'op': 'eq', 'args': [1, 1]}],
     'actions': [{'op': 'log', 'args': {'msg': SECRET}}],
 }
 
-POINTERS = st.sampled_from([
-    '', '/', '/uuid', '/description', '/sensitive', '/conditions',
-    '/conditions/0', '/conditions/-', '/condition/0', '/actions',
-    '/actions/0/args', '/actions/0/args/msg', '/action/0/args/msg',
-    '/action', '/actions/0/args/msg/0', '/~1', '/~', 'x', None, 1])
+POINTERS = st.sampled_from(
+    [
+        '',
+        '/',
+        '/uuid',
+        '/description',
+        '/sensitive',
+        '/conditions',
+        '/conditions/0',
+        '/conditions/-',
+        '/condition/0',
+        '/actions',
+        '/actions/0/args',
+        '/actions/0/args/msg',
+        '/action/0/args/msg',
+        '/action',
+        '/actions/0/args/msg/0',
+        '/~1',
+        '/~',
+        'x',
+        None,
+        1,
+    ]
+)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=3)
     | st.just(SECRET),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(st.text(max_size=3), inner, max_size=2), max_leaves=4)
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
 OPERATIONS = st.fixed_dictionaries(
-    {}, optional={
-        'op': st.sampled_from(['add', 'remove', 'replace', 'move', 'copy',
-                               'test', 'x', 1]),
-        'path': POINTERS, 'from': POINTERS, 'value': VALUES})
+    {},
+    optional={
+        'op': st.sampled_from(
+            ['add', 'remove', 'replace', 'move', 'copy', 'test', 'x', 1]
+        ),
+        'path': POINTERS,
+        'from': POINTERS,
+        'value': VALUES,
+    },
+)
 
 
 class ApplyTestCase(base.TestCase):
-
     def test_the_given_fields_stay_as_they_are(self):
         before = copy.deepcopy(RULE)
 
-        patch.apply(RULE, [
-            {'op': 'add', 'path': '/actions/0/args/msg', 'value': 'x'},
-            {'op': 'remove', 'path': '/conditions/0'}])
+        patch.apply(
+            RULE,
+            [
+                {'op': 'add', 'path': '/actions/0/args/msg', 'value': 'x'},
+                {'op': 'remove', 'path': '/conditions/0'},
+            ],
+        )
 
         self.assertEqual(before, RULE)
 
     def test_what_is_removed_is_absent(self):
-        self.assertNotIn('priority', patch.apply(
-            RULE, [{'op': 'remove', 'path': '/priority'}]))
+        self.assertNotIn(
+            'priority',
+            patch.apply(RULE, [{'op': 'remove', 'path': '/priority'}]),
+        )
 
     def test_the_error_says_which_operation_it_was(self):
-        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
-            {'op': 'remove', 'path': '/priority'},
-            {'op': 'remove', 'path': '/priority'}])
+        exc = self.assertRaises(
+            exceptions.Invalid,
+            patch.apply,
+            RULE,
+            [
+                {'op': 'remove', 'path': '/priority'},
+                {'op': 'remove', 'path': '/priority'},
+            ],
+        )
 
         self.assertIn('Operation 1', str(exc))
         self.assertIn('/priority', str(exc))
@@ -71,8 +117,12 @@ class ApplyTestCase(base.TestCase):
         one = {'op': 'test', 'path': '/priority', 'value': 1}
         patch.apply(RULE, [one] * patch.MOST_OPERATIONS)
 
-        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE,
-                                [one] * (patch.MOST_OPERATIONS + 1))
+        exc = self.assertRaises(
+            exceptions.Invalid,
+            patch.apply,
+            RULE,
+            [one] * (patch.MOST_OPERATIONS + 1),
+        )
         self.assertIn(f'at most {patch.MOST_OPERATIONS} operations', str(exc))
 
     def test_copies_of_copies_end_before_they_are_made(self):
@@ -83,15 +133,42 @@ class ApplyTestCase(base.TestCase):
             return jsonpatch.apply_patch(document, operations, **options)
 
         with fixtures.MonkeyPatch(
-                'ironic_inspection_rules.api.patch.jsonpatch',
-                types.SimpleNamespace(**{**vars(jsonpatch),
-                                         'apply_patch': apply_patch})):
-            exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
-                {'op': 'add', 'path': '/actions/0/args', 'value': 'x' * 1000},
-                *[{'op': 'copy', 'from': '/actions', 'path': '/actions/-'},
-                  {'op': 'copy', 'from': '/actions', 'path': '/conditions/-'},
-                  {'op': 'move', 'from': '/conditions', 'path': '/actions/-'},
-                  {'op': 'add', 'path': '/conditions', 'value': []}] * 20])
+            'ironic_inspection_rules.api.patch.jsonpatch',
+            types.SimpleNamespace(
+                **{**vars(jsonpatch), 'apply_patch': apply_patch}
+            ),
+        ):
+            exc = self.assertRaises(
+                exceptions.Invalid,
+                patch.apply,
+                RULE,
+                [
+                    {
+                        'op': 'add',
+                        'path': '/actions/0/args',
+                        'value': 'x' * 1000,
+                    },
+                    *[
+                        {
+                            'op': 'copy',
+                            'from': '/actions',
+                            'path': '/actions/-',
+                        },
+                        {
+                            'op': 'copy',
+                            'from': '/actions',
+                            'path': '/conditions/-',
+                        },
+                        {
+                            'op': 'move',
+                            'from': '/conditions',
+                            'path': '/actions/-',
+                        },
+                        {'op': 'add', 'path': '/conditions', 'value': []},
+                    ]
+                    * 20,
+                ],
+            )
 
         self.assertIn('larger than', str(exc))
         self.assertLess(max(made), 2 * patch.MOST_CHARACTERS)
@@ -99,8 +176,9 @@ class ApplyTestCase(base.TestCase):
     def test_copies_of_small_values_are_bounded_too(self):
         copy_ = {'op': 'copy', 'from': '/actions', 'path': '/actions/-'}
 
-        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE,
-                                [copy_] * 20, 1000)
+        exc = self.assertRaises(
+            exceptions.Invalid, patch.apply, RULE, [copy_] * 20, 1000
+        )
 
         self.assertIn('larger than 1000 characters', str(exc))
         # Half of that is one more copy than there is room for.
@@ -109,13 +187,18 @@ class ApplyTestCase(base.TestCase):
     def test_what_a_patch_removes_makes_room(self):
         text = 'x' * 600
         replace = {'op': 'replace', 'path': '/description', 'value': text}
-        moves = [{'op': 'move', 'from': '/description', 'path': '/scope'},
-                 {'op': 'move', 'from': '/scope', 'path': '/description'}]
-        renew = [{'op': 'remove', 'path': '/description'},
-                 {'op': 'add', 'path': '/description', 'value': text}]
+        moves = [
+            {'op': 'move', 'from': '/description', 'path': '/scope'},
+            {'op': 'move', 'from': '/scope', 'path': '/description'},
+        ]
+        renew = [
+            {'op': 'remove', 'path': '/description'},
+            {'op': 'add', 'path': '/description', 'value': text},
+        ]
 
         changed = patch.apply(
-            RULE, [replace, *moves * 10, *renew * 10, replace], 1000)
+            RULE, [replace, *moves * 10, *renew * 10, replace], 1000
+        )
 
         self.assertEqual(text, changed['description'])
 
@@ -127,28 +210,44 @@ class ApplyTestCase(base.TestCase):
         changed = patch.apply(rule, [smaller, larger], 1000)
 
         self.assertEqual('y', changed['description'])
-        self.assertRaises(exceptions.Invalid, patch.apply, rule, [larger],
-                          1000)
+        self.assertRaises(
+            exceptions.Invalid, patch.apply, rule, [larger], 1000
+        )
 
     def test_a_patch_takes_a_bounded_time(self):
         ticks = itertools.count()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.language.budget.time',
-            types.SimpleNamespace(monotonic=lambda: next(ticks))))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.engine.language.budget.time',
+                types.SimpleNamespace(monotonic=lambda: next(ticks)),
+            )
+        )
 
         exc = self.assertRaises(
-            exceptions.Invalid, patch.apply, RULE,
-            [{'op': 'test', 'path': '/priority', 'value': 1}] * 9)
+            exceptions.Invalid,
+            patch.apply,
+            RULE,
+            [{'op': 'test', 'path': '/priority', 'value': 1}] * 9,
+        )
 
         self.assertIn('Operation 2', str(exc))
         self.assertIn('longer than 2 seconds', str(exc))
 
     def test_moves_do_not_nest_without_end(self):
-        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
-            operation for _number in range(30) for operation in (
-                {'op': 'add', 'path': '/vars', 'value': []},
-                {'op': 'move', 'from': '/conditions', 'path': '/vars/-'},
-                {'op': 'move', 'from': '/vars', 'path': '/conditions'})])
+        exc = self.assertRaises(
+            exceptions.Invalid,
+            patch.apply,
+            RULE,
+            [
+                operation
+                for _number in range(30)
+                for operation in (
+                    {'op': 'add', 'path': '/vars', 'value': []},
+                    {'op': 'move', 'from': '/conditions', 'path': '/vars/-'},
+                    {'op': 'move', 'from': '/vars', 'path': '/conditions'},
+                )
+            ],
+        )
 
         self.assertIn('deeper than', str(exc))
 
@@ -156,32 +255,51 @@ class ApplyTestCase(base.TestCase):
         deep = []
         for _level in range(30):
             deep = [deep]
-        self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
-            {'op': 'add', 'path': '/actions', 'from': '', 'value': deep}])
+        self.assertRaises(
+            exceptions.Invalid,
+            patch.apply,
+            RULE,
+            [{'op': 'add', 'path': '/actions', 'from': '', 'value': deep}],
+        )
 
     def test_lists_of_objects_take_a_string_as_it_is(self):
         rule = rule_object.StoredRule(**RULE)
         fields = {name: rule[name] for name in RULE}
 
         for text in ("{'op': 'log'}", 'f(', '[' * 100_000):
-            changed = patch.apply(fields, [
-                {'op': 'add', 'path': '/actions/-', 'value': text},
-                {'op': 'replace', 'path': '/actions/0', 'value': text}])
+            changed = patch.apply(
+                fields,
+                [
+                    {'op': 'add', 'path': '/actions/-', 'value': text},
+                    {'op': 'replace', 'path': '/actions/0', 'value': text},
+                ],
+            )
 
             self.assertEqual([text, text], changed['actions'])
 
     def test_operations_of_a_sensitive_rule_are_replaced_whole(self):
         rule = {**RULE, 'sensitive': True}
         for name in ('actions', 'conditions'):
-            for op, path in (('add', '0/args/path'), ('add', '-'),
-                             ('remove', '0'), ('replace', '0'),
-                             ('replace', '0/args')):
+            for op, path in (
+                ('add', '0/args/path'),
+                ('add', '-'),
+                ('remove', '0'),
+                ('replace', '0'),
+                ('replace', '0/args'),
+            ):
                 self.assertRaises(
-                    exceptions.Invalid, patch.apply, rule,
-                    [{'op': op, 'path': f'/{name}/{path}', 'value': {}}])
+                    exceptions.Invalid,
+                    patch.apply,
+                    rule,
+                    [{'op': op, 'path': f'/{name}/{path}', 'value': {}}],
+                )
             for op in ('add', 'replace'):
-                self.assertEqual([], patch.apply(rule, [
-                    {'op': op, 'path': f'/{name}', 'value': []}])[name])
+                self.assertEqual(
+                    [],
+                    patch.apply(
+                        rule, [{'op': op, 'path': f'/{name}', 'value': []}]
+                    )[name],
+                )
 
     @hypothesis.given(st.lists(OPERATIONS | VALUES, max_size=4) | VALUES)
     def test_any_patch_gives_a_mapping_or_is_refused(self, given):
@@ -199,15 +317,28 @@ class ApplyTestCase(base.TestCase):
         except exceptions.Invalid as exc:
             self.assertNotIn(SECRET, str(exc))
             return
-        self.assertNotIn(SECRET, str({
-            name: value for name, value in result.items()
-            if name not in ('conditions', 'actions')}))
+        self.assertNotIn(
+            SECRET,
+            str(
+                {
+                    name: value
+                    for name, value in result.items()
+                    if name not in ('conditions', 'actions')
+                }
+            ),
+        )
 
     @hypothesis.given(VALUES)
     def test_a_secret_cannot_be_guessed(self, guess):
-        for path, value in (('/actions/0/args/msg', SECRET),
-                            ('/actions/0/args/msg', guess),
-                            ('/actions', guess), ('', guess)):
+        for path, value in (
+            ('/actions/0/args/msg', SECRET),
+            ('/actions/0/args/msg', guess),
+            ('/actions', guess),
+            ('', guess),
+        ):
             self.assertRaises(
-                exceptions.Invalid, patch.apply, {**RULE, 'sensitive': True},
-                [{'op': 'test', 'path': path, 'value': value}])
+                exceptions.Invalid,
+                patch.apply,
+                {**RULE, 'sensitive': True},
+                [{'op': 'test', 'path': path, 'value': value}],
+            )

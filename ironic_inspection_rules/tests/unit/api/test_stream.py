@@ -14,7 +14,6 @@ PATH = '/v1/rules/evaluate'
 
 
 class LayerTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.made = []
@@ -27,7 +26,8 @@ class LayerTestCase(base.TestCase):
         self.useFixture(fixtures.MonkeyPatch('ironic.api.request', request))
         stream.send(self.parts())
         return webob.Response(b'whole', status=self.status)(
-            environ, start_response)
+            environ, start_response
+        )
 
     def parts(self):
         for part in (b'one', b'two'):
@@ -46,8 +46,9 @@ class LayerTestCase(base.TestCase):
         self.assertEqual([b'two'], list(parts))
 
     def test_nobody_can_take_them_for_an_iterator(self):
-        self.assertNotIsInstance(self.answer().app_iter,
-                                 collections.abc.Iterator)
+        self.assertNotIsInstance(
+            self.answer().app_iter, collections.abc.Iterator
+        )
 
     def test_an_answer_that_is_not_whole_has_no_length(self):
         self.assertIsNone(self.answer().content_length)

@@ -20,12 +20,12 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class CheckTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         conf.register_opts(CONF)
         self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'coordination')
+            self.useFixture(fixtures.TempDir()).path, 'coordination'
+        )
 
     def check(self, url):
         self.config(group='coordination', backend_url=url)
@@ -37,28 +37,35 @@ class CheckTestCase(base.IronicTestCase):
         return str(exc)
 
     def test_what_can_be_used_passes(self):
-        for url in (f'file://{self.directory}', 'redis://192.0.2.1:6379',
-                    'redis://:secret@192.0.2.1:6379/1?ssl=true',
-                    'etcd3+http://192.0.2.1:2379?api_version=v3',
-                    'zookeeper://192.0.2.1:2181'):
+        for url in (
+            f'file://{self.directory}',
+            'redis://192.0.2.1:6379',
+            'redis://:secret@192.0.2.1:6379/1?ssl=true',
+            'etcd3+http://192.0.2.1:2379?api_version=v3',
+            'zookeeper://192.0.2.1:2181',
+        ):
             self.check(url)
 
     def test_an_unknown_scheme_is_named(self):
         for scheme in ('rediss-typo', 'etcd3', 'mysql', ''):
-            self.assertIn(f'"{scheme}" is none of file, redis',
-                          self.refused(f'{scheme}://192.0.2.1'))
+            self.assertIn(
+                f'"{scheme}" is none of file, redis',
+                self.refused(f'{scheme}://192.0.2.1'),
+            )
 
     def test_a_url_without_a_host_is_named(self):
         self.assertIn('no host', self.refused('redis:/192.0.2.1'))
 
     def test_a_directory_with_too_few_slashes_is_named(self):
-        self.assertIn('file:///directory',
-                      self.refused('file://var/lib/ironic'))
+        self.assertIn(
+            'file:///directory', self.refused('file://var/lib/ironic')
+        )
 
     def test_a_directory_that_cannot_be_made_is_named(self):
         self.directory.write_text('in the way')
-        self.assertIn(str(self.directory),
-                      self.refused(f'file://{self.directory}'))
+        self.assertIn(
+            str(self.directory), self.refused(f'file://{self.directory}')
+        )
 
     def test_a_bad_port_is_named(self):
         self.assertIn('port', self.refused('redis://192.0.2.1:none'))
@@ -76,34 +83,40 @@ class CheckTestCase(base.IronicTestCase):
         self.assertIn('tooz[redis]', message)
 
     def test_the_password_is_in_no_error(self):
-        for url in ('redis-typo://:secret@192.0.2.1', 'redis://:secret@:1',
-                    'redis://:secret/@192.0.2.1'):
+        for url in (
+            'redis-typo://:secret@192.0.2.1',
+            'redis://:secret@:1',
+            'redis://:secret/@192.0.2.1',
+        ):
             self.assertNotIn('secret', self.refused(url))
 
 
 class PermissionsTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         conf.register_opts(CONF)
         self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'coordination')
-        self.config(group='coordination',
-                    backend_url=f'file://{self.directory}')
+            self.useFixture(fixtures.TempDir()).path, 'coordination'
+        )
+        self.config(
+            group='coordination', backend_url=f'file://{self.directory}'
+        )
 
     def modes(self):
-        return {path.name: stat.S_IMODE(path.stat().st_mode)
-                for path in (self.directory, self.directory / 'lock')}
+        return {
+            path.name: stat.S_IMODE(path.stat().st_mode)
+            for path in (self.directory, self.directory / 'lock')
+        }
 
     def hold(self):
         with coordinator.LeasedLock(
-                CONF.coordination.backend_url, 'member', 'lock', 3) as lock:
+            CONF.coordination.backend_url, 'member', 'lock', 3
+        ) as lock:
             self.assertTrue(lock.hold())
 
     def test_nobody_else_can_open_a_lock(self):
         self.hold()
-        self.assertEqual({'coordination': 0o700, 'lock': 0o600},
-                         self.modes())
+        self.assertEqual({'coordination': 0o700, 'lock': 0o600}, self.modes())
 
     def test_an_open_directory_of_before_is_closed(self):
         self.directory.mkdir()
@@ -115,20 +128,20 @@ class PermissionsTestCase(base.IronicTestCase):
         stop = threading.Event()
         stop.set()
         election.make(
-            CONF, 'lock', 'member', on_gained=stop.set,
-            on_lost=stop.set).run(stop)
+            CONF, 'lock', 'member', on_gained=stop.set, on_lost=stop.set
+        ).run(stop)
         self.assertEqual(0o700, stat.S_IMODE(self.directory.stat().st_mode))
 
 
 class LeasedLockTestCase(base.TestCase):
-
     def setUp(self) -> None:
         super().setUp()
         self.directory = self.useFixture(fixtures.TempDir()).path
 
     def lock(self, member: str) -> coordinator.LeasedLock:
         return coordinator.LeasedLock(
-            f'file://{self.directory}', member, 'lock', 1.0)
+            f'file://{self.directory}', member, 'lock', 1.0
+        )
 
     def test_one_holds_and_another_does_not(self) -> None:
         with self.lock('first') as first, self.lock('second') as second:
@@ -152,13 +165,17 @@ class LeasedLockTestCase(base.TestCase):
 
     def test_exit_leaves_although_the_lock_cannot_be_freed(self) -> None:
         service = FakeCoordinator()
-        self.useFixture(fixtures.MonkeyPatch(
-            'tooz.coordination.get_coordinator',
-            lambda *args, **kwargs: service))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'tooz.coordination.get_coordinator',
+                lambda *args, **kwargs: service,
+            )
+        )
         with self.lock('first') as first:
             first.hold()
-        self.assertEqual(['start', 'heartbeat', 'acquire', 'release', 'stop'],
-                         service.calls)
+        self.assertEqual(
+            ['start', 'heartbeat', 'acquire', 'release', 'stop'], service.calls
+        )
 
 
 class FakeCoordinator:
@@ -183,25 +200,34 @@ class EtcdLockTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.service = mock.Mock(**{
-            'get_lock.return_value.acquire.return_value': True,
-            'get_lock.return_value.is_still_owner.side_effect':
-                tooz.NotImplemented,
-            'get_lock.return_value._uuid': 'b3Vycw==',
-            'client.get.return_value': [b'ours']})
-        self.useFixture(fixtures.MonkeyPatch(
-            'tooz.coordination.get_coordinator',
-            lambda *args, **kwargs: self.service))
+        self.service = mock.Mock(
+            **{
+                'get_lock.return_value.acquire.return_value': True,
+                'get_lock.return_value.is_still_owner.side_effect': (
+                    tooz.NotImplemented
+                ),
+                'get_lock.return_value._uuid': 'b3Vycw==',
+                'client.get.return_value': [b'ours'],
+            }
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'tooz.coordination.get_coordinator',
+                lambda *args, **kwargs: self.service,
+            )
+        )
 
     def test_it_is_while_the_key_has_what_we_wrote(self):
-        with coordinator.LeasedLock('etcd3+http://etcd:2379', 'member',
-                                    'lock', 3) as lock:
+        with coordinator.LeasedLock(
+            'etcd3+http://etcd:2379', 'member', 'lock', 3
+        ) as lock:
             self.assertEqual([True, True], [lock.hold(), lock.hold()])
 
     def test_it_is_lost_with_the_key_or_to_another(self):
         for found in ([], [b'theirs']):
             self.service.client.get.return_value = found
-            with coordinator.LeasedLock('etcd3+http://etcd:2379', 'member',
-                                        'lock', 3) as lock:
+            with coordinator.LeasedLock(
+                'etcd3+http://etcd:2379', 'member', 'lock', 3
+            ) as lock:
                 self.assertTrue(lock.hold(), repr(found))
                 self.assertRaises(coordinator.LockLost, lock.hold)

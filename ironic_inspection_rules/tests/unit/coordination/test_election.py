@@ -22,8 +22,11 @@ PATIENCE = 60
 STEP = LEASE / 4
 """Seconds that a test lets pass at once; leases do not run out by that."""
 
-OPTIONS = {'lease': LEASE, 'heartbeat': HEARTBEAT,
-           'connection_retry_interval': HEARTBEAT}
+OPTIONS = {
+    'lease': LEASE,
+    'heartbeat': HEARTBEAT,
+    'connection_retry_interval': HEARTBEAT,
+}
 
 
 class Member:
@@ -32,8 +35,12 @@ class Member:
     :param make: makes the election of ``on_gained`` and ``on_lost``.
     """
 
-    def __init__(self, name: str, make: typing.Callable[..., typing.Any],
-                 diary: list[tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        make: typing.Callable[..., typing.Any],
+        diary: list[tuple[str, str]] | None = None,
+    ) -> None:
         self.name = name
         self.gained = threading.Event()
         self.lost = threading.Event()
@@ -41,8 +48,7 @@ class Member:
         self.threads: set[threading.Thread] = set()
         self.remained_at_loss: list[float] = []
         self.failure: Exception | None = None
-        self.election = make(on_gained=self._on_gained,
-                             on_lost=self._on_lost)
+        self.election = make(on_gained=self._on_gained, on_lost=self._on_lost)
 
     def _run(self) -> None:
         try:
@@ -84,16 +90,18 @@ class ContractMixin:
     """What users of an election rely on, the real one and the fake one."""
 
     def member(self, name: str = 'alone', **options: typing.Any) -> Member:
-        return self.start(Member(name, self.maker(name, **options),
-                                 self.diary))
+        return self.start(
+            Member(name, self.maker(name, **options), self.diary)
+        )
 
     def start(self, member: Member) -> Member:
         self.addCleanup(member.stop)
         self.members.append(member.start())
         return member
 
-    def maker(self, name: str, **options: typing.Any
-              ) -> typing.Callable[..., typing.Any]:
+    def maker(
+        self, name: str, **options: typing.Any
+    ) -> typing.Callable[..., typing.Any]:
         """What makes the election of a member."""
         raise NotImplementedError()
 
@@ -129,8 +137,7 @@ class ContractMixin:
     def test_stop_ends_leadership_before_on_lost(self) -> None:
         leader = self.leader()
         leader.stop()
-        self.assertEqual([('alone', 'gained'), ('alone', 'lost')],
-                         self.diary)
+        self.assertEqual([('alone', 'gained'), ('alone', 'lost')], self.diary)
         self.assertEqual([0.0], leader.remained_at_loss)
         self.assertFalse(leader.election.is_leader)
 
@@ -153,18 +160,22 @@ class ContractMixin:
         self.let_win(leader)
         self.assertTrue(leader.gained.wait(PATIENCE))
         leader.stop()
-        self.assertEqual(['gained', 'lost', 'gained', 'lost'],
-                         [what for name, what in self.diary])
+        self.assertEqual(
+            ['gained', 'lost', 'gained', 'lost'],
+            [what for name, what in self.diary],
+        )
 
     def test_a_callback_that_fails_ends_the_run(self) -> None:
         failure = RuntimeError('no')
 
         def fail() -> None:
             raise failure
+
         member = Member('alone', self.maker('alone'))
         member._on_gained = fail
         member.election = self.maker('alone')(
-            on_gained=fail, on_lost=member._on_lost)
+            on_gained=fail, on_lost=member._on_lost
+        )
         self.start(member)
         self.let_win(member)
         member.thread.join(PATIENCE)
@@ -183,18 +194,23 @@ class ClockMixin:
     def setUp(self) -> None:
         super().setUp()
         self.clock = self.useFixture(clock.Clock(election))
-        self.answered: collections.Counter[
-            election.Candidacy] = collections.Counter()
+        self.answered: collections.Counter[election.Candidacy] = (
+            collections.Counter()
+        )
         ask = election.Candidacy._acquire_or_renew
 
-        def ask_and_count(part: election.Candidacy,
-                          lock: typing.Any) -> None:
+        def ask_and_count(part: election.Candidacy, lock: typing.Any) -> None:
             try:
                 ask(part, lock)
             finally:
                 self.answered[part] += 1
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{election.__name__}.Candidacy._acquire_or_renew', ask_and_count))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{election.__name__}.Candidacy._acquire_or_renew',
+                ask_and_count,
+            )
+        )
 
     def wait_for(self, holds: typing.Callable[[], typing.Any]) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -206,14 +222,19 @@ class ClockMixin:
         """Let a step of time pass, and all members ask when it is over."""
         self.clock.advance(STEP)
         for member in self.members:
-            self.wait_for(lambda member=member: not member.takes_part
-                          or member.election._candidacy)
+            self.wait_for(
+                lambda member=member: (
+                    not member.takes_part or member.election._candidacy
+                )
+            )
             part = member.election._candidacy
             # The first one may have been asked before.
             enough = self.answered[part] + 2
             self.wait_for(
-                lambda member=member, part=part, enough=enough:
-                not member.takes_part or self.answered[part] >= enough)
+                lambda member=member, part=part, enough=enough: (
+                    not member.takes_part or self.answered[part] >= enough
+                )
+            )
 
     def pass_time(self, seconds: float) -> None:
         for _step in range(round(seconds / STEP)):
@@ -222,15 +243,18 @@ class ClockMixin:
     def let_win(self, member: Member) -> None:
         """Let so much time pass that a member leads that is alone."""
         deadline = time.monotonic() + PATIENCE
-        while (member.takes_part and not member.gained.is_set()
-               and time.monotonic() < deadline):
+        while (
+            member.takes_part
+            and not member.gained.is_set()
+            and time.monotonic() < deadline
+        ):
             self.step()
 
 
 class FakeElectionTestCase(ContractMixin, base.TestCase):
-
-    def maker(self, name: str, **options: typing.Any
-              ) -> typing.Callable[..., typing.Any]:
+    def maker(
+        self, name: str, **options: typing.Any
+    ) -> typing.Callable[..., typing.Any]:
         return fake_election.FakeElection
 
     def let_win(self, member: Member) -> None:
@@ -241,7 +265,6 @@ class FakeElectionTestCase(ContractMixin, base.TestCase):
 
 
 class LeadershipTestCase(base.TestCase):
-
     def test_not_leader_while_an_earlier_one_may_act(self) -> None:
         leadership = election.Leadership(since=13.0, until=15.0)
         self.assertEqual(0.0, leadership.remaining(12.9))
@@ -253,27 +276,37 @@ class LeadershipTestCase(base.TestCase):
         self.assertEqual(0.0, leadership.remaining(99.0))
 
     def test_never_leader_when_the_lease_ends_before_it_may_begin(
-            self) -> None:
+        self,
+    ) -> None:
         leadership = election.Leadership(since=13.0, until=11.0)
         self.assertEqual(0.0, leadership.remaining(12.0))
         self.assertEqual(0.0, leadership.remaining(14.0))
 
 
 class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
-
     def setUp(self) -> None:
         super().setUp()
         self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'coordination')
-        self.log = self.useFixture(fixtures.FakeLogger(
-            level=logging.INFO, format='%(levelname)s: %(message)s'))
+            self.useFixture(fixtures.TempDir()).path, 'coordination'
+        )
+        self.log = self.useFixture(
+            fixtures.FakeLogger(
+                level=logging.INFO, format='%(levelname)s: %(message)s'
+            )
+        )
 
-    def maker(self, name: str, **options: typing.Any
-              ) -> typing.Callable[..., typing.Any]:
+    def maker(
+        self, name: str, **options: typing.Any
+    ) -> typing.Callable[..., typing.Any]:
         def make(**callbacks: election.Callback) -> election.Election:
             return election.Election(
-                'election', f'file://{self.directory}', name,
-                **{**OPTIONS, **options}, **callbacks)
+                'election',
+                f'file://{self.directory}',
+                name,
+                **{**OPTIONS, **options},
+                **callbacks,
+            )
+
         return make
 
     def let_lose(self, member: Member) -> None:
@@ -281,8 +314,10 @@ class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
         self.directory.rename(self.directory.with_name('gone'))
 
     def logged(self, level: str) -> int:
-        return sum(line.startswith(f'{level}:')
-                   for line in self.log.output.splitlines())
+        return sum(
+            line.startswith(f'{level}:')
+            for line in self.log.output.splitlines()
+        )
 
     def test_one_of_two_leads_and_the_other_follows_it(self) -> None:
         first = self.leader()
@@ -294,13 +329,21 @@ class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
         self.assertTrue(second.gained.wait(PATIENCE))
         self.assertEqual(
             [('alone', 'gained'), ('alone', 'lost'), ('second', 'gained')],
-            self.diary)
+            self.diary,
+        )
 
     def test_elections_are_apart(self) -> None:
         first = self.member('first')
-        other = Member('second', lambda **callbacks: election.Election(
-            'other', f'file://{self.directory}', 'second', **OPTIONS,
-            **callbacks))
+        other = Member(
+            'second',
+            lambda **callbacks: election.Election(
+                'other',
+                f'file://{self.directory}',
+                'second',
+                **OPTIONS,
+                **callbacks,
+            ),
+        )
         self.start(other)
         for member in (first, other):
             self.let_win(member)
@@ -321,25 +364,30 @@ class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
         self.directory.unlink()
         self.let_win(member)
         self.assertTrue(member.gained.wait(PATIENCE))
-        self.assertEqual((1, 1), (self.logged('WARNING'),
-                                  self.logged('ERROR')))
+        self.assertEqual(
+            (1, 1), (self.logged('WARNING'), self.logged('ERROR'))
+        )
         self.assertIn('[coordination]backend_url', self.log.output)
         self.assertIn('works again', self.log.output)
 
 
 class CandidacyTestCase(base.TestCase):
-
     def test_a_lease_runs_from_the_question_not_from_the_answer(self) -> None:
         clock = iter([10.0, 12.0])
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{election.__name__}.time', types.SimpleNamespace(
-                monotonic=lambda: next(clock))))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{election.__name__}.time',
+                types.SimpleNamespace(monotonic=lambda: next(clock)),
+            )
+        )
         lock: typing.Any = types.SimpleNamespace(hold=lambda: True)
-        part = election.Candidacy(lambda: lock, 3.0, 0.5, 1.0,
-                                   watchdog.Outage('It', 10))
+        part = election.Candidacy(
+            lambda: lock, 3.0, 0.5, 1.0, watchdog.Outage('It', 10)
+        )
         part._acquire_or_renew(lock)
-        self.assertEqual(election.Leadership(since=15.0, until=13.0),
-                         part.leadership)
+        self.assertEqual(
+            election.Leadership(since=15.0, until=13.0), part.leadership
+        )
 
 
 class FakeCoordinator:
@@ -367,7 +415,6 @@ class FakeCoordinator:
 
 
 class FakeLock:
-
     def __init__(self) -> None:
         self.ours = True
 
@@ -382,15 +429,21 @@ class FakeLock:
 
 
 class UnreliableCoordinatorTestCase(ClockMixin, base.TestCase):
-
     def setUp(self) -> None:
         super().setUp()
         self.coordinator = FakeCoordinator()
-        self.useFixture(fixtures.MonkeyPatch(
-            'tooz.coordination.get_coordinator',
-            lambda *args, **kwargs: self.coordinator))
-        self.leader = Member('leader', lambda **callbacks: election.Election(
-            'election', 'fake://', 'leader', **OPTIONS, **callbacks))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'tooz.coordination.get_coordinator',
+                lambda *args, **kwargs: self.coordinator,
+            )
+        )
+        self.leader = Member(
+            'leader',
+            lambda **callbacks: election.Election(
+                'election', 'fake://', 'leader', **OPTIONS, **callbacks
+            ),
+        )
         self.leader.start()
         self.members = [self.leader]
         self.addCleanup(self.leader.stop)

@@ -12,15 +12,18 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class WatchedLoopTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger(
-            level=logging.ERROR, format='%(message)s'))
+        self.log = self.useFixture(
+            fixtures.FakeLogger(level=logging.ERROR, format='%(message)s')
+        )
         self.now = 1000.0
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.coordination.watchdog.time',
-            types.SimpleNamespace(monotonic=lambda: self.now)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.coordination.watchdog.time',
+                types.SimpleNamespace(monotonic=lambda: self.now),
+            )
+        )
         self.stop = threading.Event()
         self.loop = watchdog.WatchedLoop('worker', self.work, self.stop)
         self.first_round = threading.Event()
@@ -48,11 +51,13 @@ class WatchedLoopTestCase(base.TestCase):
 
 
 class OutageTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger(
-            level=logging.INFO, format='%(levelname)s: %(message)s'))
+        self.log = self.useFixture(
+            fixtures.FakeLogger(
+                level=logging.INFO, format='%(levelname)s: %(message)s'
+            )
+        )
         self.outage = watchdog.Outage('The database', retries=2)
 
     def lines(self):
@@ -67,18 +72,25 @@ class OutageTestCase(base.TestCase):
             self.outage.failed(OSError('refused'))
         for _success in range(2):
             self.outage.over()
-        self.assertEqual([
-            'WARNING: The database failed and is tried again: refused',
-            'ERROR: The database still fails after 2 retries: refused',
-            'INFO: The database works again'], self.lines())
+        self.assertEqual(
+            [
+                'WARNING: The database failed and is tried again: refused',
+                'ERROR: The database still fails after 2 retries: refused',
+                'INFO: The database works again',
+            ],
+            self.lines(),
+        )
 
     def test_another_kind_of_failure_is_logged_once(self):
         for _failure in range(2):
             self.outage.failed(OSError('refused'))
             self.outage.failed(LookupError('gone'))
-        self.assertEqual(1, self.log.output.count('WARNING: The database '
-                                                  'failed and is tried '
-                                                  'again: gone'))
+        self.assertEqual(
+            1,
+            self.log.output.count(
+                'WARNING: The database failed and is tried again: gone'
+            ),
+        )
 
     def test_the_next_outage_is_logged_again(self):
         for _outage in range(2):
@@ -95,7 +107,6 @@ class OutageTestCase(base.TestCase):
 
 
 class ReasonTestCase(base.TestCase):
-
     def test_it_is_the_first_line_of_the_cause(self):
         failure = ValueError('wrapped')
         failure.__cause__ = OSError('refused\nand more')

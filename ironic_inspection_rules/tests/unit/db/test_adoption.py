@@ -37,12 +37,21 @@ class AdoptionMixin:
                 connection.execute(sa.insert(IRONIC).values(**row))
 
     def test_rules_of_ironic_are_read_in_creation_order(self):
-        self.add({**values(2), 'scope': 'a', 'sensitive': True},
-                 {**values(1), 'conditions': None, 'priority': 7})
+        self.add(
+            {**values(2), 'scope': 'a', 'sensitive': True},
+            {**values(1), 'conditions': None, 'priority': 7},
+        )
         first, second = adoption.read_ironic()
-        self.assertEqual((UUID % 2, 'a', True, [], ACTIONS),
-                         (first['uuid'], first['scope'], first['sensitive'],
-                          first['conditions'], first['actions']))
+        self.assertEqual(
+            (UUID % 2, 'a', True, [], ACTIONS),
+            (
+                first['uuid'],
+                first['scope'],
+                first['sensitive'],
+                first['conditions'],
+                first['actions'],
+            ),
+        )
         self.assertEqual((UUID % 1, 7), (second['uuid'], second['priority']))
         self.assertFalse(second['conditions'])
 
@@ -55,14 +64,24 @@ class AdoptionMixin:
         self.store(1, 2, rows=rows)
         self.assertEqual([], adoption.read_ironic())
         self.assertEqual(rows, adoption.read_ironic(set_aside=True))
-        self.assertEqual([UUID % 1, UUID % 2],
-                         [rule.uuid for rule in db_rule.list_rules()])
+        self.assertEqual(
+            [UUID % 1, UUID % 2], [rule.uuid for rule in db_rule.list_rules()]
+        )
         with self.database.engine.connect() as connection:
             # As Ironic's engine asks for them.
-            self.assertEqual([], connection.execute(sa.select(IRONIC).where(
-                IRONIC.c.phase.in_([
-                    phase.value for phase in validation.InspectionPhase]))
-                ).all())
+            self.assertEqual(
+                [],
+                connection.execute(
+                    sa.select(IRONIC).where(
+                        IRONIC.c.phase.in_(
+                            [
+                                phase.value
+                                for phase in validation.InspectionPhase
+                            ]
+                        )
+                    )
+                ).all(),
+            )
 
     def test_what_is_given_back_is_as_it_was(self):
         self.add(values(1), {**values(2), 'phase': None, 'priority': 5})
@@ -71,22 +90,30 @@ class AdoptionMixin:
         self.store(1, 2, rows=rows)
         db_rule.create_rule(values(3))
         self.assertNotEqual(before, self.rows())
-        adoption.restore(adoption.read_ironic(set_aside=True),
-                         [UUID % 1, UUID % 2])
+        adoption.restore(
+            adoption.read_ironic(set_aside=True), [UUID % 1, UUID % 2]
+        )
         self.assertEqual(before, self.rows())
-        self.assertEqual([UUID % 3],
-                         [rule.uuid for rule in db_rule.list_rules()])
+        self.assertEqual(
+            [UUID % 3], [rule.uuid for rule in db_rule.list_rules()]
+        )
 
     def rows(self):
         with self.database.engine.connect() as connection:
             return connection.execute(
-                sa.select(IRONIC).order_by(IRONIC.c.id)).all()
+                sa.select(IRONIC).order_by(IRONIC.c.id)
+            ).all()
 
     def test_a_taken_uuid_leaves_all_as_it_was(self):
         db_rule.create_rule(values(2))
         self.add(values(1), values(2))
-        self.assertRaises(exceptions.RuleAlreadyExists, self.store,
-                          1, 2, rows=adoption.read_ironic())
+        self.assertRaises(
+            exceptions.RuleAlreadyExists,
+            self.store,
+            1,
+            2,
+            rows=adoption.read_ironic(),
+        )
         self.assertEqual(2, len(adoption.read_ironic()))
         self.assertEqual(1, len(db_rule.list_rules()))
 
@@ -105,7 +132,6 @@ class AdoptionMixin:
 
 
 class SQLiteAdoptionTestCase(AdoptionMixin, base.TestCase):
-
     def setUp(self):
         self.database = database.Database()
         self.useFixture(self.database)
@@ -113,7 +139,6 @@ class SQLiteAdoptionTestCase(AdoptionMixin, base.TestCase):
 
 
 class InspectorTestCase(base.TestCase):
-
     def make(self, scope=True):
         """Make a database as ironic-inspector's migrations do.
 
@@ -122,57 +147,137 @@ class InspectorTestCase(base.TestCase):
         directory = self.useFixture(fixtures.TempDir()).path
         url = f'sqlite:///{directory}/inspector.sqlite'
         tables = sa.MetaData()
-        rules = sa.Table('rules', tables, *(
-            sa.Column(name, sa.Text) for name in (
-                'uuid', 'created_at', 'description', 'disabled',
-                *(('scope',) if scope else ()))))
+        rules = sa.Table(
+            'rules',
+            tables,
+            *(
+                sa.Column(name, sa.Text)
+                for name in (
+                    'uuid',
+                    'created_at',
+                    'description',
+                    'disabled',
+                    *(('scope',) if scope else ()),
+                )
+            ),
+        )
         conditions = sa.Table(
-            'rule_conditions', tables, sa.Column('id', sa.Integer),
-            *(sa.Column(name, sa.Text) for name in (
-                'rule', 'op', 'multiple', 'field', 'params')),
-            sa.Column('invert', sa.Boolean))
-        actions = sa.Table('rule_actions', tables,
-                           sa.Column('id', sa.Integer), *(
-                               sa.Column(name, sa.Text)
-                               for name in ('rule', 'action', 'params')))
+            'rule_conditions',
+            tables,
+            sa.Column('id', sa.Integer),
+            *(
+                sa.Column(name, sa.Text)
+                for name in ('rule', 'op', 'multiple', 'field', 'params')
+            ),
+            sa.Column('invert', sa.Boolean),
+        )
+        actions = sa.Table(
+            'rule_actions',
+            tables,
+            sa.Column('id', sa.Integer),
+            *(
+                sa.Column(name, sa.Text)
+                for name in ('rule', 'action', 'params')
+            ),
+        )
         engine = sa.create_engine(url)
         tables.create_all(engine)
         with engine.begin() as connection:
-            connection.execute(sa.insert(rules).values(
-                uuid=UUID % 1, created_at='2020-02-02'))
-            connection.execute(sa.insert(rules).values(
-                uuid=UUID % 2, created_at='2020-01-01', description='first',
-                **({'scope': 'a'} if scope else {})))
-            connection.execute(sa.insert(conditions), [
-                {'id': 1, 'rule': UUID % 1, 'op': 'eq', 'multiple': 'any',
-                 'field': 'a', 'invert': True,
-                 'params': json.dumps({'value': 5})}])
-            connection.execute(sa.insert(actions), [
-                {'id': 2, 'rule': UUID % 1, 'action': 'remove-trait',
-                 'params': json.dumps({'name': 'CUSTOM_B'})},
-                {'id': 1, 'rule': UUID % 1, 'action': 'add-trait',
-                 'params': json.dumps({'name': 'CUSTOM_A'})},
-                {'id': 3, 'rule': UUID % 2, 'action': 'fail',
-                 'params': None}])
+            connection.execute(
+                sa.insert(rules).values(uuid=UUID % 1, created_at='2020-02-02')
+            )
+            connection.execute(
+                sa.insert(rules).values(
+                    uuid=UUID % 2,
+                    created_at='2020-01-01',
+                    description='first',
+                    **({'scope': 'a'} if scope else {}),
+                )
+            )
+            connection.execute(
+                sa.insert(conditions),
+                [
+                    {
+                        'id': 1,
+                        'rule': UUID % 1,
+                        'op': 'eq',
+                        'multiple': 'any',
+                        'field': 'a',
+                        'invert': True,
+                        'params': json.dumps({'value': 5}),
+                    }
+                ],
+            )
+            connection.execute(
+                sa.insert(actions),
+                [
+                    {
+                        'id': 2,
+                        'rule': UUID % 1,
+                        'action': 'remove-trait',
+                        'params': json.dumps({'name': 'CUSTOM_B'}),
+                    },
+                    {
+                        'id': 1,
+                        'rule': UUID % 1,
+                        'action': 'add-trait',
+                        'params': json.dumps({'name': 'CUSTOM_A'}),
+                    },
+                    {
+                        'id': 3,
+                        'rule': UUID % 2,
+                        'action': 'fail',
+                        'params': None,
+                    },
+                ],
+            )
         engine.dispose()
         return url
 
     def test_rules_are_read_as_its_api_gives_them(self):
-        self.assertEqual([
-            {'uuid': UUID % 2, 'description': 'first', 'scope': 'a',
-             'conditions': [], 'actions': [{'action': 'fail'}]},
-            {'uuid': UUID % 1, 'description': None, 'scope': None,
-             'conditions': [{'op': 'eq', 'field': 'a', 'multiple': 'any',
-                             'invert': True, 'value': 5}],
-             'actions': [{'action': 'add-trait', 'name': 'CUSTOM_A'},
-                         {'action': 'remove-trait', 'name': 'CUSTOM_B'}]},
-        ], adoption.read_inspector(self.make()))
+        self.assertEqual(
+            [
+                {
+                    'uuid': UUID % 2,
+                    'description': 'first',
+                    'scope': 'a',
+                    'conditions': [],
+                    'actions': [{'action': 'fail'}],
+                },
+                {
+                    'uuid': UUID % 1,
+                    'description': None,
+                    'scope': None,
+                    'conditions': [
+                        {
+                            'op': 'eq',
+                            'field': 'a',
+                            'multiple': 'any',
+                            'invert': True,
+                            'value': 5,
+                        }
+                    ],
+                    'actions': [
+                        {'action': 'add-trait', 'name': 'CUSTOM_A'},
+                        {'action': 'remove-trait', 'name': 'CUSTOM_B'},
+                    ],
+                },
+            ],
+            adoption.read_inspector(self.make()),
+        )
 
     def test_older_databases_have_no_scopes(self):
-        self.assertEqual([None, None], [
-            rule['scope']
-            for rule in adoption.read_inspector(self.make(scope=False))])
+        self.assertEqual(
+            [None, None],
+            [
+                rule['scope']
+                for rule in adoption.read_inspector(self.make(scope=False))
+            ],
+        )
 
     def test_the_error_names_a_missing_driver(self):
-        self.assertRaises(exceptions.Invalid, adoption.read_inspector,
-                          'oracle+cx_oracle://host/inspector')
+        self.assertRaises(
+            exceptions.Invalid,
+            adoption.read_inspector,
+            'oracle+cx_oracle://host/inspector',
+        )

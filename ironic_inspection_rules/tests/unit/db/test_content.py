@@ -21,11 +21,16 @@ from ironic_inspection_rules.tests.unit.db import test_run
 
 def document(number=0, size=3000):
     """A document with two sections, one of them its own."""
-    return {'inventory': {'cpu': {'flags': ['x' * 40] * (size // 40)},
-                          'disks': [{'serial': f'{number} {place}',
-                                     'model': 'm' * 100}
-                                    for place in range(size // 100)]},
-            'plugin_data': {'number': number}}
+    return {
+        'inventory': {
+            'cpu': {'flags': ['x' * 40] * (size // 40)},
+            'disks': [
+                {'serial': f'{number} {place}', 'model': 'm' * 100}
+                for place in range(size // 100)
+            ],
+        },
+        'plugin_data': {'number': number},
+    }
 
 
 class ContentMixin:
@@ -34,13 +39,15 @@ class ContentMixin:
     def rows(self, table):
         with transaction.reader() as session:
             return session.execute(
-                sa.select(sa.func.count()).select_from(table)).scalar()
+                sa.select(sa.func.count()).select_from(table)
+            ).scalar()
 
     def age(self, seconds=content.GRACE + 1):
         with transaction.writer_without_session() as connection:
             for table in (models.ContentRow, models.SectionRow):
-                connection.execute(sa.update(table).values(
-                    used_at=clock.now() - seconds))
+                connection.execute(
+                    sa.update(table).values(used_at=clock.now() - seconds)
+                )
 
     def sweep(self):
         while content.sweep():
@@ -51,10 +58,21 @@ class ContentMixin:
 
     def test_what_was_stored_is_read(self):
         documents = [
-            document(), {}, {'a': [1, None, True, 1.5, 'ü\N{GRINNING FACE}\0',
-                                   float('1e300')]},
+            document(),
+            {},
+            {
+                'a': [
+                    1,
+                    None,
+                    True,
+                    1.5,
+                    'ü\N{GRINNING FACE}\0',
+                    float('1e300'),
+                ]
+            },
             {'\0': {'\0': 'x' * 2000}, 'b': {'\0': 3}},
-            {'long': 'x' * 20000, 'list': [['y' * 2000] * 9]}]
+            {'long': 'x' * 20000, 'list': [['y' * 2000] * 9]},
+        ]
         digests = [content.store(each) for each in documents]
 
         self.assertEqual(documents, list(map(self.load, digests)))
@@ -68,12 +86,27 @@ class ContentMixin:
 
     def test_the_same_is_stored_once(self):
         first = content.store(document())
-        rows = [self.rows(table) for table in (
-            models.ContentRow, models.SectionRow, models.ContentSectionRow)]
+        rows = [
+            self.rows(table)
+            for table in (
+                models.ContentRow,
+                models.SectionRow,
+                models.ContentSectionRow,
+            )
+        ]
 
         self.assertEqual(first, content.store(document()))
-        self.assertEqual(rows, [self.rows(table) for table in (
-            models.ContentRow, models.SectionRow, models.ContentSectionRow)])
+        self.assertEqual(
+            rows,
+            [
+                self.rows(table)
+                for table in (
+                    models.ContentRow,
+                    models.SectionRow,
+                    models.ContentSectionRow,
+                )
+            ],
+        )
 
     def test_documents_share_the_sections_that_are_the_same(self):
         content.store(document(1))
@@ -89,8 +122,17 @@ class ContentMixin:
         self.age()
         self.sweep()
 
-        self.assertEqual([0, 0, 0], [self.rows(table) for table in (
-            models.ContentRow, models.SectionRow, models.ContentSectionRow)])
+        self.assertEqual(
+            [0, 0, 0],
+            [
+                self.rows(table)
+                for table in (
+                    models.ContentRow,
+                    models.SectionRow,
+                    models.ContentSectionRow,
+                )
+            ],
+        )
 
     def test_what_a_run_names_stays_with_its_sections(self):
         kept, gone = (content.store(document(each)) for each in (1, 2))
@@ -125,8 +167,12 @@ class ContentMixin:
                 for turn in range(8):
                     with unnamed[number]:
                         name = content.store(document(turn % 3))
-                        database.record_run(test_run.values(
-                            node_uuid=f'node {number}', content=name), 1)
+                        database.record_run(
+                            test_run.values(
+                                node_uuid=f'node {number}', content=name
+                            ),
+                            1,
+                        )
                     if self.load(name) != document(turn % 3):
                         problems.append(f'{number}: {turn} is not there')
             except Exception as exc:
@@ -146,8 +192,10 @@ class ContentMixin:
 
         done = threading.Event()
         unnamed = [threading.Lock() for _ in range(3)]
-        workers = [threading.Thread(target=work, args=(number,))
-                   for number in range(3)]
+        workers = [
+            threading.Thread(target=work, args=(number,))
+            for number in range(3)
+        ]
         sweeper = threading.Thread(target=sweep)
         for each in (*workers, sweeper):
             each.start()
@@ -163,7 +211,6 @@ class ContentMixin:
 
 
 class ContentTestCase(ContentMixin, base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())

@@ -18,7 +18,6 @@ class Lost(BaseException):
 
 
 class FenceTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         path = self.useFixture(fixtures.TempDir()).join('test.sqlite')
@@ -28,15 +27,22 @@ class FenceTestCase(base.TestCase):
         # One connection for all, as servers have it for many: what is left
         # of a transaction becomes part of the next one.
         engine.pool = sa.QueuePool(
-            engine.pool._creator, pool_size=1, max_overflow=0,
-            dialect=engine.dialect, _dispatch=engine.pool.dispatch)
+            engine.pool._creator,
+            pool_size=1,
+            max_overflow=0,
+            dialect=engine.dialect,
+            _dispatch=engine.pool.dispatch,
+        )
         self.addCleanup(engine.dispose)
         self.context = threading.local()
         self.execute('CREATE TABLE nodes (uuid TEXT, reservation TEXT)')
-        self.execute('CREATE TABLE ir_requests '
-                     '(uuid TEXT, node_uuid TEXT, token INTEGER)')
-        self.execute('INSERT INTO ir_requests VALUES '
-                     f"('{REQUEST}', '{NODE}', 2)")
+        self.execute(
+            'CREATE TABLE ir_requests '
+            '(uuid TEXT, node_uuid TEXT, token INTEGER)'
+        )
+        self.execute(
+            f"INSERT INTO ir_requests VALUES ('{REQUEST}', '{NODE}', 2)"
+        )
         self.execute(f"INSERT INTO nodes VALUES ('{NODE}', 'me')")
 
     def execute(self, statement):
@@ -49,9 +55,9 @@ class FenceTestCase(base.TestCase):
 
     def count(self):
         with self.facade.reader.using(self.context) as session:
-            return session.execute(sa.text(
-                "SELECT COUNT(*) FROM nodes WHERE uuid = 'written'"
-            )).scalar_one()
+            return session.execute(
+                sa.text("SELECT COUNT(*) FROM nodes WHERE uuid = 'written'")
+            ).scalar_one()
 
     def test_who_has_locked_the_node_commits(self):
         self.write('me')
@@ -72,10 +78,13 @@ class FenceTestCase(base.TestCase):
 
     def test_the_next_transaction_can_be_undone_as_a_whole(self):
         self.assertRaises(Lost, self.write, 'somebody else')
-        with self.assertRaises(ValueError), (
-                self.facade.writer.using(self.context)) as session:
-            session.execute(sa.text(
-                "INSERT INTO nodes VALUES ('written', NULL)"))
+        with (
+            self.assertRaises(ValueError),
+            self.facade.writer.using(self.context) as session,
+        ):
+            session.execute(
+                sa.text("INSERT INTO nodes VALUES ('written', NULL)")
+            )
             raise ValueError
         self.assertEqual(0, self.count())
 

@@ -26,27 +26,51 @@ from ironic_inspection_rules.tests.unit import base
 
 
 def node(uuid=None, interface='agent'):
-    return types.SimpleNamespace(uuid=uuid or uuidutils.generate_uuid(),
-                                 inspect_interface=interface)
+    return types.SimpleNamespace(
+        uuid=uuid or uuidutils.generate_uuid(), inspect_interface=interface
+    )
 
 
 def document(number=0, disks=8):
     """What an inspection of a machine found, about 40 kB."""
     return {
         'inventory': {
-            'disks': [{'name': f'/dev/sd{place}', 'serial':
-                       f'S{number}-{place}', 'by_path': f'/dev/path/{place}',
-                       'model': 'M' * 40} for place in range(disks)],
-            'interfaces': [{'name': 'eth0', 'mac_address': (
-                f'52:54:00:12:34:{number:02x}')}],
+            'disks': [
+                {
+                    'name': f'/dev/sd{place}',
+                    'serial': f'S{number}-{place}',
+                    'by_path': f'/dev/path/{place}',
+                    'model': 'M' * 40,
+                }
+                for place in range(disks)
+            ],
+            'interfaces': [
+                {
+                    'name': 'eth0',
+                    'mac_address': (f'52:54:00:12:34:{number:02x}'),
+                }
+            ],
             'cpu': {'flags': [f'flag{each}' for each in range(2000)]},
-            'memory': {'total': 1000}},
-        'plugin_data': {'pci_devices': [
-            {'vendor_id': '8086', 'product_id': f'{each:04x}',
-             'class': '060400', 'bus': f'0000:{each:02x}:00.0'}
-            for each in range(200)]},
-        'event': 'inspection', 'revision': 3, 'result': 'ok', 'error': None,
-        'phases': {}, 'facts': {}}
+            'memory': {'total': 1000},
+        },
+        'plugin_data': {
+            'pci_devices': [
+                {
+                    'vendor_id': '8086',
+                    'product_id': f'{each:04x}',
+                    'class': '060400',
+                    'bus': f'0000:{each:02x}:00.0',
+                }
+                for each in range(200)
+            ]
+        },
+        'event': 'inspection',
+        'revision': 3,
+        'result': 'ok',
+        'error': None,
+        'phases': {},
+        'facts': {},
+    }
 
 
 class HistoryMixin:
@@ -60,33 +84,50 @@ class HistoryMixin:
     def rows(self, table):
         with transaction.reader() as session:
             return session.execute(
-                sa.select(sa.func.count()).select_from(table)).scalar()
+                sa.select(sa.func.count()).select_from(table)
+            ).scalar()
 
     def stored(self):
-        return {table.__tablename__: self.rows(table) for table in (
-            models.ContentRow, models.SectionRow, models.ContentSectionRow,
-            models.PartStayRow)}
+        return {
+            table.__tablename__: self.rows(table)
+            for table in (
+                models.ContentRow,
+                models.SectionRow,
+                models.ContentSectionRow,
+                models.PartStayRow,
+            )
+        }
 
     def read(self, machine, uuid):
         return history.read(db_history.get_inventory(machine.uuid, uuid))
 
     def stays(self, identity):
-        return [(row['node_uuid'], row['ended_at'] is None)
-                for row in db_history.list_stays(identity, 9)]
+        return [
+            (row['node_uuid'], row['ended_at'] is None)
+            for row in db_history.list_stays(identity, 9)
+        ]
 
     def make_old(self, machine, days=31):
         with transaction.writer_without_session() as connection:
-            for table, column in ((models.KeptInventoryRow, 'created_at'),
-                                  (models.PartStayRow, 'began_at')):
+            for table, column in (
+                (models.KeptInventoryRow, 'created_at'),
+                (models.PartStayRow, 'began_at'),
+            ):
                 connection.execute(
                     sa.update(table)
                     .where(table.node_uuid == machine.uuid)
-                    .values({column: timeutils.utcnow()
-                             - datetime.timedelta(days=days)}))
+                    .values(
+                        {
+                            column: timeutils.utcnow()
+                            - datetime.timedelta(days=days)
+                        }
+                    )
+                )
 
     def expire(self, days=30):
         return db_history.expire(
-            timeutils.utcnow() - datetime.timedelta(days=days))
+            timeutils.utcnow() - datetime.timedelta(days=days)
+        )
 
     def test_what_was_kept_is_read(self):
         machine = node()
@@ -96,8 +137,11 @@ class HistoryMixin:
         self.assertEqual(found, [self.read(machine, uuid) for uuid in uuids])
         self.assertEqual(
             [(uuids[2], True), (uuids[1], True), (uuids[0], False)],
-            [(row.uuid, row.changed)
-             for row in db_history.list_inventories(machine.uuid)])
+            [
+                (row.uuid, row.changed)
+                for row in db_history.list_inventories(machine.uuid)
+            ],
+        )
 
     def test_an_unchanged_machine_adds_one_small_row(self):
         machine = node()
@@ -123,12 +167,18 @@ class HistoryMixin:
         first = self.keep(machine, document())
         found = document()
         found['plugin_data']['pci_devices'] = [
-            {'vendor_id': f'{each * 7919 % 65521:04x}', 'product_id':
-             f'{each * each % 65521:04x}'} for each in range(1000)]
+            {
+                'vendor_id': f'{each * 7919 % 65521:04x}',
+                'product_id': f'{each * each % 65521:04x}',
+            }
+            for each in range(1000)
+        ]
         uuid = self.keep(machine, found)
 
-        rows = [db_history.get_inventory(machine.uuid, each)
-                for each in (first, uuid)]
+        rows = [
+            db_history.get_inventory(machine.uuid, each)
+            for each in (first, uuid)
+        ]
         self.assertEqual([None, None], [row.patch for row in rows])
         self.assertNotEqual(rows[0].content, rows[1].content)
         self.assertEqual(found, self.read(machine, uuid))
@@ -149,8 +199,9 @@ class HistoryMixin:
         moved['inventory']['disks'] = [{'serial': 'S0-7', 'name': 'sda'}]
         self.keep(other, moved)
 
-        self.assertEqual([(other.uuid, True), (one.uuid, False)],
-                         self.stays('s0-7'))
+        self.assertEqual(
+            [(other.uuid, True), (one.uuid, False)], self.stays('s0-7')
+        )
         self.assertEqual([(one.uuid, True)], self.stays('s0-0'))
 
     def test_a_part_that_is_not_reported_has_not_gone(self):
@@ -161,15 +212,13 @@ class HistoryMixin:
         uuid = self.keep(machine, found)
 
         self.assertEqual([(machine.uuid, True)], self.stays('s0-7'))
-        self.assertFalse(
-            db_history.get_inventory(machine.uuid, uuid).changed)
+        self.assertFalse(db_history.get_inventory(machine.uuid, uuid).changed)
         self.keep(machine, document(disks=7))
         self.assertEqual([(machine.uuid, False)], self.stays('s0-7'))
 
     def test_an_inspection_is_kept_once(self):
         machine = node()
-        kept = history.prepare(uuidutils.generate_uuid(), machine,
-                               document())
+        kept = history.prepare(uuidutils.generate_uuid(), machine, document())
         database.keep_inspection(kept)
         database.keep_inspection(kept)
 
@@ -178,30 +227,46 @@ class HistoryMixin:
     def test_one_of_another_node_is_not_found(self):
         uuid = self.keep(node(), document())
 
-        self.assertRaises(exceptions.KeptInventoryNotFound,
-                          db_history.get_inventory, node().uuid, uuid)
+        self.assertRaises(
+            exceptions.KeptInventoryNotFound,
+            db_history.get_inventory,
+            node().uuid,
+            uuid,
+        )
 
     def test_lists_are_limited(self):
         machine = node()
-        first, second, third = (self.keep(machine, document())
-                                for _ in range(3))
+        first, second, third = (
+            self.keep(machine, document()) for _ in range(3)
+        )
         rows = db_history.list_inventories(machine.uuid, limit=2)
 
         self.assertEqual([third, second], [row.uuid for row in rows])
-        self.assertEqual([first], [
-            row.uuid for row in db_history.list_inventories(
-                machine.uuid, before=rows[-1].id)])
-        self.assertEqual([], db_history.list_inventories(
-            machine.uuid, since=timeutils.utcnow()
-            + datetime.timedelta(hours=1)))
+        self.assertEqual(
+            [first],
+            [
+                row.uuid
+                for row in db_history.list_inventories(
+                    machine.uuid, before=rows[-1].id
+                )
+            ],
+        )
+        self.assertEqual(
+            [],
+            db_history.list_inventories(
+                machine.uuid,
+                since=timeutils.utcnow() + datetime.timedelta(hours=1),
+            ),
+        )
 
     def test_history_goes_with_its_node(self):
         gone, there = node(), node()
         self.keep(gone, document(1))
         uuid = self.keep(there, document(2))
 
-        self.assertEqual(sorted([gone.uuid, there.uuid]),
-                         run.list_nodes('', 9))
+        self.assertEqual(
+            sorted([gone.uuid, there.uuid]), run.list_nodes('', 9)
+        )
         db_history.destroy([gone.uuid])
 
         self.assertEqual([there.uuid], run.list_nodes('', 9))
@@ -233,7 +298,6 @@ class HistoryMixin:
 
 
 class HistoryTestCase(HistoryMixin, base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())

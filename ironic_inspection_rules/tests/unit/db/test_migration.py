@@ -46,25 +46,29 @@ class MigrationMixin:
 
         with self.database.engine.connect() as connection:
             context = alembic_migration.MigrationContext.configure(
-                connection, opts={
+                connection,
+                opts={
                     'compare_type': True,
                     'compare_server_default': True,
                     'version_table': migration.VERSION_TABLE,
-                })
-            self.assertEqual([], autogenerate.compare_metadata(
-                context, models.Base.metadata))
+                },
+            )
+            self.assertEqual(
+                [],
+                autogenerate.compare_metadata(context, models.Base.metadata),
+            )
 
     def test_a_rule_of_the_database_has_the_fields_of_the_model(self):
         columns = set(models.RuleRow.__table__.columns.keys())
 
-        self.assertEqual(set(),
-                         set(model.FIELDS) - columns - {'built_in'})
+        self.assertEqual(set(), set(model.FIELDS) - columns - {'built_in'})
 
     def test_upgrade_may_be_repeated(self):
         migration.upgrade()
         with enginefacade.writer.get_engine().begin() as connection:
-            connection.execute(sa.update(models.RulesRevisionRow).values(
-                revision=42))
+            connection.execute(
+                sa.update(models.RulesRevisionRow).values(revision=42)
+            )
 
         migration.upgrade()
 
@@ -75,10 +79,12 @@ class MigrationMixin:
     @contextlib.contextmanager
     def interrupted(self, statement):
         """Interrupt the process at a statement."""
+
         def fail(connection, element, *args):
             text = str(element.compile(connection))
             if statement in ' '.join(text.split()):
                 raise KeyboardInterrupt
+
         # Before there is a cursor: SQLAlchemy 2.1 gives up the connection of
         # an interrupted one, and oslo.db then raises an error of its own.
         sa.event.listen(self.database.engine, 'before_execute', fail)
@@ -90,16 +96,19 @@ class MigrationMixin:
     def refusal(self, function, *args):
         """Check that nothing changes, and return the line that says why."""
         before = self.tables()
-        message = str(self.assertRaises(exceptions.DatabaseNotReady,
-                                        function, *args))
+        message = str(
+            self.assertRaises(exceptions.DatabaseNotReady, function, *args)
+        )
         self.assertEqual(before, self.tables())
         self.assertNotIn('\n', message)
         return message
 
     def check_anew(self, message):
-        for part in ('baremetal inspection rule export',
-                     f'{migration.COMMAND} drop --yes',
-                     f'{migration.COMMAND} create_schema'):
+        for part in (
+            'baremetal inspection rule export',
+            f'{migration.COMMAND} drop --yes',
+            f'{migration.COMMAND} create_schema',
+        ):
             self.assertIn(part, message)
         migration.drop()
         self.assertEqual(set(), self.tables())
@@ -134,24 +143,32 @@ class MigrationMixin:
         """Make tables as a preview of the first release had them."""
         with self.database.engine.begin() as connection:
             for name, columns in (
-                    ('ir_rules', 'id INTEGER, description VARCHAR(255)'),
-                    ('ir_requests', 'id INTEGER, worker VARCHAR(255)'),
-                    ('ir_unprocessed', 'id INTEGER'),
-                    (migration.VERSION_TABLE, 'version_num VARCHAR(32)')):
-                connection.execute(sa.text(
-                    f'CREATE TABLE {name} ({columns})'))
-            connection.execute(sa.text(
-                "INSERT INTO ir_rules VALUES (1, 'mine')"))
+                ('ir_rules', 'id INTEGER, description VARCHAR(255)'),
+                ('ir_requests', 'id INTEGER, worker VARCHAR(255)'),
+                ('ir_unprocessed', 'id INTEGER'),
+                (migration.VERSION_TABLE, 'version_num VARCHAR(32)'),
+            ):
+                connection.execute(sa.text(f'CREATE TABLE {name} ({columns})'))
+            connection.execute(
+                sa.text("INSERT INTO ir_rules VALUES (1, 'mine')")
+            )
             if revision:
                 connection.execute(
-                    sa.text(f'INSERT INTO {migration.VERSION_TABLE} '
-                            'VALUES (:revision)'), {'revision': revision})
+                    sa.text(
+                        f'INSERT INTO {migration.VERSION_TABLE} '
+                        'VALUES (:revision)'
+                    ),
+                    {'revision': revision},
+                )
 
     def test_tables_of_a_preview_are_refused_as_they_are(self):
         for revision in ('5a1c0e9d7b34', 'a4c9e61d02b7'):
             self.make_preview(revision)
-            for function in (migration.upgrade, migration.check,
-                             migration.stamp):
+            for function in (
+                migration.upgrade,
+                migration.check,
+                migration.stamp,
+            ):
                 self.assertIn(revision, self.refusal(function))
             self.assertEqual(1, migration.count_rows()['ir_rules'])
             self.assertEqual(revision, migration.version())
@@ -173,17 +190,23 @@ class MigrationMixin:
     def test_other_tables_are_left_alone(self):
         with self.database.engine.begin() as connection:
             for name in ('nodes', 'alembic_version'):
-                connection.execute(sa.text(
-                    f'CREATE TABLE {name} (version_num VARCHAR(32))'))
-            connection.execute(sa.text(
-                "INSERT INTO alembic_version VALUES ('theirs')"))
+                connection.execute(
+                    sa.text(f'CREATE TABLE {name} (version_num VARCHAR(32))')
+                )
+            connection.execute(
+                sa.text("INSERT INTO alembic_version VALUES ('theirs')")
+            )
 
         migration.upgrade()
 
         self.assertLessEqual({'nodes', 'alembic_version'}, self.tables())
         with self.database.engine.connect() as connection:
-            self.assertEqual('theirs', connection.execute(sa.text(
-                'SELECT version_num FROM alembic_version')).scalar_one())
+            self.assertEqual(
+                'theirs',
+                connection.execute(
+                    sa.text('SELECT version_num FROM alembic_version')
+                ).scalar_one(),
+            )
 
     def test_drop_removes_all_of_it_and_nothing_else(self):
         with self.database.engine.begin() as connection:
@@ -206,13 +229,13 @@ class MigrationMixin:
         self.assertEqual({migration.VERSION_TABLE}, self.tables())
 
     def test_an_unknown_revision_is_refused(self):
-        exc = self.assertRaises(exceptions.Invalid,
-                                migration.upgrade, 'nonsense')
+        exc = self.assertRaises(
+            exceptions.Invalid, migration.upgrade, 'nonsense'
+        )
         self.assertIn('nonsense', str(exc))
 
 
 class ScriptsTestCase(base.TestCase):
-
     def test_migrations_use_no_code_that_may_change(self):
         for script in SCRIPTS.walk_revisions():
             tree = ast.parse(pathlib.Path(script.path).read_text())
@@ -223,46 +246,51 @@ class ScriptsTestCase(base.TestCase):
                 elif isinstance(node, ast.ImportFrom):
                     used.add(node.module)
             self.assertEqual(
-                set(), {name for name in used
-                        if name.partition('.')[0] not in
-                        {'alembic', 'json', 'sqlalchemy', 'typing'}},
-                script.path)
+                set(),
+                {
+                    name
+                    for name in used
+                    if name.partition('.')[0]
+                    not in {'alembic', 'json', 'sqlalchemy', 'typing'}
+                },
+                script.path,
+            )
 
 
 class SQLiteMigrationTestCase(MigrationMixin, base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.database = self.useFixture(database.Database(ready=False))
 
 
 class CheckTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database(ready=False))
 
     def refusal(self):
-        return str(self.assertRaises(exceptions.DatabaseNotReady,
-                                     migration.check))
+        return str(
+            self.assertRaises(exceptions.DatabaseNotReady, migration.check)
+        )
 
     def test_missing_tables_name_the_command_that_makes_them(self):
-        self.assertIn('ironic-inspection-rules-dbsync upgrade',
-                      self.refusal())
+        self.assertIn('ironic-inspection-rules-dbsync upgrade', self.refusal())
 
     def test_old_tables_name_the_command_that_upgrades_them(self):
         migration.stamp(REVISIONS[0])
         if len(REVISIONS) == 1:
             migration.check()
             self.skipTest('there is one revision only')
-        self.assertIn('ironic-inspection-rules-dbsync upgrade',
-                      self.refusal())
+        self.assertIn('ironic-inspection-rules-dbsync upgrade', self.refusal())
 
     def test_newer_tables_are_fine(self):
         migration.upgrade()
         with enginefacade.writer.get_engine().begin() as connection:
-            connection.execute(sa.text(
-                f"UPDATE {migration.VERSION_TABLE} SET version_num='newer'"))
+            connection.execute(
+                sa.text(
+                    f"UPDATE {migration.VERSION_TABLE} SET version_num='newer'"
+                )
+            )
 
         migration.check()
 

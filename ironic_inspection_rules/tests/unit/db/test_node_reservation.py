@@ -19,8 +19,8 @@ class AcceptanceTestCase(base.GlueTestCase):
         node.inspection_started_at = timeutils.utcnow()
         node.save()
         return database_queue.DatabaseQueue(
-            60.0, node_reservation.stop_clock).put(
-                node.uuid, queue_request.CONTINUE, {}, {})
+            60.0, node_reservation.stop_clock
+        ).put(node.uuid, queue_request.CONTINUE, {}, {})
 
     def test_a_node_that_waits_has_its_clock_stopped(self):
         put = self.put(states.INSPECTWAIT)
@@ -28,11 +28,9 @@ class AcceptanceTestCase(base.GlueTestCase):
         self.assertIsNone(self.stored_node().inspection_started_at)
 
     def test_a_node_that_is_new_waits_too(self):
-        self.assertEqual(queue_request.CONTINUE,
-                         self.put(states.ENROLL).event)
+        self.assertEqual(queue_request.CONTINUE, self.put(states.ENROLL).event)
 
     def test_a_node_whose_inspection_is_over_takes_none(self):
         for over in (states.INSPECTFAIL, states.MANAGEABLE):
-            exc = self.assertRaises(exceptions.Conflict,
-                                    self.put, over)
+            exc = self.assertRaises(exceptions.Conflict, self.put, over)
             self.assertIn(over, str(exc))

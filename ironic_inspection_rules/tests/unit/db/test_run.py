@@ -22,9 +22,14 @@ OTHER = uuidutils.generate_uuid()
 
 def values(**columns):
     """What is stored of a run."""
-    return {'uuid': uuidutils.generate_uuid(), 'node_uuid': NODE,
-            'event': 'inspection', 'result': 'ok', 'phases': {'main': {}},
-            **columns}
+    return {
+        'uuid': uuidutils.generate_uuid(),
+        'node_uuid': NODE,
+        'event': 'inspection',
+        'result': 'ok',
+        'phases': {'main': {}},
+        **columns,
+    }
 
 
 class RunMixin:
@@ -44,7 +49,7 @@ class RunMixin:
 
         self.assertEqual([second, first], self.uuids())
         self.assertEqual([second], self.uuids(limit=1))
-        newest, = run.list_runs(NODE, limit=1)
+        (newest,) = run.list_runs(NODE, limit=1)
         self.assertEqual([first], self.uuids(before=newest.id))
 
     def test_the_oldest_runs_of_the_node_make_room(self):
@@ -56,8 +61,9 @@ class RunMixin:
 
     def test_reapplications_make_room_for_each_other_only(self):
         inspected = [self.record(keep=2) for _each in range(3)]
-        reapplied = [self.record(keep=2, event='reapply')
-                     for _each in range(4)]
+        reapplied = [
+            self.record(keep=2, event='reapply') for _each in range(4)
+        ]
 
         self.assertEqual([*reapplied[:1:-1], *inspected[:0:-1]], self.uuids())
         last = self.record(keep=1)
@@ -102,13 +108,24 @@ class RunMixin:
 
     def test_an_older_run_names_no_data(self):
         for number in range(3):
-            self.record(result='failed', content=content.store(
-                {'inventory': {'cpu': number}, 'plugin_data': {}}))
+            self.record(
+                result='failed',
+                content=content.store(
+                    {'inventory': {'cpu': number}, 'plugin_data': {}}
+                ),
+            )
         self.assertEqual({'cpu': 2}, run.get_data(NODE)['inventory'])
         with transaction.reader() as session:
-            self.assertEqual([None, None], session.execute(sa.select(
-                models.RunRow.__table__.c.content).order_by(
-                    models.RunRow.id).limit(2)).scalars().all())
+            self.assertEqual(
+                [None, None],
+                session.execute(
+                    sa.select(models.RunRow.__table__.c.content)
+                    .order_by(models.RunRow.id)
+                    .limit(2)
+                )
+                .scalars()
+                .all(),
+            )
 
     def test_the_runs_of_a_node_go_with_it(self):
         self.record()
@@ -131,7 +148,6 @@ class RunMixin:
 
 
 class RunTestCase(RunMixin, base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())

@@ -15,27 +15,48 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
-DEFINITION = {'key': 'n', 'of': None, 'types': {}, 'secret': ['pin'],
-              'expect': {}, 'columns': ['n', 'pin']}
+DEFINITION = {
+    'key': 'n',
+    'of': None,
+    'types': {},
+    'secret': ['pin'],
+    'expect': {},
+    'columns': ['n', 'pin'],
+}
 COUNTS = {'new': 1, 'changed': 2, 'gone': 3}
 
 
 def pairs(count):
     """Return the pairs of key and row of a table."""
-    return [[f'key-{number}', {'n': f'key-{number}', 'pin': '\N{SNOWMAN}'}]
-            for number in range(count)]
+    return [
+        [f'key-{number}', {'n': f'key-{number}', 'pin': '\N{SNOWMAN}'}]
+        for number in range(count)
+    ]
 
 
 def put(given, definition=DEFINITION, keep=100):
     """Store a table, or remove it where the definition is None."""
     known = db_table.list_digests('machines')
-    chunks = [[chunk.digest, None if chunk.digest in known else chunk.text]
-              for chunk in db_table.split(given)]
+    chunks = [
+        [chunk.digest, None if chunk.digest in known else chunk.text]
+        for chunk in db_table.split(given)
+    ]
     return db_rule.change_rules(
-        database.read_revision(), [], {}, [],
+        database.read_revision(),
+        [],
+        {},
+        [],
         rule_set.ChangeOrigin(keep_revisions=keep),
-        [{'name': 'machines', 'definition': definition, 'size': len(given),
-          'chunks': chunks, 'rows': COUNTS}])
+        [
+            {
+                'name': 'machines',
+                'definition': definition,
+                'size': len(given),
+                'chunks': chunks,
+                'rows': COUNTS,
+            }
+        ],
+    )
 
 
 def rows(revision=None):
@@ -57,8 +78,16 @@ class TablesMixin:
         self.assertEqual(1, put(given))
         self.assertEqual(given, rows())
         self.assertEqual(
-            [{'name': 'machines', 'revision': 1, 'size': 1000,
-              'definition': DEFINITION}], db_table.list_tables())
+            [
+                {
+                    'name': 'machines',
+                    'revision': 1,
+                    'size': 1000,
+                    'definition': DEFINITION,
+                }
+            ],
+            db_table.list_tables(),
+        )
 
     def test_an_unchanged_table_costs_nothing(self):
         put(pairs(1000))
@@ -125,17 +154,19 @@ class TablesMixin:
 
     def test_a_table_may_be_empty(self):
         put([])
-        self.assertEqual(([], 0),
-                         (rows(), db_table.list_tables()[0]['size']))
+        self.assertEqual(([], 0), (rows(), db_table.list_tables()[0]['size']))
 
     def test_the_revision_says_what_changed(self):
         put(pairs(3))
         put(pairs(2))
         put([], None)
         self.assertEqual(
-            [[{'table': 'machines', 'outcome': outcome, 'rows': COUNTS}]
-             for outcome in ('deleted', 'updated', 'created')],
-            [row.changes for row in db_rule.list_revisions(9)])
+            [
+                [{'table': 'machines', 'outcome': outcome, 'rows': COUNTS}]
+                for outcome in ('deleted', 'updated', 'created')
+            ],
+            [row.changes for row in db_rule.list_revisions(9)],
+        )
 
     def test_a_changed_definition_is_a_change(self):
         put(pairs(3))
@@ -145,14 +176,12 @@ class TablesMixin:
 
 
 class TableTestCase(TablesMixin, base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
 
 
 class SplitTestCase(base.TestCase):
-
     def test_chunks_do_not_depend_on_what_is_before_them(self):
         whole = {chunk.digest for chunk in db_table.split(pairs(2000))}
         later = {chunk.digest for chunk in db_table.split(pairs(2000)[1:])}

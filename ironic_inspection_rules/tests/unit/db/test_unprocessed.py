@@ -39,20 +39,27 @@ class UnprocessedMixin:
     def rows(self, table):
         with transaction.reader() as session:
             return session.execute(
-                sa.select(sa.func.count()).select_from(table)).scalar()
+                sa.select(sa.func.count()).select_from(table)
+            ).scalar()
 
     def counts(self):
         """How many data are in their rows, how many are by content."""
         content_of = models.InspectionDataRow.content
         with transaction.reader() as session:
-            whole, stored = session.execute(sa.select(
-                sa.func.count(), sa.func.count(content_of)).select_from(
-                    models.InspectionDataRow)).one()
+            whole, stored = session.execute(
+                sa.select(
+                    sa.func.count(), sa.func.count(content_of)
+                ).select_from(models.InspectionDataRow)
+            ).one()
         return whole - stored, stored
 
     def post(self, number=0, node=NODE):
-        return self.queue.put(node, queue_request.CONTINUE, inventory(number),
-                              {'logs': 'L' * 5000})
+        return self.queue.put(
+            node,
+            queue_request.CONTINUE,
+            inventory(number),
+            {'logs': 'L' * 5000},
+        )
 
     def reapply(self, number):
         self.queue.put(NODE, queue_request.REAPPLY, inventory(number), {})
@@ -74,8 +81,11 @@ class UnprocessedMixin:
     def age(self):
         with transaction.writer_without_session() as connection:
             for table in (models.ContentRow, models.SectionRow):
-                connection.execute(sa.update(table).values(
-                    used_at=clock.now() - content.GRACE - 1))
+                connection.execute(
+                    sa.update(table).values(
+                        used_at=clock.now() - content.GRACE - 1
+                    )
+                )
 
     def sweep(self):
         self.age()
@@ -109,7 +119,8 @@ class UnprocessedMixin:
         self.post()
         with transaction.reader() as session:
             number = session.execute(
-                sa.select(models.RequestRow.unprocessed_id)).scalar_one()
+                sa.select(models.RequestRow.unprocessed_id)
+            ).scalar_one()
         before = unprocessed.get(number)
         self.work()
         unprocessed.store_by_content(9)
@@ -212,9 +223,11 @@ class UnprocessedMixin:
             session.execute(sa.delete(models.InspectionDataRow))
 
         def store():
-            with mock.patch.object(unprocessed, '_list_in_place',
-                                   lambda after: looked_at):
+            with mock.patch.object(
+                unprocessed, '_list_in_place', lambda after: looked_at
+            ):
                 unprocessed.store_by_content(9)
+
         return store
 
     def test_data_that_come_in_the_place_of_a_copy_stay(self):
@@ -280,13 +293,17 @@ class UnprocessedMixin:
         self.queue.abort(self.queue.find_open('node-4').uuid, 'enough')
 
         after, left = 0, []
-        with mock.patch.object(unprocessed, '_CHUNKS', 2), \
-                mock.patch.object(unprocessed, 'CHUNK', 1):
+        with (
+            mock.patch.object(unprocessed, '_CHUNKS', 2),
+            mock.patch.object(unprocessed, 'CHUNK', 1),
+        ):
             for _round in range(4):
                 after = unprocessed.store_by_content(9, after)
                 left.append((self.counts(), bool(after)))
-        self.assertEqual([((6, 0), True), ((6, 0), True), ((5, 1), True),
-                          ((5, 1), False)], left)
+        self.assertEqual(
+            [((6, 0), True), ((6, 0), True), ((5, 1), True), ((5, 1), False)],
+            left,
+        )
 
     def post_and_work(self, number):
         node = f'node-{number}'
@@ -312,12 +329,20 @@ class UnprocessedMixin:
     def test_ramdisks_leaders_and_sweepers_do_not_disturb_one_another(self):
         done, in_use = threading.Event(), [threading.Lock(), threading.Lock()]
         with futures.ThreadPoolExecutor(6) as pool:
-            others = [pool.submit(self.sweep_until, done, in_use), *(
-                pool.submit(self.store_until, done, lock)
-                for lock in in_use)]
-            problems = [each.exception() for each in [
-                pool.submit(self.post_and_work, number)
-                for number in range(3)]]
+            others = [
+                pool.submit(self.sweep_until, done, in_use),
+                *(
+                    pool.submit(self.store_until, done, lock)
+                    for lock in in_use
+                ),
+            ]
+            problems = [
+                each.exception()
+                for each in [
+                    pool.submit(self.post_and_work, number)
+                    for number in range(3)
+                ]
+            ]
             done.set()
             problems += [each.exception() for each in others]
         while unprocessed.store_by_content(9):
@@ -326,13 +351,14 @@ class UnprocessedMixin:
 
         self.assertEqual([None] * 6, problems)
         self.assertEqual((0, 3), self.counts())
-        self.assertEqual([inventory(1)] * 3, [
-            self.read(f'node-{number}') for number in range(3)])
+        self.assertEqual(
+            [inventory(1)] * 3,
+            [self.read(f'node-{number}') for number in range(3)],
+        )
         self.assertEqual(1, self.rows(models.ContentRow))
 
 
 class UnprocessedTestCase(UnprocessedMixin, base.TestCase):
-
     def setUp(self):
         self.useFixture(database.Database())
         super().setUp()

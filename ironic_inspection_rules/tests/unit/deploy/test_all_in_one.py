@@ -19,7 +19,6 @@ PAGE = 'doc/source/install/all-in-one.rst'
 
 
 class ConfigurationTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if PAGE not in guide.pages():
@@ -28,8 +27,11 @@ class ConfigurationTestCase(base.TestCase):
     def options(self):
         """Return Ironic's options as the page has them."""
         path = self.useFixture(fixtures.TempDir()).join('ironic.conf')
-        (block,) = (block for block in guide.Page(PAGE).blocks
-                    if block.language == 'ini')
+        (block,) = (
+            block
+            for block in guide.Page(PAGE).blocks
+            if block.language == 'ini'
+        )
         with open(path, 'w', encoding='utf-8') as stream:
             stream.write(block.text)
         conf = cfg.ConfigOpts()
@@ -40,8 +42,11 @@ class ConfigurationTestCase(base.TestCase):
 
     def test_no_interface_needs_another_program(self):
         conf = self.options()
-        enabled = {name: conf[name] for name in conf
-                   if re.fullmatch('enabled_[a-z]+_interfaces', name)}
+        enabled = {
+            name: conf[name]
+            for name in conf
+            if re.fullmatch('enabled_[a-z]+_interfaces', name)
+        }
         self.assertEqual(['no-vendor'], enabled['enabled_vendor_interfaces'])
         # A conductor with an interface of ipmitool does not start where
         # there is no such program.
@@ -58,11 +63,15 @@ class ConfigurationTestCase(base.TestCase):
         self.assertFalse(conf.inspector.require_managed_boot)
 
     def test_the_node_is_looked_up_by_the_address_of_its_port(self):
-        (block,) = (block for block in guide.Page(PAGE).blocks
-                    if 'continue_inspection' in block.text)
+        (block,) = (
+            block
+            for block in guide.Page(PAGE).blocks
+            if 'continue_inspection' in block.text
+        )
         words = shlex.split(block.text)
         (path,) = (word[1:] for word in words if word.startswith('@'))
-        inventory = json.loads(
-            guide.ROOT.joinpath(path).read_text())['inventory']
+        inventory = json.loads(guide.ROOT.joinpath(path).read_text())[
+            'inventory'
+        ]
         (interface,) = inventory['interfaces']
         self.assertIn(interface['mac_address'], words)

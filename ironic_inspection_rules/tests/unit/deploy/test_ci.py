@@ -32,7 +32,6 @@ HOOKS = guide.ROOT / '.pre-commit-hooks.yaml'
 
 
 class CheckoutTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not SOURCE.is_dir():
@@ -43,17 +42,27 @@ class CheckoutTestCase(base.TestCase):
 
 
 class PipelineTestCase(CheckoutTestCase):
-
     def test_forges_know_all_keys(self):
         if not importlib.util.find_spec('check_jsonschema'):
             self.skipTest('no check-jsonschema')
         for schema, path, *further in (
-                ('github-actions', ACTION), ('github-workflows', WORKFLOW),
-                ('gitlab-ci', GITLAB, '--data-transform', 'gitlab-ci')):
+            ('github-actions', ACTION),
+            ('github-workflows', WORKFLOW),
+            ('gitlab-ci', GITLAB, '--data-transform', 'gitlab-ci'),
+        ):
             done = subprocess.run(
-                [sys.executable, '-m', 'check_jsonschema', '--builtin-schema',
-                 f'vendor.{schema}', str(path), *further],
-                capture_output=True, text=True)
+                [
+                    sys.executable,
+                    '-m',
+                    'check_jsonschema',
+                    '--builtin-schema',
+                    f'vendor.{schema}',
+                    str(path),
+                    *further,
+                ],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(0, done.returncode, done.stdout)
 
     def test_github_applies_what_was_checked_on_the_main_branch(self):
@@ -66,23 +75,30 @@ class PipelineTestCase(CheckoutTestCase):
         # to the package.
         self.assertEqual(
             ['INSPECTION_RULES_NETRC'],
-            re.findall(r'secrets\.(\w+)', str(jobs['check'])))
+            re.findall(r'secrets\.(\w+)', str(jobs['check'])),
+        )
         inputs = self.read(ACTION)['inputs']
         for name, job in jobs.items():
             given = job['steps'][-1]['with']
             self.assertEqual(name, given['command'])
             self.assertLessEqual(given.keys(), inputs.keys())
-            self.assertEqual('${{ vars.INSPECTION_RULES_PACKAGE }}',
-                             given['package'])
+            self.assertEqual(
+                '${{ vars.INSPECTION_RULES_PACKAGE }}', given['package']
+            )
 
     def test_what_to_install_is_asked_for(self):
         run = self.read(ACTION)['runs']['steps'][0]['run']
         line = self.read(GITLAB)['.inspection-rules']['before_script'][0]
-        for text, name in ((run, 'PACKAGE'),
-                           (line, 'INSPECTION_RULES_PACKAGE')):
+        for text, name in (
+            (run, 'PACKAGE'),
+            (line, 'INSPECTION_RULES_PACKAGE'),
+        ):
             told = subprocess.run(
-                ['/bin/bash', '-ec', text], capture_output=True, text=True,
-                env={'PATH': '/nowhere'})
+                ['/bin/bash', '-ec', text],
+                capture_output=True,
+                text=True,
+                env={'PATH': '/nowhere'},
+            )
             self.assertNotEqual(0, told.returncode, (text, name))
             self.assertIn(f'{name}: ', told.stderr)
             self.assertNotIn('not found', told.stderr)
@@ -99,11 +115,14 @@ class PipelineTestCase(CheckoutTestCase):
     def test_gitlab_applies_what_was_checked_on_the_main_branch(self):
         jobs = self.read(GITLAB)
         for name in ('plan', 'apply'):
-            self.assertEqual(['inspection-rules-check'],
-                             jobs[f'inspection-rules-{name}']['needs'])
-        check, = jobs['inspection-rules-apply']['rules']
-        self.assertEqual('$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH',
-                         check['if'])
+            self.assertEqual(
+                ['inspection-rules-check'],
+                jobs[f'inspection-rules-{name}']['needs'],
+            )
+        (check,) = jobs['inspection-rules-apply']['rules']
+        self.assertEqual(
+            '$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH', check['if']
+        )
         self.assertIn(check, jobs['inspection-rules-check']['rules'])
 
     def test_the_playbooks_of_zuul_are_there(self):
@@ -117,28 +136,38 @@ class PipelineTestCase(CheckoutTestCase):
                 if phase in job:
                     path = SOURCE / 'zuul' / job[phase]
                     self.assertEqual(
-                        'all', self.read(path)[0]['hosts'], (name, phase))
+                        'all', self.read(path)[0]['hosts'], (name, phase)
+                    )
         self.assertNotIn('secrets', jobs['inspection-rules-check'])
         for name in ('plan', 'apply'):
             job = jobs[f'inspection-rules-{name}']
             self.assertTrue(job['post-review'], name)
         self.assertIn('inspection-rules-check', project['gate']['jobs'])
-        self.assertEqual({'jobs': ['inspection-rules-apply']},
-                         project['promote'])
+        self.assertEqual(
+            {'jobs': ['inspection-rules-apply']}, project['promote']
+        )
 
     def test_the_credentials_are_of_the_whole_system(self):
         page = guide.Page('deploy/ci/README.rst')
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'clouds')
         path.write_text(page.files['clouds.yaml'])
-        cloud, = config.OpenStackConfig(
-            config_files=[str(path)], load_envvars=False).get_all()
+        (cloud,) = config.OpenStackConfig(
+            config_files=[str(path)], load_envvars=False
+        ).get_all()
         (secret,) = yaml.safe_load(
-            re.sub(r'!.*\n.*', 'x', page.files['zuul.d/secret.yaml']))
-        options = {option.dest for option in
-                   loading.get_plugin_loader('password').get_options()}
-        for auth in (cloud.config['auth'], {
+            re.sub(r'!.*\n.*', 'x', page.files['zuul.d/secret.yaml'])
+        )
+        options = {
+            option.dest
+            for option in loading.get_plugin_loader('password').get_options()
+        }
+        for auth in (
+            cloud.config['auth'],
+            {
                 name.removeprefix('OS_').lower(): value
-                for name, value in secret['secret']['data'].items()}):
+                for name, value in secret['secret']['data'].items()
+            },
+        ):
             self.assertLessEqual(auth.keys(), options, repr(auth))
             # Rules belong to no project: Ironic asks for this scope.
             self.assertEqual('all', auth['system_scope'])
@@ -146,10 +175,12 @@ class PipelineTestCase(CheckoutTestCase):
     def test_the_page_names_what_is_to_be_set(self):
         page = SOURCE.joinpath('README.rst').read_text()
         for path in (WORKFLOW, GITLAB):
-            for name in re.findall(r'secrets\.(\w+)|\$(OS_CLIENT_\w+|'
-                                   r'INSPECTION_RULES_'
-                                   r'(?:TOKEN|EXPECT|NETRC))',
-                                   path.read_text()):
+            for name in re.findall(
+                r'secrets\.(\w+)|\$(OS_CLIENT_\w+|'
+                r'INSPECTION_RULES_'
+                r'(?:TOKEN|EXPECT|NETRC))',
+                path.read_text(),
+            ):
                 self.assertIn(f'``{name[0] or name[1]}``', page)
 
 
@@ -175,8 +206,12 @@ class StarterTestCase(CheckoutTestCase):
         with contextlib.redirect_stdout(output):
             self.assertEqual(0, self.call('prove', *words, '-f', 'json'))
         answers = json.loads(output.getvalue())['answers']
-        return {name for answer in answers for name in answer['rules']
-                if answer['verdict'] == 'unknown'}
+        return {
+            name
+            for answer in answers
+            for name in answer['rules']
+            if answer['verdict'] == 'unknown'
+        }
 
     def test_a_profile_makes_what_follows_it_uncertain(self):
         if not importlib.util.find_spec('z3'):
@@ -185,17 +220,21 @@ class StarterTestCase(CheckoutTestCase):
         self.assertEqual({'server-64: begin', tag}, self.unknown('rules'))
         # As README.md says to do.
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'tag')
-        rule, = self.read(STARTER / 'rules' / 'tag.yaml')
+        (rule,) = self.read(STARTER / 'rules' / 'tag.yaml')
         path.write_text(yaml.safe_dump([rule | {'priority': 31}]))
-        self.assertEqual({'server-64: begin'}, self.unknown(
-            'rules/server-64.yaml', str(path)))
+        self.assertEqual(
+            {'server-64: begin'},
+            self.unknown('rules/server-64.yaml', str(path)),
+        )
 
     def test_pre_commit_tries_what_is_expected(self):
         if not importlib.util.find_spec('pre_commit'):
             self.skipTest('no pre-commit')
         path = STARTER / '.pre-commit-config.yaml'
-        subprocess.run([sys.executable, '-m', 'pre_commit',
-                        'validate-config', str(path)], check=True)
+        subprocess.run(
+            [sys.executable, '-m', 'pre_commit', 'validate-config', str(path)],
+            check=True,
+        )
         known = {hook['id'] for hook in self.read(HOOKS)}
         for repository in self.read(path)['repos']:
             for hook in repository['hooks']:
@@ -203,45 +242,62 @@ class StarterTestCase(CheckoutTestCase):
 
 
 class HooksTestCase(CheckoutTestCase):
-
     def setUp(self):
         super().setUp()
         self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.directory)
         for name, text in (
-                ('rules/tag.yaml', 'description: Tag\nactions:\n'
-                 '- {op: add-trait, args: [CUSTOM_BIG]}\n'),
-                ('machines/one.yaml', 'inventory: {cpu: {count: 1}}\n')):
+            (
+                'rules/tag.yaml',
+                'description: Tag\nactions:\n'
+                '- {op: add-trait, args: [CUSTOM_BIG]}\n',
+            ),
+            ('machines/one.yaml', 'inventory: {cpu: {count: 1}}\n'),
+        ):
             path = self.directory / name
             path.parent.mkdir()
             path.write_text(text)
 
     def run_hook(self, name):
         """Run a hook as pre-commit does on all files."""
-        hook, = (hook for hook in self.read(HOOKS) if hook['id'] == name)
+        (hook,) = (hook for hook in self.read(HOOKS) if hook['id'] == name)
         program, *arguments = shlex.split(hook['entry'])
         self.assertEqual('ironic-inspection-rules', program)
         if hook.get('pass_filenames', True):
-            files = [path.relative_to(self.directory).as_posix()
-                     for path in self.directory.rglob('*.yaml')]
-            arguments += [path for path in files
-                          if re.search(hook['files'], path)]
+            files = [
+                path.relative_to(self.directory).as_posix()
+                for path in self.directory.rglob('*.yaml')
+            ]
+            arguments += [
+                path for path in files if re.search(hook['files'], path)
+            ]
         return shell.main(arguments)
 
     def test_pre_commit_understands_them(self):
         if not importlib.util.find_spec('pre_commit'):
             self.skipTest('no pre-commit')
-        subprocess.run([sys.executable, '-m', 'pre_commit',
-                        'validate-manifest', str(HOOKS)], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                '-m',
+                'pre_commit',
+                'validate-manifest',
+                str(HOOKS),
+            ],
+            check=True,
+        )
 
     def test_hooks_lint_mend_and_test(self):
         self.assertEqual(0, self.run_hook('inspection-rules-test'))
         self.assertEqual(1, self.run_hook('inspection-rules-lint'))
         self.assertEqual(0, self.run_hook('inspection-rules-fix'))
-        self.assertIn('name: CUSTOM_BIG',
-                      self.directory.joinpath('rules/tag.yaml').read_text())
+        self.assertIn(
+            'name: CUSTOM_BIG',
+            self.directory.joinpath('rules/tag.yaml').read_text(),
+        )
         self.assertEqual(0, self.run_hook('inspection-rules-lint'))
         self.directory.joinpath('rules/tag.yaml').write_text(
-            'actions: [{op: fail, args: {msg: no}}]\n')
+            'actions: [{op: fail, args: {msg: no}}]\n'
+        )
         self.assertEqual(2, self.run_hook('inspection-rules-test'))

@@ -13,15 +13,25 @@ from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 
 TOOL = guide.ROOT / 'tools' / 'check_deployments.py'
-PAGES = tuple(f'doc/source/install/{name}.rst' for name in (
-    'kolla-ansible', 'kayobe', 'bifrost', 'metal3', 'openstack-ansible'))
+PAGES = tuple(
+    f'doc/source/install/{name}.rst'
+    for name in (
+        'kolla-ansible',
+        'kayobe',
+        'bifrost',
+        'metal3',
+        'openstack-ansible',
+    )
+)
 """Pages on which all names are of somebody; the others have few."""
 
-GENERAL = set("""
+GENERAL = set(
+    """
     docker exec rm --force journalctl --unit inventory -i -e podman drop --yes
     check --config-file Inspection rules 1.0.0 true Dockerfile VENV_TAG
     inspector
-""".split())
+""".split()
+)
 """Words of programs that are of no deployment, or of ours."""
 
 
@@ -39,20 +49,21 @@ def names_on(page):
     for literal in re.findall(r'``(.+?)``', prose, re.DOTALL):
         found.add(re.sub(r'\s+', ' ', literal))
     for block in guide.Page(page).blocks:
-        found.update(re.findall(r'(?<![\w.$/-])[a-z]+(?:_[a-z0-9]+)+',
-                                block.text))
+        found.update(
+            re.findall(r'(?<![\w.$/-])[a-z]+(?:_[a-z0-9]+)+', block.text)
+        )
         found.update(re.findall(r'(?<![\w:/.}])/[a-z][\w./-]+', block.text))
     return found
 
 
 class DeploymentsTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not TOOL.exists():
             self.skipTest('not a checkout: no tools')
         specification = importlib.util.spec_from_file_location(
-            'check_deployments', TOOL)
+            'check_deployments', TOOL
+        )
         self.tool = importlib.util.module_from_spec(specification)
         sys.modules['check_deployments'] = self.tool
         self.addCleanup(sys.modules.pop, 'check_deployments')
@@ -85,9 +96,13 @@ class DeploymentsTestCase(base.TestCase):
             for name in self.names:
                 if name.page == page:
                     known.update(words(name.text))
-            unknown = {word for text in names_on(page) for word in words(text)
-                       if word not in known | GENERAL
-                       and not word.startswith(tuple(self.ours))}
+            unknown = {
+                word
+                for text in names_on(page)
+                for word in words(text)
+                if word not in known | GENERAL
+                and not word.startswith(tuple(self.ours))
+            }
             self.assertEqual(set(), unknown, page)
 
     def test_a_name_is_found_where_it_was(self):
@@ -113,8 +128,10 @@ class DeploymentsTestCase(base.TestCase):
         self.write(script, 'exit 0\n')
         self.assertIn('fail', self.change('kolla'))
         self.assertIn('scripts/runironic is gone', self.change('ironic-image'))
-        self.write('scripts/runironic',
-                   'exec /usr/bin/ironic --config-dir "${IRONIC_CONF_DIR}"\n')
+        self.write(
+            'scripts/runironic',
+            'exec /usr/bin/ironic --config-dir "${IRONIC_CONF_DIR}"\n',
+        )
         self.write('ironic-config/ironic.conf.j2', 'hooks = $default_hooks\n')
         self.assertIsNone(self.change('ironic-image'))
 

@@ -12,13 +12,11 @@ TEXT = 'out of cheese'
 
 
 class Condition(plugin.Condition):
-
     def __call__(self, value, *, other=None):
         return bool(value)
 
 
 class Action(plugin.Action):
-
     SUPPORTS_EARLY = True
 
     def __call__(self, target, value):
@@ -29,7 +27,6 @@ class Action(plugin.Action):
 
 
 class Filter(plugin.Filter):
-
     def __call__(self, value, other=None):
         return value
 
@@ -46,8 +43,7 @@ def failing(base, method, error=KeyError):
     def fail(self, *_arguments, **_named):
         raise error(TEXT)
 
-    return type(base)('Failing', (base,), {
-        '__module__': MODULE, name: fail})()
+    return type(base)('Failing', (base,), {'__module__': MODULE, name: fail})()
 
 
 def code(method):
@@ -59,10 +55,15 @@ def ops(method):
     """Return all ops, and a condition and an action that fail."""
     installed = registry.installed()
     return registry.Registry(
-        {**{name: op.plugin for name, op in installed.conditions.items()},
-         'odd-condition': failing(Condition, method)},
-        {**{name: op.plugin for name, op in installed.actions.items()},
-         'odd-action': failing(Action, method)})
+        {
+            **{name: op.plugin for name, op in installed.conditions.items()},
+            'odd-condition': failing(Condition, method),
+        },
+        {
+            **{name: op.plugin for name, op in installed.actions.items()},
+            'odd-action': failing(Action, method),
+        },
+    )
 
 
 CONDITION = {'op': 'odd-condition', 'args': {'value': '{plugin_data.a}'}}

@@ -43,8 +43,9 @@ class Task:
     def ports(self):
         """Ports as they were when they were first looked at."""
         if self._ports is None:
-            self._ports = objects.Port.list_by_node_id(self.context,
-                                                       self.node.id)
+            self._ports = objects.Port.list_by_node_id(
+                self.context, self.node.id
+            )
         return self._ports
 
     @ports.setter
@@ -56,7 +57,8 @@ class Task:
         """Port groups as they were when they were first looked at."""
         if self._portgroups is None:
             self._portgroups = objects.Portgroup.list_by_node_id(
-                self.context, self.node.id)
+                self.context, self.node.id
+            )
         return self._portgroups
 
     @portgroups.setter
@@ -78,28 +80,46 @@ class GlueTestCase(base.IronicTestCase):
         self.config(group='database', connection='sqlite://')
         objects.register_all()
         self.database = self.useFixture(
-            database.Database(self.kind, ironic=True))
+            database.Database(self.kind, ironic=True)
+        )
         self.context = context.get_admin_context()
         self.counted = []
         counter = statistics.RuleCounter(self.counted.extend, period=3600)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.inspection.rule_counter.counter',
-            lambda: counter))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.inspection.rule_counter.counter',
+                lambda: counter,
+            )
+        )
         self.task = self.make_task(name='one')
 
     def make_task(self, mac=MAC, **fields):
-        node = objects.Node(self.context, **{
-            'uuid': uuidutils.generate_uuid(), 'driver': 'fake-hardware',
-            'inspect_interface': 'agent', 'provision_state': 'inspecting',
-            'properties': {}, 'extra': {}, 'driver_info': {}, **fields})
+        node = objects.Node(
+            self.context,
+            **{
+                'uuid': uuidutils.generate_uuid(),
+                'driver': 'fake-hardware',
+                'inspect_interface': 'agent',
+                'provision_state': 'inspecting',
+                'properties': {},
+                'extra': {},
+                'driver_info': {},
+                **fields,
+            },
+        )
         node.create()
         self.make_port(node, mac)
-        return Task(self.context,
-                    objects.Node.get_by_uuid(self.context, node.uuid))
+        return Task(
+            self.context, objects.Node.get_by_uuid(self.context, node.uuid)
+        )
 
     def make_port(self, node, mac):
-        objects.Port(self.context, node_id=node.id, address=mac,
-                     uuid=uuidutils.generate_uuid()).create()
+        objects.Port(
+            self.context,
+            node_id=node.id,
+            address=mac,
+            uuid=uuidutils.generate_uuid(),
+        ).create()
 
     def count(self):
         """Return what was counted, by the UUID of the rule."""
@@ -114,8 +134,7 @@ class GlueTestCase(base.IronicTestCase):
         return objects.Node.get_by_uuid(self.context, self.task.node.uuid)
 
     def stored_port(self):
-        return objects.Port.get_by_uuid(self.context,
-                                        self.task.ports[0].uuid)
+        return objects.Port.get_by_uuid(self.context, self.task.ports[0].uuid)
 
 
 class Hook:
@@ -126,10 +145,13 @@ class Hook:
 
     @contextlib.contextmanager
     def _inspection(self, task, *args, **kwargs):
-        with (fixtures.MonkeyPatch(
-                  'ironic_inspection_rules.inspection.start.rules',
-                  lambda: self._rules),
-              inspection.of_task(task, *args, **kwargs) as current):
+        with (
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.inspection.start.rules',
+                lambda: self._rules,
+            ),
+            inspection.of_task(task, *args, **kwargs) as current,
+        ):
             yield current
 
     def preprocess(self, task, inventory, plugin_data):
@@ -142,23 +164,36 @@ class Hook:
 
     def apply(self, task, inventory, plugin_data, phase):
         with fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.start.rules',
-                lambda: self._rules):
+            'ironic_inspection_rules.inspection.start.rules',
+            lambda: self._rules,
+        ):
             inspection.apply_rules(task, inventory, plugin_data, phase)
 
 
 def rules(*stored, **options):
     """Make the rules in force of mappings, as the API would store them."""
-    mappings = [{'uuid': uuidutils.generate_uuid(), **fields}
-                for fields in stored]
+    mappings = [
+        {'uuid': uuidutils.generate_uuid(), **fields} for fields in stored
+    ]
     return repository.Repository(
-        registry.installed(), (), lambda context: len(mappings),
-        lambda context: mappings, **options)
+        registry.installed(),
+        (),
+        lambda context: len(mappings),
+        lambda context: mappings,
+        **options,
+    )
 
 
 def rule(*actions, conditions=(), **fields):
     """Write a rule: each action is an op and its arguments, or whole."""
-    return {'actions': [each if isinstance(each, dict) else
-                        {'op': each[0], 'args': each[1]} for each in actions],
-            'conditions': list(conditions), 'phase': model.PHASES[-1],
-            **fields}
+    return {
+        'actions': [
+            each
+            if isinstance(each, dict)
+            else {'op': each[0], 'args': each[1]}
+            for each in actions
+        ],
+        'conditions': list(conditions),
+        'phase': model.PHASES[-1],
+        **fields,
+    }

@@ -17,21 +17,22 @@ from ironic_inspection_rules.tests.unit.inspection import base as glue
 
 
 class OutOfReachTestCase(base.IronicTestCase):
-
     def test_nothing_is_said_where_the_database_is_reached(self):
         self.assertEqual([], list(announcement.out_of_reach()))
 
     def test_what_needs_the_database_is_named(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.objects.base.IronicObject.indirection_api', self))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.objects.base.IronicObject.indirection_api', self
+            )
+        )
 
-        said, = announcement.out_of_reach()
+        (said,) = announcement.out_of_reach()
         self.assertIn('use_rpc_for_database', said)
         self.assertIn('/v1/traits', said)
 
 
 class GapsTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         conf.register_opts(CONF)
@@ -52,8 +53,11 @@ class GapsTestCase(base.IronicTestCase):
         self.config(group='redfish', inspection_hooks='ports')
 
         said = self.gaps()
-        for part in ('redfish: no rules of the phase preprocess',
-                     'idrac-redfish: no rules', '[redfish]inspection_hooks'):
+        for part in (
+            'redfish: no rules of the phase preprocess',
+            'idrac-redfish: no rules',
+            '[redfish]inspection_hooks',
+        ):
             self.assertIn(part, said)
         self.assertNotIn('agent', said)
 
@@ -65,12 +69,14 @@ class GapsTestCase(base.IronicTestCase):
         self.assertIn('ports, raid', said)
 
     def test_hooks_after_the_first_of_ours(self):
-        self.config(group='inspector',
-                    hooks='inspection-rules,ports,inspection-rules')
+        self.config(
+            group='inspector', hooks='inspection-rules,ports,inspection-rules'
+        )
         self.assertIn('of ports, which', self.gaps())
 
-        self.config(group='inspector',
-                    hooks='ports,inspection-rules,inspection-rules')
+        self.config(
+            group='inspector', hooks='ports,inspection-rules,inspection-rules'
+        )
         self.assertEqual('', self.gaps())
 
     def test_an_interface_that_runs_none(self):
@@ -85,30 +91,49 @@ ACTIONS = [{'op': 'fail', 'args': {'msg': 'no'}}]
 
 
 class LeftBehindTestCase(glue.GlueTestCase):
-
     def test_nothing_is_said_where_there_are_none(self):
         self.assertEqual([], list(announcement.left_behind()))
 
     def test_rows_of_its_table_are_counted(self):
         with enginefacade.writer.using(self.context) as session:
-            session.execute(sa.insert(ironic_models.InspectionRule), {
-                'actions': ACTIONS, 'uuid': 'one'})
+            session.execute(
+                sa.insert(ironic_models.InspectionRule),
+                {'actions': ACTIONS, 'uuid': 'one'},
+            )
 
-        said, = announcement.left_behind()
+        (said,) = announcement.left_behind()
         self.assertIn("1 in Ironic's own table", said)
         self.assertIn('ironic-inspection-rules-dbsync adopt', said)
 
     def test_its_file_is_named_until_it_is_taken_over(self):
-        for name in ('0a1b2c3d-0000-4000-8000-000000000001',
-                     '0A1B2C3D-0000-4000-8000-000000000002', 'no-uuid'):
-            path = self.create_tempfiles([(name, (
-                f'[{{"uuid": "{name}",'
-                ' "actions": [{"op": "fail", "args": {"msg": "no"}}]}]'))])[0]
+        for name in (
+            '0a1b2c3d-0000-4000-8000-000000000001',
+            '0A1B2C3D-0000-4000-8000-000000000002',
+            'no-uuid',
+        ):
+            path = self.create_tempfiles(
+                [
+                    (
+                        name,
+                        f'[{{"uuid": "{name}", "actions": '
+                        '[{"op": "fail", "args": {"msg": "no"}}]}]',
+                    )
+                ]
+            )[0]
             self.config(group='inspection_rules', built_in_rules=path)
             self.assertIn(path, ''.join(announcement.left_behind()))
 
-            adoption.store([{
-                'uuid': stock_form.uuid_of(name), 'version': '1.0',
-                'priority': 0, 'phase': 'main', 'sensitive': False,
-                'conditions': [], 'actions': ACTIONS}])
+            adoption.store(
+                [
+                    {
+                        'uuid': stock_form.uuid_of(name),
+                        'version': '1.0',
+                        'priority': 0,
+                        'phase': 'main',
+                        'sensitive': False,
+                        'conditions': [],
+                        'actions': ACTIONS,
+                    }
+                ]
+            )
             self.assertEqual([], list(announcement.left_behind()))

@@ -23,11 +23,11 @@ from ironic_inspection_rules.tests.unit.inspection import base
 
 
 class InspectionTestCase(base.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.inspection = inspection.Inspection(
-            self.task, recorder.RunRecorder(recorder.INSPECTION))
+            self.task, recorder.RunRecorder(recorder.INSPECTION)
+        )
 
     def test_no_phase_is_repeated(self):
         self.assertFalse(self.inspection.is_repeatable)
@@ -46,15 +46,16 @@ class InspectionTestCase(base.GlueTestCase):
         self.inspection.begin({'cpu': 1}, {})
         self.assertIsNone(self.inspection.prepare(None))
         self.inspection.store('failed')
-        run, = self.runs()
-        self.assertEqual((self.inspection.run.uuid, 'failed'),
-                         (run.uuid, run.error))
-        self.assertEqual({'cpu': 1}, db_run.get_data(
-            self.task.node.uuid)['inventory'])
+        (run,) = self.runs()
+        self.assertEqual(
+            (self.inspection.run.uuid, 'failed'), (run.uuid, run.error)
+        )
+        self.assertEqual(
+            {'cpu': 1}, db_run.get_data(self.task.node.uuid)['inventory']
+        )
 
 
 class PhaseTestCase(base.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.plugin_data = {}
@@ -65,19 +66,28 @@ class PhaseTestCase(base.GlueTestCase):
         runner.apply(self.task, inventory or {}, self.plugin_data, 'main')
 
     def failed(self, *stored, **options):
-        return str(self.assertRaises(
-            ironic_exception.HardwareInspectionFailure,
-            self.inspect, *stored, **options))
+        return str(
+            self.assertRaises(
+                ironic_exception.HardwareInspectionFailure,
+                self.inspect,
+                *stored,
+                **options,
+            )
+        )
 
     def test_what_the_phase_changed_is_saved(self):
         self.inspect(
-            base.rule(('set-attribute', ['/extra/memory',
-                                         '{inventory[memory]}']),
-                      ('set-port-attribute', [base.MAC.upper(),
-                                              '/extra/seen', True]),
-                      ('add-trait', ['CUSTOM_GOLD']),
-                      ('set-plugin-data', ['/a/b', [1]])),
-            inventory={'memory': 16384})
+            base.rule(
+                ('set-attribute', ['/extra/memory', '{inventory[memory]}']),
+                (
+                    'set-port-attribute',
+                    [base.MAC.upper(), '/extra/seen', True],
+                ),
+                ('add-trait', ['CUSTOM_GOLD']),
+                ('set-plugin-data', ['/a/b', [1]]),
+            ),
+            inventory={'memory': 16384},
+        )
 
         node = self.stored_node()
         self.assertEqual({'memory': 16384}, node.extra)
@@ -92,41 +102,58 @@ class PhaseTestCase(base.GlueTestCase):
             runner.preprocess(self.task, {}, {})
             # Another inspection, in another thread, finds other rules.
             rules.snapshot = repository.Snapshot(
-                (current.run.revision or 0) + 1)
+                (current.run.revision or 0) + 1
+            )
             runner.apply(self.task, {}, {}, 'main')
         self.assertEqual({'rules': 1}, self.stored_node().extra)
 
     def test_what_rules_found_is_kept_and_not_what_they_left(self):
         self.plugin_data.update({'a': 1, 'b': [2], 'gone': 3, 'logs': 'x'})
         with testtools.ExpectedException(
-                ironic_exception.HardwareInspectionFailure):
+            ironic_exception.HardwareInspectionFailure
+        ):
             with inspection.of_task(self.task, {'cpu': 1}, self.plugin_data):
                 self.inspect(
-                    base.rule(('set-plugin-data', ['/b', [4]]),
-                              ('set-plugin-data', ['/made', 5]),
-                              ('unset-plugin-data', ['/gone']),
-                              phase='preprocess'),
-                    base.rule(('set-plugin-data', ['/b', [6]]),
-                              ('set-plugin-data', ['/a', 7]),
-                              ('fail', ['no good'])),
-                    inventory={'cpu': 1})
+                    base.rule(
+                        ('set-plugin-data', ['/b', [4]]),
+                        ('set-plugin-data', ['/made', 5]),
+                        ('unset-plugin-data', ['/gone']),
+                        phase='preprocess',
+                    ),
+                    base.rule(
+                        ('set-plugin-data', ['/b', [6]]),
+                        ('set-plugin-data', ['/a', 7]),
+                        ('fail', ['no good']),
+                    ),
+                    inventory={'cpu': 1},
+                )
 
         kept = db_run.get_data(self.task.node.uuid)
         self.assertEqual({'a': 1, 'b': [2], 'gone': 3}, kept['plugin_data'])
-        self.assertEqual(([6], 5, 7, 'x'), tuple(
-            self.plugin_data[name] for name in ('b', 'made', 'a', 'logs')))
+        self.assertEqual(
+            ([6], 5, 7, 'x'),
+            tuple(
+                self.plugin_data[name] for name in ('b', 'made', 'a', 'logs')
+            ),
+        )
 
     def test_every_phase_has_its_own_limit(self):
         actions = [('set-plugin-data', [f'/{name}', 1]) for name in 'abc']
         narrow = budget.Limits(operations=2)
         for phase in model.PHASES:
-            rules = base.rules(base.rule(*actions, phase=phase),
-                               limits={**budget.BY_PHASE, phase: narrow})
-            self.useFixture(fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.start.rules',
-                lambda rules=rules: rules))
-            run = functools.partial(inspection.apply_rules, self.task, {}, {},
-                                    phase)
+            rules = base.rules(
+                base.rule(*actions, phase=phase),
+                limits={**budget.BY_PHASE, phase: narrow},
+            )
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    'ironic_inspection_rules.inspection.start.rules',
+                    lambda rules=rules: rules,
+                )
+            )
+            run = functools.partial(
+                inspection.apply_rules, self.task, {}, {}, phase
+            )
             failure = ironic_exception.HardwareInspectionFailure
             if phase == model.EARLY:
                 run = functools.partial(early_phase.run, self.context, {}, {})
@@ -149,12 +176,19 @@ class PhaseTestCase(base.GlueTestCase):
         runner.preprocess(self.task, {}, {})
         migration.drop()
         for inspect in (
-                lambda: runner.preprocess(self.task, {}, {}),
-                lambda: runner.apply(self.task, {}, {}, 'main')):
-            told = str(self.assertRaises(
-                ironic_exception.HardwareInspectionFailure, inspect))
-            self.assertIn('tables of the inspection rules are missing, run '
-                          '"ironic-inspection-rules-dbsync upgrade"', told)
+            lambda: runner.preprocess(self.task, {}, {}),
+            lambda: runner.apply(self.task, {}, {}, 'main'),
+        ):
+            told = str(
+                self.assertRaises(
+                    ironic_exception.HardwareInspectionFailure, inspect
+                )
+            )
+            self.assertIn(
+                'tables of the inspection rules are missing, run '
+                '"ironic-inspection-rules-dbsync upgrade"',
+                told,
+            )
             self.assertNotIn('SELECT', told)
 
     def test_a_database_that_is_away_is_no_failed_inspection(self):
@@ -166,99 +200,139 @@ class PhaseTestCase(base.GlueTestCase):
 
         # What durable inspection waits for has to reach it as it is.
         for name in ('db.transaction.read', 'db.migration.version'):
-            self.useFixture(fixtures.MonkeyPatch(
-                f'ironic_inspection_rules.{name}', fail))
-        self.assertIs(away, self.assertRaises(
-            db_exc.DBConnectionError, runner.preprocess, self.task, {}, {}))
+            self.useFixture(
+                fixtures.MonkeyPatch(f'ironic_inspection_rules.{name}', fail)
+            )
+        self.assertIs(
+            away,
+            self.assertRaises(
+                db_exc.DBConnectionError, runner.preprocess, self.task, {}, {}
+            ),
+        )
 
     def test_rules_see_what_was_stored_before(self):
-        reads = base.rule(('set-attribute', [
-            '/extra/before', '{previous.inventory.memory | default(0)}']))
+        reads = base.rule(
+            (
+                'set-attribute',
+                ['/extra/before', '{previous.inventory.memory | default(0)}'],
+            )
+        )
         read = []
 
         def stored(node, context):
             read.append(node.uuid)
             raise ironic_exception.NodeInventoryNotFound(node=node.uuid)
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.drivers.modules.inspect_utils.get_inspection_data',
-            stored))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.drivers.modules.inspect_utils.get_inspection_data',
+                stored,
+            )
+        )
         self.inspect(base.rule(('set-attribute', ['/extra/a', 1])))
         self.assertEqual([], read)
         self.inspect(reads)
         self.assertEqual(0, self.stored_node().extra['before'])
         self.assertEqual({self.task.node.uuid}, set(read))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.drivers.modules.inspect_utils.get_inspection_data',
-            lambda node, context: {'inventory': {'memory': 7},
-                                   'plugin_data': {}}))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.drivers.modules.inspect_utils.get_inspection_data',
+                lambda node, context: {
+                    'inventory': {'memory': 7},
+                    'plugin_data': {},
+                },
+            )
+        )
         self.inspect(reads)
         self.assertEqual(7, self.stored_node().extra['before'])
 
     def test_the_trace_is_kept_by_phase(self):
-        self.inspect(base.rule(('log', ['hello']), phase='preprocess',
-                               description='first'),
-                     base.rule(('log', ['hello'])),
-                     base.rule(('log', ['no']), conditions=[
-                         {'op': 'eq', 'args': [1, 2]}]))
+        self.inspect(
+            base.rule(
+                ('log', ['hello']), phase='preprocess', description='first'
+            ),
+            base.rule(('log', ['hello'])),
+            base.rule(
+                ('log', ['no']), conditions=[{'op': 'eq', 'args': [1, 2]}]
+            ),
+        )
 
         trace = self.plugin_data['inspection_rules']
-        self.assertEqual(['first'], [rule['description']
-                                     for rule in trace['preprocess']])
-        self.assertEqual([['log']], [rule['actions']
-                                     for rule in trace['main']])
+        self.assertEqual(
+            ['first'], [rule['description'] for rule in trace['preprocess']]
+        )
+        self.assertEqual(
+            [['log']], [rule['actions'] for rule in trace['main']]
+        )
 
     def test_of_a_sensitive_rule_the_trace_has_the_uuid_only(self):
-        self.inspect(base.rule(('log', ['hello']), sensitive=True,
-                               description='hidden'))
+        self.inspect(
+            base.rule(('log', ['hello']), sensitive=True, description='hidden')
+        )
 
-        traced, = self.plugin_data['inspection_rules']['main']
+        (traced,) = self.plugin_data['inspection_rules']['main']
         self.assertEqual(['uuid', 'withheld'], list(traced))
 
     def test_later_rules_see_what_earlier_ones_changed(self):
-        self.inspect(base.rule(('set-attribute', ['/extra/step', 1])),
-                     base.rule(('set-attribute', ['/extra/step', 2]),
-                               conditions=[{'op': 'eq', 'args': [
-                                   '{node.extra[step]}', 1]}]))
+        self.inspect(
+            base.rule(('set-attribute', ['/extra/step', 1])),
+            base.rule(
+                ('set-attribute', ['/extra/step', 2]),
+                conditions=[{'op': 'eq', 'args': ['{node.extra[step]}', 1]}],
+            ),
+        )
 
         self.assertEqual({'step': 2}, self.stored_node().extra)
 
     def test_an_error_saves_nothing_of_the_phase(self):
         message = self.failed(
-            base.rule(('set-attribute', ['/extra/before', 1]),
-                      ('add-trait', ['CUSTOM_GOLD'])),
-            base.rule(('set-attribute', ['/extra/x', '{inventory[gone]}']),
-                      description='careless'))
+            base.rule(
+                ('set-attribute', ['/extra/before', 1]),
+                ('add-trait', ['CUSTOM_GOLD']),
+            ),
+            base.rule(
+                ('set-attribute', ['/extra/x', '{inventory[gone]}']),
+                description='careless',
+            ),
+        )
 
         node = self.stored_node()
-        self.assertEqual(({}, []),
-                         (node.extra, node.traits.get_trait_names()))
+        self.assertEqual(({}, []), (node.extra, node.traits.get_trait_names()))
         for part in ('careless', 'set-attribute', '{inventory[gone]}'):
             self.assertIn(part, message)
 
     def test_fail_saves_what_came_before_it(self):
         message = self.failed(
-            base.rule(('set-attribute', ['/extra/before', 1]),
-                      ('fail', ['too small']),
-                      ('set-attribute', ['/extra/after', 1])))
+            base.rule(
+                ('set-attribute', ['/extra/before', 1]),
+                ('fail', ['too small']),
+                ('set-attribute', ['/extra/after', 1]),
+            )
+        )
 
         self.assertEqual({'before': 1}, self.stored_node().extra)
         self.assertFalse(self.stored_node().maintenance)
         self.assertIn('too small', message)
 
     def test_fail_can_set_maintenance(self):
-        self.failed(base.rule(('fail', {'msg': 'broken fan',
-                                        'maintenance': True})))
+        self.failed(
+            base.rule(('fail', {'msg': 'broken fan', 'maintenance': True}))
+        )
 
         node = self.stored_node()
-        self.assertEqual((True, 'broken fan'),
-                         (node.maintenance, node.maintenance_reason))
+        self.assertEqual(
+            (True, 'broken fan'), (node.maintenance, node.maintenance_reason)
+        )
 
     def test_errors_of_sensitive_rules_say_which_rule_and_op_only(self):
         message = self.failed(
-            base.rule(('fail', ['pa55word']), sensitive=True,
-                      uuid='41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21',
-                      description='hidden'))
+            base.rule(
+                ('fail', ['pa55word']),
+                sensitive=True,
+                uuid='41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21',
+                description='hidden',
+            )
+        )
 
         self.assertIn('41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21, fail', message)
         self.assertNotIn('pa55word', message)
@@ -269,29 +343,39 @@ class PhaseTestCase(base.GlueTestCase):
 
         message = self.failed(
             base.rule(('set-attribute', ['/extra/before', 1])),
-            base.rule(('set-attribute', ['/name', 'taken']),
-                      description='renames'))
+            base.rule(
+                ('set-attribute', ['/name', 'taken']), description='renames'
+            ),
+        )
 
         self.assertIn('renames', message)
-        self.assertEqual(('one', {}), (self.stored_node().name,
-                                       self.stored_node().extra))
+        self.assertEqual(
+            ('one', {}), (self.stored_node().name, self.stored_node().extra)
+        )
         self.assertEqual(set(), self.task.node.obj_what_changed())
 
     def test_a_port_that_cannot_be_saved_takes_the_node_back_too(self):
         self.make_task(mac='52:54:00:00:00:01')
 
-        self.failed(base.rule(
-            ('set-attribute', ['/extra/before', 1]),
-            ('set-port-attribute', [base.MAC, '/address',
-                                    '52:54:00:00:00:01'])))
+        self.failed(
+            base.rule(
+                ('set-attribute', ['/extra/before', 1]),
+                (
+                    'set-port-attribute',
+                    [base.MAC, '/address', '52:54:00:00:00:01'],
+                ),
+            )
+        )
 
         self.assertEqual({}, self.stored_node().extra)
         self.assertEqual(base.MAC, self.stored_port().address)
         self.assertEqual({}, self.task.node.extra)
 
     def test_an_invalid_name_is_refused(self):
-        self.assertIn('no UUID', self.failed(
-            base.rule(('set-attribute', ['/name', 'no/slash']))))
+        self.assertIn(
+            'no UUID',
+            self.failed(base.rule(('set-attribute', ['/name', 'no/slash']))),
+        )
 
     def test_rules_of_another_scope_do_not_run(self):
         self.task.node.properties = {'inspection_scope': 'here'}
@@ -300,7 +384,8 @@ class PhaseTestCase(base.GlueTestCase):
         self.inspect(
             base.rule(('set-attribute', ['/extra/here', 1]), scope='here'),
             base.rule(('set-attribute', ['/extra/there', 1]), scope='there'),
-            base.rule(('set-attribute', ['/extra/all', 1])))
+            base.rule(('set-attribute', ['/extra/all', 1])),
+        )
 
         self.assertEqual({'here': 1, 'all': 1}, self.stored_node().extra)
 
@@ -309,19 +394,24 @@ class PhaseTestCase(base.GlueTestCase):
         self.task.node.provision_state = 'enroll'
         self.plugin_data['auto_discovered'] = True
 
-        self.inspect(base.rule(
-            ('set-attribute', ['/extra/found', '{node.auto_discovered}']),
-            scope='new'))
+        self.inspect(
+            base.rule(
+                ('set-attribute', ['/extra/found', '{node.auto_discovered}']),
+                scope='new',
+            )
+        )
 
         self.assertEqual({'found': True}, self.stored_node().extra)
-        self.assertEqual({'inspection_scope': 'new'},
-                         self.stored_node().properties)
+        self.assertEqual(
+            {'inspection_scope': 'new'}, self.stored_node().properties
+        )
 
     def test_rules_of_a_discovered_node_run_before_the_power_off(self):
         self.task.node.provision_state = 'enroll'
         self.plugin_data['auto_discovered'] = True
-        runner = base.Hook(base.rules(base.rule(
-            ('extend-attribute', ['/extra/marks', 'x']))))
+        runner = base.Hook(
+            base.rules(base.rule(('extend-attribute', ['/extra/marks', 'x'])))
+        )
         enrolled_with = self.task.driver
 
         with inspection.of_task(self.task, {}, self.plugin_data):
@@ -340,8 +430,9 @@ class PhaseTestCase(base.GlueTestCase):
         self.task.node.provision_state = 'enroll'
         self.plugin_data['auto_discovered'] = True
         mark = ('extend-attribute', ['/extra/marks', 'x'])
-        runner = base.Hook(base.rules(base.rule(mark),
-                                      base.rule(mark, phase='preprocess')))
+        runner = base.Hook(
+            base.rules(base.rule(mark), base.rule(mark, phase='preprocess'))
+        )
 
         with inspection.of_task(self.task, {}, self.plugin_data):
             for _name in range(2):
@@ -354,8 +445,9 @@ class PhaseTestCase(base.GlueTestCase):
 
     def test_rules_of_other_nodes_run_where_ironic_applies_its_own(self):
         self.plugin_data['auto_discovered'] = True
-        runner = base.Hook(base.rules(base.rule(
-            ('set-attribute', ['/extra/ran', 1]))))
+        runner = base.Hook(
+            base.rules(base.rule(('set-attribute', ['/extra/ran', 1])))
+        )
         runner.finish_discovery(self.task, {}, self.plugin_data)
         self.assertEqual({}, self.stored_node().extra)
 
@@ -363,8 +455,11 @@ class PhaseTestCase(base.GlueTestCase):
         self.config(group='auto_discovery', inspection_scope='new')
         self.plugin_data['auto_discovered'] = True
 
-        self.inspect(base.rule(
-            ('set-attribute', ['/extra/found', '{node.auto_discovered}'])))
+        self.inspect(
+            base.rule(
+                ('set-attribute', ['/extra/found', '{node.auto_discovered}'])
+            )
+        )
 
         self.assertEqual({'found': False}, self.stored_node().extra)
         self.assertEqual({}, self.stored_node().properties)
@@ -381,35 +476,48 @@ class PhaseTestCase(base.GlueTestCase):
         self.assertEqual({'ran': 1}, self.stored_node().extra)
 
     def test_unknown_phases_are_an_error(self):
-        runner = base.Hook(base.rules(
-            base.rule(('set-attribute', ['/extra/ran', 1]))))
+        runner = base.Hook(
+            base.rules(base.rule(('set-attribute', ['/extra/ran', 1])))
+        )
 
         for name in ('cleaning', 'early', 'mian'):
             error = self.assertRaises(
-                ironic_exception.HardwareInspectionFailure, runner.apply,
-                self.task, {}, self.plugin_data, name)
-            self.assertIn('must be one of preprocess, main, not '
-                          f'"{name}"', str(error))
+                ironic_exception.HardwareInspectionFailure,
+                runner.apply,
+                self.task,
+                {},
+                self.plugin_data,
+                name,
+            )
+            self.assertIn(
+                f'must be one of preprocess, main, not "{name}"', str(error)
+            )
 
         self.assertEqual({}, self.stored_node().extra)
 
     def test_main_rules_need_no_preprocess_before_them(self):
-        runner = base.Hook(base.rules(
-            base.rule(('set-attribute', ['/extra/ran', 1]))))
+        runner = base.Hook(
+            base.rules(base.rule(('set-attribute', ['/extra/ran', 1])))
+        )
 
         runner.apply(self.task, {}, self.plugin_data, 'main')
 
         self.assertEqual({'ran': 1}, self.stored_node().extra)
 
     def test_ports_that_hooks_made_meanwhile_are_seen(self):
-        runner = base.Hook(base.rules(
-            base.rule(('log', ['{ports[0].address}']), phase='preprocess'),
-            base.rule(('set-attribute', ['/extra/last',
-                                         '{ports[1].address}']))))
+        runner = base.Hook(
+            base.rules(
+                base.rule(('log', ['{ports[0].address}']), phase='preprocess'),
+                base.rule(
+                    ('set-attribute', ['/extra/last', '{ports[1].address}'])
+                ),
+            )
+        )
         runner.preprocess(self.task, {}, self.plugin_data)
         self.make_port(self.task.node, '52:54:00:00:00:01')
 
         runner.apply(self.task, {}, self.plugin_data, 'main')
 
-        self.assertEqual({'last': '52:54:00:00:00:01'},
-                         self.stored_node().extra)
+        self.assertEqual(
+            {'last': '52:54:00:00:00:01'}, self.stored_node().extra
+        )

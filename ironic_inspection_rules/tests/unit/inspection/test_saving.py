@@ -26,7 +26,8 @@ class SavingTestCase(base.GlueTestCase):
             enabled_boot_interfaces=['fake', 'pxe'],
             enabled_power_interfaces=['fake', 'agent'],
             enabled_management_interfaces=['fake', 'noop'],
-            enabled_vendor_interfaces=['fake', 'no-vendor'])
+            enabled_vendor_interfaces=['fake', 'no-vendor'],
+        )
 
 
 class DeadlockTestCase(SavingTestCase):
@@ -42,8 +43,10 @@ class DeadlockTestCase(SavingTestCase):
             if self.deadlocks:
                 self.deadlocks -= 1
                 raise db_exc.DBDeadlock()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.objects.Node.save', save_or_lose))
+
+        self.useFixture(
+            fixtures.MonkeyPatch('ironic.objects.Node.save', save_or_lose)
+        )
 
     def apply(self, *operations):
         runner = base.Hook(base.rules(base.rule(*operations)))
@@ -51,9 +54,11 @@ class DeadlockTestCase(SavingTestCase):
         self.assertEqual(0, self.deadlocks)
 
     def test_the_loser_saves_again(self):
-        self.apply(('extend-attribute', ['/extra/marks', 'x']),
-                   ('extend-port-attribute', [base.MAC, '/extra/marks', 'x']),
-                   ('add-trait', ['CUSTOM_GOLD']))
+        self.apply(
+            ('extend-attribute', ['/extra/marks', 'x']),
+            ('extend-port-attribute', [base.MAC, '/extra/marks', 'x']),
+            ('add-trait', ['CUSTOM_GOLD']),
+        )
         node = self.stored_node()
         self.assertEqual({'marks': ['x']}, node.extra)
         self.assertEqual(['CUSTOM_GOLD'], node.traits.get_trait_names())
@@ -62,21 +67,28 @@ class DeadlockTestCase(SavingTestCase):
     def test_the_loser_chooses_interfaces_again(self):
         self.apply(('set-attribute', ['/driver', 'manual-management']))
         node = self.stored_node()
-        self.assertEqual(('manual-management', 'agent', 'noop'),
-                         (node.driver, node.power_interface,
-                          node.management_interface))
+        self.assertEqual(
+            ('manual-management', 'agent', 'noop'),
+            (node.driver, node.power_interface, node.management_interface),
+        )
 
 
 class CheckpointTestCase(base.GlueTestCase):
-
     def test_it_comes_after_the_node(self):
         # Who locks the rows in another order waits for others for ever.
-        target = working_copy.WorkingCopy(facts.read(
-            self.task.context, self.task.node, {}, {}))
+        target = working_copy.WorkingCopy(
+            facts.read(self.task.context, self.task.node, {}, {})
+        )
         target.set('node', ('extra', 'a'), 1)
         seen = []
-        saving.save(self.task, target, (), together=lambda session: (
-            seen.append(session.scalar(sa.select(models.Node.extra)))))
+        saving.save(
+            self.task,
+            target,
+            (),
+            together=lambda session: seen.append(
+                session.scalar(sa.select(models.Node.extra))
+            ),
+        )
         self.assertEqual([{'a': 1}], seen)
 
 
@@ -91,14 +103,27 @@ class PortNamesTestCase(base.GlueTestCase):
             port.save()
 
     def apply(self, names):
-        runner = base.Hook(base.rules(base.rule(
-            *(('set-port-attribute', [port.address, '/name', name])
-              for port, name in zip(self.task.ports, names, strict=True)))))
+        runner = base.Hook(
+            base.rules(
+                base.rule(
+                    *(
+                        ('set-port-attribute', [port.address, '/name', name])
+                        for port, name in zip(
+                            self.task.ports, names, strict=True
+                        )
+                    )
+                )
+            )
+        )
         runner.apply(self.task, {}, {}, 'main')
 
     def names(self):
-        return [port.name for port in objects.Port.list_by_node_id(
-            self.context, self.task.node.id)]
+        return [
+            port.name
+            for port in objects.Port.list_by_node_id(
+                self.context, self.task.node.id
+            )
+        ]
 
     def test_ports_exchange_their_names(self):
         self.apply('ba')
@@ -110,18 +135,34 @@ class PortNamesTestCase(base.GlueTestCase):
             self.assertEqual(names, self.names())
 
     def test_no_port_loses_its_name_to_another(self):
-        runner = base.Hook(base.rules(base.rule(
-            ('set-port-attribute', [self.task.ports[0].address,
-                                    '/extra/a', 1]),
-            ('set-port-attribute', [self.task.ports[1].address,
-                                    '/name', 'a']))))
-        self.assertRaises(ironic_exception.HardwareInspectionFailure,
-                          runner.apply, self.task, {}, {}, 'main')
+        runner = base.Hook(
+            base.rules(
+                base.rule(
+                    (
+                        'set-port-attribute',
+                        [self.task.ports[0].address, '/extra/a', 1],
+                    ),
+                    (
+                        'set-port-attribute',
+                        [self.task.ports[1].address, '/name', 'a'],
+                    ),
+                )
+            )
+        )
+        self.assertRaises(
+            ironic_exception.HardwareInspectionFailure,
+            runner.apply,
+            self.task,
+            {},
+            {},
+            'main',
+        )
         self.assertEqual(['a', 'b'], self.names())
 
     def test_two_ports_do_not_get_one_name(self):
         error = self.assertRaises(
-            ironic_exception.HardwareInspectionFailure, self.apply, 'cc')
+            ironic_exception.HardwareInspectionFailure, self.apply, 'cc'
+        )
         self.assertIn('set-port-attribute', str(error))
         self.assertEqual(['a', 'b'], self.names())
 
@@ -134,48 +175,80 @@ class BlameTestCase(SavingTestCase):
 
         :param operations: each becomes a rule that names its path.
         """
-        others = [('set-attribute', ['/extra/a', 1]),
-                  ('set-port-attribute', [self.task.ports[0].uuid,
-                                          '/extra/a', 1])]
-        runner = base.Hook(base.rules(
-            *(base.rule(each, description=f'guilty {each[1][-2]}')
-              for each in operations),
-            base.rule(*others, description='innocent')))
+        others = [
+            ('set-attribute', ['/extra/a', 1]),
+            ('set-port-attribute', [self.task.ports[0].uuid, '/extra/a', 1]),
+        ]
+        runner = base.Hook(
+            base.rules(
+                *(
+                    base.rule(each, description=f'guilty {each[1][-2]}')
+                    for each in operations
+                ),
+                base.rule(*others, description='innocent'),
+            )
+        )
         error = self.assertRaises(
-            ironic_exception.HardwareInspectionFailure, runner.apply,
-            self.task, {}, {}, 'main')
+            ironic_exception.HardwareInspectionFailure,
+            runner.apply,
+            self.task,
+            {},
+            {},
+            'main',
+        )
         self.assertNotIn('innocent', str(error))
         return str(error)
 
     def test_a_driver_that_there_is_not(self):
-        self.assertIn('(guilty /driver), set-attribute: ', self.blamed(
-            ('set-attribute', ['/driver', 'nope']),
-            ('set-attribute', ['/owner', 'me'])))
+        self.assertIn(
+            '(guilty /driver), set-attribute: ',
+            self.blamed(
+                ('set-attribute', ['/driver', 'nope']),
+                ('set-attribute', ['/owner', 'me']),
+            ),
+        )
 
     def test_an_interface_that_there_is_not(self):
-        self.assertIn('(guilty /boot_interface)', self.blamed(
-            ('set-attribute', ['/boot_interface', 'nope'])))
+        self.assertIn(
+            '(guilty /boot_interface)',
+            self.blamed(('set-attribute', ['/boot_interface', 'nope'])),
+        )
 
     def test_a_name_that_is_none(self):
-        self.assertIn('(guilty /name)', self.blamed(
-            ('set-attribute', ['/name', 'not a name'])))
+        self.assertIn(
+            '(guilty /name)',
+            self.blamed(('set-attribute', ['/name', 'not a name'])),
+        )
 
     def test_a_name_that_is_taken(self):
         self.make_task(mac=base.MAC[:-1] + '7', name='two')
-        self.assertIn('(guilty /name)', self.blamed(
-            ('set-attribute', ['/name', 'two']),
-            ('set-attribute', ['/owner', 'me'])))
+        self.assertIn(
+            '(guilty /name)',
+            self.blamed(
+                ('set-attribute', ['/name', 'two']),
+                ('set-attribute', ['/owner', 'me']),
+            ),
+        )
 
     def test_a_chassis_that_there_is_not(self):
-        self.assertIn('(guilty /chassis_uuid)', self.blamed(
-            ('set-attribute', ['/chassis_uuid',
-                               uuidutils.generate_uuid()])))
+        self.assertIn(
+            '(guilty /chassis_uuid)',
+            self.blamed(
+                ('set-attribute', ['/chassis_uuid', uuidutils.generate_uuid()])
+            ),
+        )
 
     def test_an_address_that_is_taken(self):
         self.make_port(self.task.node, base.MAC[:-1] + '7')
-        self.assertIn('(guilty /address)', self.blamed(
-            ('set-port-attribute', [base.MAC, '/address',
-                                    base.MAC[:-1] + '7'])))
+        self.assertIn(
+            '(guilty /address)',
+            self.blamed(
+                (
+                    'set-port-attribute',
+                    [base.MAC, '/address', base.MAC[:-1] + '7'],
+                )
+            ),
+        )
 
 
 class Port:
@@ -194,13 +267,23 @@ class CostTestCase(base.GlueTestCase):
 
     def calls(self, ports, places):
         """Count the calls of saving places of some ports and plugin data."""
-        target = working_copy.WorkingCopy(working_copy.Facts(
-            {}, {'a': {}}, {}, tuple(
-                {'uuid': str(number), 'address': str(number), 'extra': {}}
-                for number in range(ports))))
+        target = working_copy.WorkingCopy(
+            working_copy.Facts(
+                {},
+                {'a': {}},
+                {},
+                tuple(
+                    {'uuid': str(number), 'address': str(number), 'extra': {}}
+                    for number in range(ports)
+                ),
+            )
+        )
         for number in range(places):
-            target.set('ports', (str(number % ports), 'extra', str(number)),
-                       {'a': [number]})
+            target.set(
+                'ports',
+                (str(number % ports), 'extra', str(number)),
+                {'a': [number]},
+            )
             target.set('plugin_data', ('a', str(number)), [number])
         self.task.ports = [Port(number) for number in range(ports)]
         count = 0
@@ -208,14 +291,20 @@ class CostTestCase(base.GlueTestCase):
         def profile(_frame, event, _arg):
             nonlocal count
             count += event == 'call'
+
         sys.setprofile(profile)
         try:
             saving.update_plugin_data(target, {})
             saving._write_ports(self.task, target)
         finally:
             sys.setprofile(None)
-        self.assertEqual({str(number): {'a': [number]} for number in range(
-            0, places, ports)}, self.task.ports[0].extra)
+        self.assertEqual(
+            {
+                str(number): {'a': [number]}
+                for number in range(0, places, ports)
+            },
+            self.task.ports[0].extra,
+        )
         return count
 
     def test_ten_times_as_much_costs_ten_times_as_much(self):

@@ -31,23 +31,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class LogTestCase(base.IronicTestCase):
-
     def test_what_a_machine_says_stays_one_line(self):
         logs = self.useFixture(fixtures.FakeLogger(format='%(message)s'))
         side_effects.ServiceEffects().log(
-            'info', 'serial a\n2026 CRITICAL \x1b[31mforged\u2028\ud800\n')
+            'info', 'serial a\n2026 CRITICAL \x1b[31mforged\u2028\ud800\n'
+        )
         self.assertEqual(
             'serial a\\n2026 CRITICAL \\x1b[31mforged\\u2028\\ud800\n',
-            logs.output)
+            logs.output,
+        )
 
 
 class ApiCallTestCase(base.IronicTestCase):
-
     def serve(self, answer):
         server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         server.answer, server.seen = answer, []
-        threading.Thread(target=server.serve_forever, args=(0.01,),
-                         daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, args=(0.01,), daemon=True
+        ).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         return server
@@ -57,30 +58,38 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def call(self, url, seconds=math.inf, **options):
         side_effects.ServiceEffects().call(
-            working_copy.GetRequest(url, **{'retries': 0, **options}),
-            seconds)
+            working_copy.GetRequest(url, **{'retries': 0, **options}), seconds
+        )
 
     def test_its_url_is_in_no_line_of_the_log(self):
         """Whatever is logged of each retry."""
         logs = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
         port = self.useFixture(base.DeadPort())
         self.assertRaises(
-            exceptions.OperationError, self.call,
-            f'http://127.0.0.1:{port}/k3y?key=k3y', retries=2,
-            backoff_factor=0)
+            exceptions.OperationError,
+            self.call,
+            f'http://127.0.0.1:{port}/k3y?key=k3y',
+            retries=2,
+            backoff_factor=0,
+        )
         self.assertNotIn('k3y', logs.output)
         self.assertIn('api-call failed', logs.output)
 
     def test_a_bug_is_an_answer_too_and_an_error_in_the_log(self):
         """Else the phase would wait for the thread that failed."""
+
         def fail(**_options):
             raise AttributeError('k3y')
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.conductor.make_adapter', fail))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.conductor.make_adapter', fail
+            )
+        )
         logs = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        error = self.assertRaises(exceptions.OperationError, self.call,
-                                  'http://host.test')
+        error = self.assertRaises(
+            exceptions.OperationError, self.call, 'http://host.test'
+        )
         self.assertIn('cannot be sent', str(error))
         self.assertIn('api-call failed: AttributeError', logs.output)
         self.assertNotIn('k3y', logs.output)
@@ -91,7 +100,7 @@ class ApiCallTestCase(base.IronicTestCase):
 
         def answer(handler):
             handler.send_response(200)
-            handler.send_header('Content-Length', str(2 ** 40))
+            handler.send_header('Content-Length', str(2**40))
             handler.end_headers()
             written.append(rest.wait(ENOUGH))
 
@@ -103,8 +112,12 @@ class ApiCallTestCase(base.IronicTestCase):
         rest = threading.Event()
         server = self.serve(lambda handler: rest.wait(ENOUGH))
         exc = self.assertRaises(
-            exceptions.OperationError, self.call, self.url(server), 0.05,
-            timeout=ENOUGH)
+            exceptions.OperationError,
+            self.call,
+            self.url(server),
+            0.05,
+            timeout=ENOUGH,
+        )
         rest.set()
         self.assertIn('the end of the phase', str(exc))
 
@@ -119,12 +132,21 @@ class ApiCallTestCase(base.IronicTestCase):
                 begun.append(self)
                 super().start()
 
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{side_effects.__name__}.threading',
-            types.SimpleNamespace(Thread=Thread)))
-        self.assertRaises(exceptions.OperationError, self.call,
-                          self.url(server), 0.2, timeout=ENOUGH,
-                          retries=10 ** 9, backoff_factor=1000)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{side_effects.__name__}.threading',
+                types.SimpleNamespace(Thread=Thread),
+            )
+        )
+        self.assertRaises(
+            exceptions.OperationError,
+            self.call,
+            self.url(server),
+            0.2,
+            timeout=ENOUGH,
+            retries=10**9,
+            backoff_factor=1000,
+        )
         [thread] = begun
         thread.join(ENOUGH)
         self.assertFalse(thread.is_alive())
@@ -132,7 +154,8 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def test_nothing_is_tried_again_after_the_phase(self):
         self.assert_ends_with_the_phase(
-            lambda handler: handler.send_error(503))
+            lambda handler: handler.send_error(503)
+        )
 
     def test_no_server_has_a_thread_wait_beyond_the_phase(self):
         def later(handler):
@@ -154,9 +177,13 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def test_an_error_holds_no_value_of_the_query(self):
         server = self.serve(lambda handler: handler.send_error(404))
-        closed = f'http://127.0.0.1:{self.useFixture(base.DeadPort())}/?key=k3y'
-        for url, problem in ((self.url(server), '404'),
-                             (closed, 'the host cannot be reached')):
+        closed = (
+            f'http://127.0.0.1:{self.useFixture(base.DeadPort())}/?key=k3y'
+        )
+        for url, problem in (
+            (self.url(server), '404'),
+            (closed, 'the host cannot be reached'),
+        ):
             exc = self.assertRaises(exceptions.OperationError, self.call, url)
             self.assertIn(problem, str(exc))
             while exc:
@@ -165,9 +192,11 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def test_an_error_holds_no_text_of_the_server(self):
         server = self.serve(
-            lambda handler: handler.send_error(403, 's3cret', 's3cret'))
-        exc = self.assertRaises(exceptions.OperationError, self.call,
-                                self.url(server))
+            lambda handler: handler.send_error(403, 's3cret', 's3cret')
+        )
+        exc = self.assertRaises(
+            exceptions.OperationError, self.call, self.url(server)
+        )
         self.assertIn('403', str(exc))
         self.assertNotIn('s3cret', str(exc))
 
@@ -182,12 +211,14 @@ class ApiCallTestCase(base.IronicTestCase):
 
         circle = self.url(self.serve(again))
         for problem, url, options in (
-                ('answer in time', self.url(slow), {'timeout': 0.05}),
-                ('too many redirects', circle, {}),
-                ('TLS', circle.replace('http:', 'https:'), {}),
-                ('cannot be sent', 'http://[1/', {})):
-            exc = self.assertRaises(exceptions.OperationError, self.call,
-                                    url, **options)
+            ('answer in time', self.url(slow), {'timeout': 0.05}),
+            ('too many redirects', circle, {}),
+            ('TLS', circle.replace('http:', 'https:'), {}),
+            ('cannot be sent', 'http://[1/', {}),
+        ):
+            exc = self.assertRaises(
+                exceptions.OperationError, self.call, url, **options
+            )
             self.assertIn(problem, str(exc))
         rest.set()
 
@@ -214,6 +245,9 @@ class ApiCallTestCase(base.IronicTestCase):
             handler.send_header('Location', 'https://127.0.0.1:1/')
             handler.end_headers()
 
-        exc = self.assertRaises(exceptions.OperationError, self.call,
-                                self.url(self.serve(elsewhere)))
+        exc = self.assertRaises(
+            exceptions.OperationError,
+            self.call,
+            self.url(self.serve(elsewhere)),
+        )
         self.assertIn('another scheme', str(exc))

@@ -92,18 +92,34 @@ class Class:
         """
         slots = {sight.slot for sight in self.unnamed}
         kept = []
-        for entries, most in ((self.withheld, self.stay),
-                              (self.lost, self.unnamed_left)):
-            kept += sorted(filter(may_stay, entries), key=lambda entry: (
-                entry.slot not in slots, is_seen(entry)))[:most]
+        for entries, most in (
+            (self.withheld, self.stay),
+            (self.lost, self.unnamed_left),
+        ):
+            kept += sorted(
+                filter(may_stay, entries),
+                key=lambda entry: (entry.slot not in slots, is_seen(entry)),
+            )[:most]
         entries = []
         for sight in self.unnamed:
-            entry = next((entry for entry in kept if entry.slot is not None
-                          and entry.slot == sight.slot), None)
+            entry = next(
+                (
+                    entry
+                    for entry in kept
+                    if entry.slot is not None and entry.slot == sight.slot
+                ),
+                None,
+            )
             if entry is not None:
                 kept.remove(entry)
-            entries.append(Entry(entry.ids if entry else frozenset(),
-                                 sight.make, sight.slot, False))
+            entries.append(
+                Entry(
+                    entry.ids if entry else frozenset(),
+                    sight.make,
+                    sight.slot,
+                    False,
+                )
+            )
         nobody = [entry for entry in entries if not entry.ids]
         for entry, other in zip(kept, nobody, strict=False):
             # Which of them it is, and so where it is, cannot be known.

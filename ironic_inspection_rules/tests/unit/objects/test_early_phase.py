@@ -24,31 +24,34 @@ OTHER = uuidutils.generate_uuid()
 def put(request_id, node_uuid, kept):
     """Store what the early rules of a request did, as the API does."""
     early_phase.EarlyPhase.put(
-        context.RequestContext(request_id=request_id), node_uuid, kept)
+        context.RequestContext(request_id=request_id), node_uuid, kept
+    )
 
 
 def take(request_id, node_uuid):
     """Take up what the early rules of a request did, as a conductor does."""
     return early_phase.EarlyPhase.take(
-        context.RequestContext(request_id=request_id), node_uuid)
+        context.RequestContext(request_id=request_id), node_uuid
+    )
 
 
 class EarlyPhaseMixin:
     """Tests that hold on every kind of database."""
 
     def requests(self):
-        return transaction.read(sa.select(models.EarlyPhaseRow.request_id)
-                                .order_by(models.EarlyPhaseRow.id))
+        return transaction.read(
+            sa.select(models.EarlyPhaseRow.request_id).order_by(
+                models.EarlyPhaseRow.id
+            )
+        )
 
     def test_what_is_stored_is_taken_once(self):
         put('req-1', NODE, {'record': {'rules': []}})
         put('req-2', NODE, {'record': {'rules': [1]}})
 
-        self.assertEqual({'record': {'rules': []}},
-                         take('req-1', NODE))
+        self.assertEqual({'record': {'rules': []}}, take('req-1', NODE))
         self.assertIsNone(take('req-1', NODE))
-        self.assertEqual({'record': {'rules': [1]}},
-                         take('req-2', NODE))
+        self.assertEqual({'record': {'rules': [1]}}, take('req-2', NODE))
 
     def test_it_is_of_one_node_and_one_request(self):
         put('req-1', NODE, {})
@@ -60,8 +63,12 @@ class EarlyPhaseMixin:
     def test_what_nobody_takes_up_is_removed_when_the_machine_posts(self):
         put('req-1', NODE, {})
         put('req-2', NODE, {})
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.objects.early_phase.LONGEST_WAIT', -60.0))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.objects.early_phase.LONGEST_WAIT',
+                -60.0,
+            )
+        )
         put('req-3', OTHER, {})
         self.assertEqual(['req-1', 'req-2', 'req-3'], self.requests())
         put('req-4', NODE, {})
@@ -77,7 +84,6 @@ class EarlyPhaseMixin:
 
 
 class EarlyPhaseTestCase(EarlyPhaseMixin, base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())

@@ -16,38 +16,52 @@ OTHER = uuidutils.generate_uuid()
 
 
 class InspectionRequestTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
         self.queue = database_queue.DatabaseQueue(60)
 
     def put(self, node=NODE):
-        return self.queue.put(node, queue_request.CONTINUE, {
-                              'cpu': 1}, {'a': 1})
+        return self.queue.put(
+            node, queue_request.CONTINUE, {'cpu': 1}, {'a': 1}
+        )
 
     def uuids(self, **kwargs):
-        return [found.uuid for found in
-                request.InspectionRequest.list(None, **kwargs)]
+        return [
+            found.uuid
+            for found in request.InspectionRequest.list(None, **kwargs)
+        ]
 
     def test_a_request_is_shown_as_it_is_stored(self):
         put = self.put()
         found = request.InspectionRequest.get_by_uuid(None, put.uuid)
         self.assertEqual(
             (NODE, queue_request.CONTINUE, state.WAITING, 0, None),
-            (found.node_uuid, found.event, found.state, found.attempts,
-             found.worker))
+            (
+                found.node_uuid,
+                found.event,
+                found.state,
+                found.attempts,
+                found.worker,
+            ),
+        )
         self.assertIsNotNone(found.created_at)
         self.queue.begin(self.queue.get('w1'), state.PROCESSING)
         found = request.InspectionRequest.get_by_uuid(None, put.uuid)
-        self.assertEqual((state.PROCESSING, 1, 'w1'),
-                         (found.state, found.attempts, found.worker))
+        self.assertEqual(
+            (state.PROCESSING, 1, 'w1'),
+            (found.state, found.attempts, found.worker),
+        )
         self.assertIsNotNone(found.started_at)
         self.assertIsNone(found.finished_at)
 
     def test_an_unknown_request_is_not_found(self):
-        self.assertRaises(ironic_exception.NotFound,
-                          request.InspectionRequest.get_by_uuid, None, OTHER)
+        self.assertRaises(
+            ironic_exception.NotFound,
+            request.InspectionRequest.get_by_uuid,
+            None,
+            OTHER,
+        )
         self.assertRaises(ironic_exception.NotFound, self.uuids, marker=OTHER)
 
     def test_requests_are_listed_in_the_order_they_were_put(self):
@@ -55,10 +69,12 @@ class InspectionRequestTestCase(base.IronicTestCase):
         self.queue.abort(first.uuid, 'out of the way')
         third = self.put()
         self.assertEqual([first.uuid, second.uuid, third.uuid], self.uuids())
-        self.assertEqual([first.uuid, third.uuid],
-                         self.uuids(filters={'node_uuid': NODE}))
-        self.assertEqual([first.uuid],
-                         self.uuids(filters={'state': state.ERROR}))
+        self.assertEqual(
+            [first.uuid, third.uuid], self.uuids(filters={'node_uuid': NODE})
+        )
+        self.assertEqual(
+            [first.uuid], self.uuids(filters={'state': state.ERROR})
+        )
         self.assertEqual([first.uuid, second.uuid], self.uuids(limit=2))
         self.assertEqual([third.uuid], self.uuids(marker=second.uuid))
 
@@ -66,8 +82,9 @@ class InspectionRequestTestCase(base.IronicTestCase):
         get = request.InspectionRequest.get_unprocessed
         self.assertIsNone(get(None, NODE))
         self.put()
-        self.assertEqual({'inventory': {'cpu': 1}, 'plugin_data': {'a': 1}},
-                         get(None, NODE))
+        self.assertEqual(
+            {'inventory': {'cpu': 1}, 'plugin_data': {'a': 1}}, get(None, NODE)
+        )
         self.assertIsNone(get(None, OTHER))
 
     def test_rows_say_which_version_of_the_object_shows_them(self):
@@ -76,5 +93,6 @@ class InspectionRequestTestCase(base.IronicTestCase):
         self.assertEqual(request.InspectionRequest.VERSION, found.VERSION)
 
     def test_ironic_knows_the_object(self):
-        self.assertIn('InspectionRequest',
-                      object_base.IronicObjectRegistry.obj_classes())
+        self.assertIn(
+            'InspectionRequest', object_base.IronicObjectRegistry.obj_classes()
+        )

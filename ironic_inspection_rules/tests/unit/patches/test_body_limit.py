@@ -17,12 +17,14 @@ from ironic_inspection_rules.tests.unit import base
 
 @unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')
 class BodyLimitTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.middleware.json_depth._is_inspection_path',
-            body_limit.json_depth._is_inspection_path))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.middleware.json_depth._is_inspection_path',
+                body_limit.json_depth._is_inspection_path,
+            )
+        )
 
     def status(self, path, size):
         """Send a JSON body of some size through Ironic's middleware."""
@@ -33,12 +35,19 @@ class BodyLimitTestCase(base.IronicTestCase):
             return []
 
         body_limit.json_depth.JsonDepthMiddleware(
-            app, max_body_size=10, max_provision_size=20,
-            max_inspection_size=30)(
-                {'PATH_INFO': path, 'CONTENT_TYPE': 'application/json',
-                 'CONTENT_LENGTH': str(size),
-                 'wsgi.input': io.BytesIO(b'"' + b'x' * (size - 2) + b'"')},
-                lambda status, headers: statuses.append(int(status[:3])))
+            app,
+            max_body_size=10,
+            max_provision_size=20,
+            max_inspection_size=30,
+        )(
+            {
+                'PATH_INFO': path,
+                'CONTENT_TYPE': 'application/json',
+                'CONTENT_LENGTH': str(size),
+                'wsgi.input': io.BytesIO(b'"' + b'x' * (size - 2) + b'"'),
+            },
+            lambda status, headers: statuses.append(int(status[:3])),
+        )
         return statuses[0]
 
     def test_requests_with_inspection_data_may_be_bigger(self):
@@ -55,9 +64,13 @@ class BodyLimitTestCase(base.IronicTestCase):
 
     def configure(self):
         body_limit.as_inspection_data('things/try')
-        self.config(group='api', max_json_body_depth=9, max_json_body_size=4,
-                    max_json_body_size_inspection=5,
-                    max_json_body_size_provision=6)
+        self.config(
+            group='api',
+            max_json_body_depth=9,
+            max_json_body_size=4,
+            max_json_body_size_inspection=5,
+            max_json_body_size_provision=6,
+        )
 
     def test_the_depth_is_the_option_of_ironic(self):
         self.configure()
@@ -69,24 +82,26 @@ class BodyLimitTestCase(base.IronicTestCase):
 
     def test_the_size_of_inspection_data_is_the_option_of_ironic(self):
         self.configure()
-        self.assertEqual(5 * 1024,
-                         body_limit.size('/v1/continue_inspection'))
+        self.assertEqual(5 * 1024, body_limit.size('/v1/continue_inspection'))
         self.assertEqual(5 * 1024, body_limit.size('/v1/things/try/'))
 
     def test_the_size_of_a_provision_is_the_option_of_ironic(self):
         self.configure()
-        self.assertEqual(6 * 1024,
-                         body_limit.size('/v1/nodes/n/states/provision'))
+        self.assertEqual(
+            6 * 1024, body_limit.size('/v1/nodes/n/states/provision')
+        )
 
 
 @unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')
 class DepthTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.middleware.json_depth.check_depth',
-            body_limit.json_depth.check_depth))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.middleware.json_depth.check_depth',
+                body_limit.json_depth.check_depth,
+            )
+        )
         # Another test may have put ours in the place of Ironic's function.
         spec = importlib.util.find_spec('ironic.api.middleware.json_depth')
         self.stock = importlib.util.module_from_spec(spec)
@@ -98,25 +113,29 @@ class DepthTestCase(base.IronicTestCase):
 
         self.assertEqual(
             self.stock.check_depth(text.encode(), limit),
-            body_limit.json_depth.check_depth(text.encode(), limit))
+            body_limit.json_depth.check_depth(text.encode(), limit),
+        )
 
     def test_ironic_counts_with_ours(self):
         body_limit.count_depth_fast()
         stock = self.stock.JsonDepthMiddleware.__call__.__code__.co_names
 
         self.assertIn('check_depth', stock)
-        self.assertIs(body_limit._check_depth,
-                      body_limit.json_depth.check_depth)
+        self.assertIs(
+            body_limit._check_depth, body_limit.json_depth.check_depth
+        )
 
 
 class NoLimitTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         for name, without in (('json_depth', None), ('CONF.api', object())):
-            self.useFixture(fixtures.MonkeyPatch(
-                f'ironic_inspection_rules.patches.body_limit.{name}',
-                without))
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f'ironic_inspection_rules.patches.body_limit.{name}',
+                    without,
+                )
+            )
 
     def test_an_ironic_without_limits_is_left_as_it_is(self):
         body_limit.as_inspection_data('things/try')
@@ -126,12 +145,16 @@ class NoLimitTestCase(base.TestCase):
 
     def test_the_usual_limits_hold_without_options_for_them(self):
         self.assertEqual(25, body_limit.depth())
-        self.assertEqual(1024 ** 2, body_limit.size('/v1/things'))
+        self.assertEqual(1024**2, body_limit.size('/v1/things'))
 
 
 class UsualLimitTestCase(base.TestCase):
-
     def test_they_are_the_defaults_of_ironic(self):
         options = {option.dest: option.default for option in api.opts}
-        self.assertEqual({name: options.get(name, usual) for name, usual
-                          in body_limit.USUAL.items()}, body_limit.USUAL)
+        self.assertEqual(
+            {
+                name: options.get(name, usual)
+                for name, usual in body_limit.USUAL.items()
+            },
+            body_limit.USUAL,
+        )

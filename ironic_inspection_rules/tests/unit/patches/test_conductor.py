@@ -18,26 +18,32 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class IronicTestCase(base.IronicTestCase):
-
     def test_ironic_says_which_conductor_shares_its_process(self):
         self.assertIsNone(rpc.GLOBAL_MANAGER)
         starts = inspect.getsource(rpc_service.RPCService._real_start)
-        self.assertLess(starts.index('rpc.set_global_manager(self.manager)'),
-                        starts.index('WSGIService('))
+        self.assertLess(
+            starts.index('rpc.set_global_manager(self.manager)'),
+            starts.index('WSGIService('),
+        )
 
     def test_a_conductor_says_that_it_stops(self):
-        self.assertIn('self._shutdown = threading.Event()', inspect.getsource(
-            base_manager.BaseConductorManager.__init__))
-        self.assertIn('self._shutdown.set()', inspect.getsource(
-            base_manager.BaseConductorManager.del_host))
+        self.assertIn(
+            'self._shutdown = threading.Event()',
+            inspect.getsource(base_manager.BaseConductorManager.__init__),
+        )
+        self.assertIn(
+            'self._shutdown.set()',
+            inspect.getsource(base_manager.BaseConductorManager.del_host),
+        )
 
     def test_a_conductor_waits_for_what_it_has_locked(self):
-        self.assertIn('while (self.manager.has_reserved()', inspect.getsource(
-            rpc_service.RPCService.stop))
+        self.assertIn(
+            'while (self.manager.has_reserved()',
+            inspect.getsource(rpc_service.RPCService.stop),
+        )
 
 
 class ConductorTestCase(base.IronicTestCase):
-
     def test_without_a_conductor_nothing_stops(self):
         self.assertFalse(conductor.is_in_this_process())
         self.assertFalse(conductor.stop_event().is_set())
@@ -45,8 +51,9 @@ class ConductorTestCase(base.IronicTestCase):
     def waits(self, has_reserved, busy):
         """Return whether a conductor that stops goes on waiting."""
         manager = types.SimpleNamespace(has_reserved=lambda: has_reserved)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.rpc.GLOBAL_MANAGER', manager))
+        self.useFixture(
+            fixtures.MonkeyPatch('ironic.common.rpc.GLOBAL_MANAGER', manager)
+        )
         conductor.keep_running_while(lambda: busy)
         return manager.has_reserved()
 
@@ -61,33 +68,43 @@ class ConductorTestCase(base.IronicTestCase):
 
     def test_the_stop_of_a_conductor_is_seen(self):
         stop = threading.Event()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.rpc.GLOBAL_MANAGER',
-            types.SimpleNamespace(_shutdown=stop)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.rpc.GLOBAL_MANAGER',
+                types.SimpleNamespace(_shutdown=stop),
+            )
+        )
         self.assertTrue(conductor.is_in_this_process())
         stop.set()
         self.assertTrue(conductor.stop_event().is_set())
 
     def test_one_that_stops_otherwise_counts_as_none(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.rpc.GLOBAL_MANAGER', object()))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.conductor.base_manager.BaseConductorManager.has_reserved',
-            None))
+        self.useFixture(
+            fixtures.MonkeyPatch('ironic.common.rpc.GLOBAL_MANAGER', object())
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.conductor.base_manager.BaseConductorManager.has_reserved',
+                None,
+            )
+        )
         self.assertFalse(conductor.is_in_this_process())
 
 
 class StoppingTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.seen = []
-        for path in ('ironic.conductor.base_manager.BaseConductorManager.'
-                     'del_host',
-                     'ironic.common.wsgi_service.BaseWSGIService.stop'):
+        for path in (
+            'ironic.conductor.base_manager.BaseConductorManager.del_host',
+            'ironic.common.wsgi_service.BaseWSGIService.stop',
+        ):
             self.useFixture(fixtures.MonkeyPatch(path, self.stop))
-        self.useFixture(fixtures.MonkeyPatch(
-            'atexit.register', lambda finish: self.seen.append(finish)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'atexit.register', lambda finish: self.seen.append(finish)
+            )
+        )
 
     def stop(self, *args, **kwargs):
         self.seen.append(kwargs)
@@ -99,22 +116,26 @@ class StoppingTestCase(base.IronicTestCase):
         conductor.before_stop(self.finish)
         base_manager.BaseConductorManager.del_host(None, deregister=False)
         wsgi_service.BaseWSGIService.stop(None)
-        self.assertEqual([self.finish, {'deregister': False}, 'finished', {},
-                          'finished'], self.seen)
+        self.assertEqual(
+            [self.finish, {'deregister': False}, 'finished', {}, 'finished'],
+            self.seen,
+        )
 
     def test_it_calls_when_stopping_fails_too(self):
         def fail(self):
             raise ValueError()
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.wsgi_service.BaseWSGIService.stop', fail))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.wsgi_service.BaseWSGIService.stop', fail
+            )
+        )
         conductor.before_stop(self.finish)
         self.assertRaises(ValueError, wsgi_service.BaseWSGIService.stop, None)
         self.assertEqual('finished', self.seen[-1])
 
 
 class MakeAdapterTestCase(base.IronicTestCase):
-
     def test_it_is_ironics_where_ironic_has_one(self):
         made = conductor.make_adapter(max_retries=3)
         self.assertEqual(3, made.max_retries.total)
@@ -122,7 +143,10 @@ class MakeAdapterTestCase(base.IronicTestCase):
             self.assertIs(conductor.ADAPTER.find(), type(made))
 
     def test_it_is_a_plain_one_where_ironic_has_none(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.conductor.ADAPTER',
-            name.Name('ironic.common.image_service', 'NoAdapter', '')))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.conductor.ADAPTER',
+                name.Name('ironic.common.image_service', 'NoAdapter', ''),
+            )
+        )
         self.assertIs(adapters.HTTPAdapter, type(conductor.make_adapter()))

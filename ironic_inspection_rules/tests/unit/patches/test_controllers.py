@@ -21,24 +21,29 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class ControllersTestCase(base.IronicTestCase):
-
     def keep(self, owner, name):
         """Have a map of Ironic put back after the test."""
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{owner.__module__}.{owner.__qualname__}.{name}',
-            dict(getattr(owner, name))))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{owner.__module__}.{owner.__qualname__}.{name}',
+                dict(getattr(owner, name)),
+            )
+        )
 
     def test_v1_has_a_map_of_controllers(self):
         self.keep(v1.Controller, '_subcontroller_map')
-        self.assertIsInstance(v1.Controller._subcontroller_map['nodes'],
-                              node.NodesController)
+        self.assertIsInstance(
+            v1.Controller._subcontroller_map['nodes'], node.NodesController
+        )
         controllers.serve('nodes', self)
         self.assertIs(self, v1.Controller._subcontroller_map['nodes'])
 
     def test_a_node_has_a_map_of_controllers(self):
         self.keep(node.NodesController, '_subcontroller_map')
-        self.assertIs(node.NodeTraitsController,
-                      node.NodesController._subcontroller_map['traits'])
+        self.assertIs(
+            node.NodeTraitsController,
+            node.NodesController._subcontroller_map['traits'],
+        )
         controllers.serve_of_node('traits', dict)
         self.assertIs(dict, node.NodesController._subcontroller_map['traits'])
 
@@ -46,45 +51,51 @@ class ControllersTestCase(base.IronicTestCase):
         stock = chassis.ChassisController.nodes
         self.assertIsInstance(stock, node.NodesController)
         self.assertTrue(stock.from_chassis)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.controllers.v1.chassis.ChassisController.nodes',
-            None))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.controllers.v1.chassis.ChassisController.nodes',
+                None,
+            )
+        )
         controller = node.NodesController()
         controllers.serve_of_chassis(controller)
         self.assertIs(controller, chassis.ChassisController.nodes)
         self.assertTrue(controller.from_chassis)
 
     def test_the_root_shows_what_the_microversion_allows(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.controllers.v1.VERSIONED_CONTROLLERS',
-            dict(v1.VERSIONED_CONTROLLERS)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.controllers.v1.VERSIONED_CONTROLLERS',
+                dict(v1.VERSIONED_CONTROLLERS),
+            )
+        )
         controllers.show_in_root('traits', bool)
         self.assertIs(bool, v1.VERSIONED_CONTROLLERS['traits'])
 
 
 class UndecoratedTestCase(base.IronicTestCase):
-
     def test_the_methods_of_ironic_convert_their_arguments_beneath(self):
-        for method in (node.NodesController.get_all,
-                       node.NodesController.detail,
-                       node.NodeTraitsController.put):
+        for method in (
+            node.NodesController.get_all,
+            node.NodesController.detail,
+            node.NodeTraitsController.put,
+        ):
             found = controllers.undecorated(method)
             self.assertIsNot(method, found)
             self.assertTrue(found.arguments_transformed, repr(method))
             self.assertFalse(
                 hasattr(found.__wrapped__, 'arguments_transformed'),
-                repr(method))
+                repr(method),
+            )
 
     def test_what_is_not_decorated_stays(self):
         self.assertIs(len, controllers.undecorated(len))
 
 
 class ContinueInspectionTestCase(base.IronicTestCase):
-
     def test_the_method_of_ironic_calls_the_conductor_of_the_request(self):
         called = ramdisk.ContinueInspectionController.post
-        names = {name for code in self.codes(called)
-                 for name in code.co_names}
+        names = {name for code in self.codes(called) for name in code.co_names}
         self.assertLessEqual({'rpcapi', 'continue_inspection'}, names)
 
     def codes(self, function):
@@ -94,12 +105,15 @@ class ContinueInspectionTestCase(base.IronicTestCase):
             function = getattr(function, '__wrapped__', None)
 
     def test_data_are_checked_as_ironic_does(self):
-        data = {'inventory': {
-            'interfaces': [{'mac_address': '52:54:00:00:00:01'}]}}
+        data = {
+            'inventory': {'interfaces': [{'mac_address': '52:54:00:00:00:01'}]}
+        }
         self.assertEqual(data, controllers.validated_inspection_data(data))
-        self.assertRaises(exception.InvalidParameterValue,
-                          controllers.validated_inspection_data,
-                          {'inventory': 1})
+        self.assertRaises(
+            exception.InvalidParameterValue,
+            controllers.validated_inspection_data,
+            {'inventory': 1},
+        )
 
     def refused(self, hand_over=None):
         """Post data to an Ironic that refuses them.
@@ -108,12 +122,20 @@ class ContinueInspectionTestCase(base.IronicTestCase):
         """
         request = types.SimpleNamespace(rpcapi=types.SimpleNamespace())
         self.useFixture(fixtures.MonkeyPatch('ironic.api.request', request))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.controllers.v1.utils.allow_continue_inspection_'
-            'endpoint', lambda: False))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.controllers.v1.utils.allow_continue_inspection_'
+                'endpoint',
+                lambda: False,
+            )
+        )
         self.assertRaises(
-            exception.NotFound, controllers.post_inspection_data,
-            {'inventory': {}}, None, hand_over)
+            exception.NotFound,
+            controllers.post_inspection_data,
+            {'inventory': {}},
+            None,
+            hand_over,
+        )
         return request.rpcapi
 
     def test_the_request_calls_something_else_than_a_conductor(self):
@@ -124,12 +146,14 @@ class ContinueInspectionTestCase(base.IronicTestCase):
 
 
 class NodeQueryTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.db.sqlalchemy.api.Connection._add_nodes_filters',
-            db_api.Connection._add_nodes_filters))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.db.sqlalchemy.api.Connection._add_nodes_filters',
+                db_api.Connection._add_nodes_filters,
+            )
+        )
         controllers.install_narrowing()
 
     def where(self):
@@ -137,8 +161,13 @@ class NodeQueryTestCase(base.IronicTestCase):
         return str(self.conditions())
 
     def conditions(self):
-        return db_api.Connection()._add_nodes_filters(
-            sa.select(models.Node.id), {'maintenance': True}).whereclause
+        return (
+            db_api.Connection()
+            ._add_nodes_filters(
+                sa.select(models.Node.id), {'maintenance': True}
+            )
+            .whereclause
+        )
 
     def test_conditions_join_those_of_ironic(self):
         stock = self.conditions()
@@ -164,8 +193,7 @@ class NodeQueryTestCase(base.IronicTestCase):
         db_api.Connection._add_nodes_filters = _add_nodes_filters
         controllers.install_narrowing()
 
-        self.assertIs(_add_nodes_filters,
-                      db_api.Connection._add_nodes_filters)
+        self.assertIs(_add_nodes_filters, db_api.Connection._add_nodes_filters)
         self.assertRaises(exceptions.Invalid, self.fail_narrowed)
 
     def test_installed_twice_it_narrows_once(self):
@@ -175,24 +203,48 @@ class NodeQueryTestCase(base.IronicTestCase):
 
     def answer_of_ironic(self, nodes, limit):
         return node.node_list_convert_with_links(
-            nodes, limit, url='nodes', fields=['uuid'], sort_key='id')
+            nodes, limit, url='nodes', fields=['uuid'], sort_key='id'
+        )
 
     def test_an_answer_of_uuids_is_that_of_ironic_without_links(self):
         context = ironic_context.RequestContext(is_public_api=True)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.request', types.SimpleNamespace(
-                context=context, public_url='http://127.0.0.1',
-                version=types.SimpleNamespace(minor=96))))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.api.controllers.v1.node.node_list_convert_with_links',
-            node.node_list_convert_with_links))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.policy.check', lambda *args: False))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.policy.check_policy', lambda *args: True))
-        nodes = [objects.Node(
-            context, uuid=uuidutils.generate_uuid(), owner=None, lessee=None,
-            created_at=None, updated_at=None) for _number in range(3)]
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.request',
+                types.SimpleNamespace(
+                    context=context,
+                    public_url='http://127.0.0.1',
+                    version=types.SimpleNamespace(minor=96),
+                ),
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.api.controllers.v1.node.node_list_convert_with_links',
+                node.node_list_convert_with_links,
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.policy.check', lambda *args: False
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.policy.check_policy', lambda *args: True
+            )
+        )
+        nodes = [
+            objects.Node(
+                context,
+                uuid=uuidutils.generate_uuid(),
+                owner=None,
+                lessee=None,
+                created_at=None,
+                updated_at=None,
+            )
+            for _number in range(3)
+        ]
         for limit in (2, 3, 4):
             stock = self.answer_of_ironic(nodes, limit)
             for item in stock['nodes']:
@@ -200,12 +252,16 @@ class NodeQueryTestCase(base.IronicTestCase):
             controllers.install_narrowing()
             with controllers.only_uuids():
                 self.assertEqual(stock, self.answer_of_ironic(nodes, limit))
-            self.assertIn('links',
-                          self.answer_of_ironic(nodes, limit)['nodes'][0])
+            self.assertIn(
+                'links', self.answer_of_ironic(nodes, limit)['nodes'][0]
+            )
 
     def test_lists_of_ironic_use_the_seam(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.db.sqlalchemy.api._paginate_query', lambda *args: args))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.db.sqlalchemy.api._paginate_query', lambda *args: args
+            )
+        )
         connection = db_api.Connection()
         with controllers.narrowed([models.Node.name == 'a']):
             for fields in (None, ['uuid'], ['uuid', 'traits']):

@@ -17,7 +17,6 @@ from ironic_inspection_rules.tests.unit.inspection import base
 
 
 class TransactionTestCase(base.GlueTestCase):
-
     def names(self):
         """Names of the nodes in the database, as another session sees them."""
         with database.transaction() as session:
@@ -38,8 +37,7 @@ class TransactionTestCase(base.GlueTestCase):
         self.assertEqual(['renamed'], self.names())
 
     def test_one_inside_another_is_the_same(self):
-        with (database.transaction() as outer,
-              database.transaction() as inner):
+        with database.transaction() as outer, database.transaction() as inner:
             self.assertIs(outer, inner)
 
 
@@ -51,9 +49,22 @@ class DeadlockTestCase(base.GlueTestCase):
         self.deadlocks = 1
         sa.event.listen(self.database.engine, 'do_execute', self.lose)
         # SQLite has none, so oslo.db does not know what it calls one.
-        self.useFixture(fixtures.MockPatchObject(exc_filters, '_registry', {
-            'sqlite': {sa.exc.OperationalError: [
-                (exc_filters._deadlock_error, re.compile('.*a deadlock'))]}}))
+        self.useFixture(
+            fixtures.MockPatchObject(
+                exc_filters,
+                '_registry',
+                {
+                    'sqlite': {
+                        sa.exc.OperationalError: [
+                            (
+                                exc_filters._deadlock_error,
+                                re.compile('.*a deadlock'),
+                            )
+                        ]
+                    }
+                },
+            )
+        )
 
     def lose(self, cursor, statement, parameters, context):
         """Undo the transaction that comes to a statement first."""
@@ -68,15 +79,21 @@ class DeadlockTestCase(base.GlueTestCase):
             self.task.node.save()
             self.task.ports[0].extra = {'renamed': True}
             self.task.ports[0].save()
-            objects.TraitList.create(self.context, self.task.node.id,
-                                     ['CUSTOM_RENAMED'])
+            objects.TraitList.create(
+                self.context, self.task.node.id, ['CUSTOM_RENAMED']
+            )
 
     def assert_nothing_is_saved(self):
         self.assertRaises(db_exc.DBDeadlock, self.save_all)
         node = self.stored_node()
-        self.assertEqual(('one', {}, []), (
-            node.name, self.stored_port().extra,
-            node.traits.get_trait_names()))
+        self.assertEqual(
+            ('one', {}, []),
+            (
+                node.name,
+                self.stored_port().extra,
+                node.traits.get_trait_names(),
+            ),
+        )
 
     def test_a_call_that_executes_does_not_go_on_alone(self):
         self.victim = 'DELETE FROM node_traits'
@@ -89,8 +106,11 @@ class DeadlockTestCase(base.GlueTestCase):
     def test_a_commit_is_one_of_all(self):
         self.victim = 'nothing'
         with mock.patch.object(
-                self.database.engine.dialect, 'do_commit', autospec=True,
-                side_effect=sqlite3.OperationalError('a deadlock')):
+            self.database.engine.dialect,
+            'do_commit',
+            autospec=True,
+            side_effect=sqlite3.OperationalError('a deadlock'),
+        ):
             self.assert_nothing_is_saved()
 
     def test_other_calls_of_ironic_repeat_themselves(self):

@@ -17,20 +17,28 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class InspectionTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.seen = []
         for name in ('continue_inspection', 'inspect_hardware'):
-            self.useFixture(fixtures.MonkeyPatch(
-                f'ironic.conductor.inspection.{name}',
-                getattr(conductor_inspection, name)))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.inspection._stock_continue',
-            lambda *args: self.seen.append(args)))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.inspection._stock_inspect',
-            lambda *args: self.seen.append(args)))
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f'ironic.conductor.inspection.{name}',
+                    getattr(conductor_inspection, name),
+                )
+            )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.inspection._stock_continue',
+                lambda *args: self.seen.append(args),
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.inspection._stock_inspect',
+                lambda *args: self.seen.append(args),
+            )
+        )
 
     @contextlib.contextmanager
     def around(self, *args):
@@ -46,8 +54,14 @@ class InspectionTestCase(base.IronicTestCase):
     def test_data_of_the_ramdisk_are_processed_inside(self):
         inspection.around_inspection(self.around)
         conductor_inspection.continue_inspection('task', {'cpu': 1}, None)
-        self.assertEqual([('begins', 'task', {'cpu': 1}, {}),
-                          ('task', {'cpu': 1}, None), 'ends'], self.seen)
+        self.assertEqual(
+            [
+                ('begins', 'task', {'cpu': 1}, {}),
+                ('task', {'cpu': 1}, None),
+                'ends',
+            ],
+            self.seen,
+        )
 
     def test_a_machine_is_asked_inside(self):
         inspection.around_inspection(self.around)
@@ -62,22 +76,29 @@ class InspectionTestCase(base.IronicTestCase):
 
 
 class PowerTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.seen = []
-        for name in ('ironic.drivers.modules.inspector.interface.Common.'
-                     '_power_on_or_reboot',
-                     'ironic_inspection_rules.patches.inspection.'
-                     '_stock_power_on_or_reboot'):
-            self.useFixture(fixtures.MonkeyPatch(
-                name, lambda interface, task: self.seen.append(task)))
+        for name in (
+            'ironic.drivers.modules.inspector.interface.Common.'
+            '_power_on_or_reboot',
+            'ironic_inspection_rules.patches.inspection.'
+            '_stock_power_on_or_reboot',
+        ):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    name, lambda interface, task: self.seen.append(task)
+                )
+            )
 
     def test_all_power_ons_for_inspection_lead_through_here(self):
-        for start in (agent.AgentInspect._start_managed_inspection,
-                      agent.AgentInspect._start_unmanaged_inspection):
-            self.assertIn('self._power_on_or_reboot(task)',
-                          inspect.getsource(start))
+        for start in (
+            agent.AgentInspect._start_managed_inspection,
+            agent.AgentInspect._start_unmanaged_inspection,
+        ):
+            self.assertIn(
+                'self._power_on_or_reboot(task)', inspect.getsource(start)
+            )
 
     def replace(self):
         inspection.replace_power_on(self.seen.append)
@@ -97,20 +118,24 @@ class PowerTestCase(base.IronicTestCase):
 
 
 class FakeNode:
-
     uuid = 'a-uuid'
 
 
 class NodeRemovalTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.seen = []
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.objects.node.Node.destroy', node_object.Node.destroy))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.inspection._stock_destroy',
-            self.destroy))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.objects.node.Node.destroy', node_object.Node.destroy
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.inspection._stock_destroy',
+                self.destroy,
+            )
+        )
 
     def destroy(self, node):
         self.seen.append('destroyed')
@@ -127,9 +152,12 @@ class NodeRemovalTestCase(base.IronicTestCase):
         def fail(node):
             raise ValueError()
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.inspection._stock_destroy',
-            fail))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.inspection._stock_destroy',
+                fail,
+            )
+        )
         inspection.after_removal(self.seen.append)
         self.assertRaises(ValueError, node_object.Node.destroy, FakeNode())
         self.assertEqual([], self.seen)

@@ -8,7 +8,6 @@ from ironic_inspection_rules.tests.unit.inspection import base
 
 
 class ReconcilePropertiesTestCase(base.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.task.node.properties = {'old': 1, 'kept': 1}
@@ -19,6 +18,7 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
 
         :param steps: functions of the node, in the place of hooks and rules.
         """
+
         def inspect_hardware(interface, task):
             inspected_properties = task.node.properties
             inspected_properties['memory_mb'] = 4096
@@ -27,14 +27,18 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
             task.node.properties = inspected_properties
             task.node.save()
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.redfish._stock_inspect_hardware',
-            inspect_hardware))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.redfish._stock_inspect_hardware',
+                inspect_hardware,
+            )
+        )
         redfish._inspect_hardware(redfish_inspect.RedfishInspect, self.task)
         return self.stored_node().properties
 
     def rules(self, **properties):
         """A phase of rules: what it replaces the properties by."""
+
         def step(node):
             inspection = redfish.of_task(self.task)
             inspection.reconcile_properties(node)
@@ -42,6 +46,7 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
             node.properties = properties
             node.save()
             inspection.reconcile_properties(node)
+
         return step
 
     @staticmethod
@@ -55,9 +60,10 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
         node.save()
 
     def test_what_rules_made_of_them_is_what_stays(self):
-        self.assertEqual({'rack': {'row': 7}, 'memory_mb': 1},
-                         self.inspect(self.rules(rack={'row': 7},
-                                                 memory_mb=1)))
+        self.assertEqual(
+            {'rack': {'row': 7}, 'memory_mb': 1},
+            self.inspect(self.rules(rack={'row': 7}, memory_mb=1)),
+        )
 
     def test_rules_see_what_was_found_whatever_was_saved_before(self):
         self.inspect(self.save_something_else, self.rules())
@@ -65,10 +71,16 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
         self.assertEqual({'old': 1, 'kept': 1, 'memory_mb': 4096}, self.seen)
 
     def test_what_is_found_between_two_phases_stays(self):
-        self.assertEqual({'cpu_arch': 'x86_64', 'last': 1}, self.inspect(
-            self.rules(first=1), self.find,
-            lambda node: self.rules(last=1, cpu_arch=node.properties[
-                'cpu_arch'])(node)))
+        self.assertEqual(
+            {'cpu_arch': 'x86_64', 'last': 1},
+            self.inspect(
+                self.rules(first=1),
+                self.find,
+                lambda node: self.rules(
+                    last=1, cpu_arch=node.properties['cpu_arch']
+                )(node),
+            ),
+        )
         self.assertEqual({'first': 1, 'cpu_arch': 'x86_64'}, self.seen)
 
     def test_a_task_has_one_while_it_lasts(self):

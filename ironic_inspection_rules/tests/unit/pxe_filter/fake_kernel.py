@@ -11,7 +11,8 @@ from ironic_inspection_rules.pxe_filter import nftables
 
 _COMMAND = re.compile(
     r'(?P<verb>add|delete|flush) (?P<kind>table|set|chain|rule|element) '
-    r'inet (?P<table>\S+) ?(?P<name>\S*)(?: \{ (?P<body>.*) \})?')
+    r'inet (?P<table>\S+) ?(?P<name>\S*)(?: \{ (?P<body>.*) \})?'
+)
 
 
 class FakeKernel:
@@ -59,8 +60,11 @@ class FakeKernel:
     def _list(self, name):
         if name not in self.tables:
             raise firewall.FirewallError('nft: No such file or directory')
-        return 'theirs' if self.tables[name] is None else (
-            f'comment "{nftables.MARK}"')
+        return (
+            'theirs'
+            if self.tables[name] is None
+            else (f'comment "{nftables.MARK}"')
+        )
 
 
 def _execute(tables, verb, kind, table, name, body):
@@ -76,8 +80,10 @@ def _execute(tables, verb, kind, table, name, body):
     elif (verb, kind) == ('flush', 'set'):
         tables[table][name].clear()
     elif kind == 'element':
-        elements = {element.partition(' timeout ')[0].strip('"')
-                    for element in body.split(', ')}
+        elements = {
+            element.partition(' timeout ')[0].strip('"')
+            for element in body.split(', ')
+        }
         if verb == 'add':
             tables[table][name] |= elements
         elif elements <= tables[table][name]:

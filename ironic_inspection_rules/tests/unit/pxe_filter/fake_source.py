@@ -32,5 +32,6 @@ class FakeSource:
     def inspected_ports(self):
         self.ping()
         self.reads['inspected'] += 1
-        return [mac and (uuidutils.generate_uuid(), mac)
-                for mac in self.inspected]
+        return [
+            mac and (uuidutils.generate_uuid(), mac) for mac in self.inspected
+        ]

@@ -17,7 +17,9 @@ from ironic_inspection_rules.tests.unit.pxe_filter import fake_kernel
 
 ADMISSION = admission.Admission(
     allowlist=frozenset({'52:54:00:00:00:01'}),
-    denylist=frozenset({'52:54:00:00:00:02'}), unknown=True)
+    denylist=frozenset({'52:54:00:00:00:02'}),
+    unknown=True,
+)
 LEASE = 3.0
 
 
@@ -71,18 +73,23 @@ class ContractMixin:
         self.firewall.install()
         self.firewall.update(ADMISSION, LEASE)
         self.assertEqual(
-            {'leader': {self.interface}, 'unknown': {self.interface},
-             'whitelist': ADMISSION.allowlist,
-             'blacklist': ADMISSION.denylist}, self.sets())
+            {
+                'leader': {self.interface},
+                'unknown': {self.interface},
+                'whitelist': ADMISSION.allowlist,
+                'blacklist': ADMISSION.denylist,
+            },
+            self.sets(),
+        )
 
     def test_a_round_without_a_change_goes_through_no_address(self):
         self.firewall.install()
-        machines = admission.Machines(Counted(ADMISSION.denylist),
-                                      Counted(ADMISSION.allowlist))
+        machines = admission.Machines(
+            Counted(ADMISSION.denylist), Counted(ADMISSION.allowlist)
+        )
         passes = []
         for _round in range(2):
-            self.firewall.update(
-                admission.decide(machines, True, True), LEASE)
+            self.firewall.update(admission.decide(machines, True, True), LEASE)
             passes.append(Counted.passes)
         self.assertEqual(ADMISSION.denylist, self.sets()['blacklist'])
         self.assertLess(0, passes[0])
@@ -99,15 +106,26 @@ class ContractMixin:
         self.firewall.update(ADMISSION, LEASE)
         self.firewall.block()
         self.assertEqual(
-            {'leader': set(), 'unknown': set(), 'whitelist': set(),
-             'blacklist': ADMISSION.denylist}, self.sets())
+            {
+                'leader': set(),
+                'unknown': set(),
+                'whitelist': set(),
+                'blacklist': ADMISSION.denylist,
+            },
+            self.sets(),
+        )
 
     def test_a_table_that_vanished_is_noticed_and_block_restores_it(self):
         self.firewall.install()
         self.kernel('flush', 'ruleset') if self.is_real else (
-            self.kernel.tables.clear())
-        self.assertRaises(firewall.FirewallError, self.firewall.update,
-                          admission.Admission(), 0)
+            self.kernel.tables.clear()
+        )
+        self.assertRaises(
+            firewall.FirewallError,
+            self.firewall.update,
+            admission.Admission(),
+            0,
+        )
         self.firewall.block()
         self.assertIn(self.table.name, self.kernel.tables)
         self.assertFalse(self.kernel.passes)
@@ -116,9 +134,11 @@ class ContractMixin:
         self.firewall.install()
         unknown = admission.Admission(allowlist=frozenset({'00:00'}))
         self.firewall._admitted = admission.Admission(
-            denylist=ADMISSION.allowlist)
-        self.assertRaises(firewall.FirewallError, self.firewall.update,
-                          unknown, LEASE)
+            denylist=ADMISSION.allowlist
+        )
+        self.assertRaises(
+            firewall.FirewallError, self.firewall.update, unknown, LEASE
+        )
         self.assertEqual([set()] * 4, list(self.sets().values()))
 
     def test_the_fallback_goes_when_the_foreign_table_is_gone(self):
@@ -132,7 +152,6 @@ class ContractMixin:
 
 
 class FirewallTestCase(ContractMixin, base.TestCase):
-
     is_real = False
 
     def setUp(self):
@@ -151,8 +170,9 @@ class FirewallTestCase(ContractMixin, base.TestCase):
     def test_a_refused_update_is_made_up_for_by_the_next(self):
         self.firewall.install()
         self.kernel.broken = 'nft: busy'
-        self.assertRaises(firewall.FirewallError, self.firewall.update,
-                          ADMISSION, LEASE)
+        self.assertRaises(
+            firewall.FirewallError, self.firewall.update, ADMISSION, LEASE
+        )
         self.kernel.broken = None
         self.firewall.update(ADMISSION, LEASE)
         self.assertEqual(ADMISSION.denylist, self.sets()['blacklist'])
@@ -169,15 +189,17 @@ class FirewallTestCase(ContractMixin, base.TestCase):
         table = nftables.FilterTable('no-such-iface', ['67/udp'])
         exc = self.assertRaises(
             firewall.FirewallError,
-            firewall.Firewall(table, self.kernel).install)
+            firewall.Firewall(table, self.kernel).install,
+        )
         self.assertIn('no-such-iface', str(exc))
         self.assertEqual({}, self.kernel.tables)
 
     def test_a_slow_nft_lets_nobody_pass(self):
         self.firewall.install()
         self.kernel.delay = 6.0
-        self.assertRaises(firewall.FirewallError, self.firewall.update,
-                          ADMISSION, LEASE)
+        self.assertRaises(
+            firewall.FirewallError, self.firewall.update, ADMISSION, LEASE
+        )
         self.firewall.block()
         self.assertFalse(self.kernel.passes)
 
@@ -197,7 +219,6 @@ class FirewallTestCase(ContractMixin, base.TestCase):
 
 
 class RunNftTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.directory = self.useFixture(fixtures.TempDir()).path
@@ -206,26 +227,33 @@ class RunNftTestCase(base.TestCase):
         path = pathlib.Path(self.directory, 'nft')
         path.write_text(f'#!/bin/sh\n{script}\n')
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        self.useFixture(fixtures.EnvironmentVariable(
-            'PATH', f'{self.directory}:{os.environ["PATH"]}'))
+        self.useFixture(
+            fixtures.EnvironmentVariable(
+                'PATH', f'{self.directory}:{os.environ["PATH"]}'
+            )
+        )
 
     def test_a_script_goes_in_and_an_answer_comes_out(self):
         self.install_nft('echo "$*"; cat')
-        self.assertEqual('-f -\nadd table inet t\n',
-                         firewall.run_nft(script='add table inet t\n'))
+        self.assertEqual(
+            '-f -\nadd table inet t\n',
+            firewall.run_nft(script='add table inet t\n'),
+        )
 
     def test_arguments_go_in(self):
         self.install_nft('echo "$*"')
-        self.assertEqual('-t list ruleset\n',
-                         firewall.run_nft('-t', 'list', 'ruleset'))
+        self.assertEqual(
+            '-t list ruleset\n', firewall.run_nft('-t', 'list', 'ruleset')
+        )
 
     def test_it_is_killed_when_it_takes_too_long(self):
         done = pathlib.Path(self.directory, 'done')
         fifo = pathlib.Path(self.directory, 'fifo')
         os.mkfifo(fifo)
         self.install_nft(f'read line < {fifo}; touch {done}')
-        exc = self.assertRaises(firewall.FirewallError, firewall.run_nft,
-                                timeout=0.05)
+        exc = self.assertRaises(
+            firewall.FirewallError, firewall.run_nft, timeout=0.05
+        )
         self.assertIn('0.05 seconds', str(exc))
         self.assertFalse(done.exists())
 
@@ -235,10 +263,12 @@ class RunNftTestCase(base.TestCase):
             'echo "/dev/stdin:1:1-2: Error: Could not process rule: '
             'Operation not permitted" >&2\n'
             'echo "and more" >&2\n'
-            'exit 1')
+            'exit 1'
+        )
         exc = self.assertRaises(firewall.FirewallError, firewall.run_nft)
         self.assertEqual(
-            'nft: Could not process rule: Operation not permitted', str(exc))
+            'nft: Could not process rule: Operation not permitted', str(exc)
+        )
 
     def test_no_reason_is_its_exit_status(self):
         self.install_nft('cat > /dev/null; exit 3')

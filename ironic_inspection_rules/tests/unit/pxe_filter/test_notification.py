@@ -15,7 +15,6 @@ MAC = '52:54:00:00:00:01'
 
 
 class FakeSender:
-
     def __init__(self):
         self.sent = []
         self.broken = False
@@ -27,17 +26,24 @@ class FakeSender:
 
 
 class PxeFilterDriverTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.sender = FakeSender()
         self.driver = notification.PxeFilterDriver(
-            None, topics=[], transport=None, sender=self.sender)
+            None, topics=[], transport=None, sender=self.sender
+        )
 
     def notify(self, event, **payload):
         """Pass one notification; return all that was sent so far."""
-        self.driver.notify({}, {'event_type': f'baremetal.{event}', 'payload':
-                                {'ironic_object.data': payload}}, 'info', 0)
+        self.driver.notify(
+            {},
+            {
+                'event_type': f'baremetal.{event}',
+                'payload': {'ironic_object.data': payload},
+            },
+            'info',
+            0,
+        )
         return self.sender.sent
 
     def test_a_new_or_changed_port_is_known(self):
@@ -45,48 +51,68 @@ class PxeFilterDriverTestCase(base.TestCase):
             self.sender.sent.clear()
             self.assertEqual(
                 [('blacklist', 'add', 'uuid', MAC)],
-                self.notify(f'port.{action}.end', uuid='uuid', address=MAC))
+                self.notify(f'port.{action}.end', uuid='uuid', address=MAC),
+            )
 
     def test_a_deleted_port_is_known_no_longer(self):
         self.assertEqual(
             [('blacklist', 'remove', 'uuid', MAC)],
-            self.notify('port.delete.end', uuid='uuid', address=MAC))
+            self.notify('port.delete.end', uuid='uuid', address=MAC),
+        )
 
     def test_a_port_group_is_known_if_it_has_an_address(self):
-        self.assertEqual([], self.notify('portgroup.create.end', uuid='uuid',
-                                         address=None))
+        self.assertEqual(
+            [], self.notify('portgroup.create.end', uuid='uuid', address=None)
+        )
         self.assertEqual(
             [('blacklist', 'add', 'uuid', MAC)],
-            self.notify('portgroup.create.end', uuid='uuid', address=MAC))
+            self.notify('portgroup.create.end', uuid='uuid', address=MAC),
+        )
 
     def test_only_what_has_happened_counts(self):
-        self.assertEqual([], self.notify('port.create.start', uuid='uuid',
-                                         address=MAC))
-        self.assertEqual([], self.notify('port.create.error', uuid='uuid',
-                                         address=MAC))
+        self.assertEqual(
+            [], self.notify('port.create.start', uuid='uuid', address=MAC)
+        )
+        self.assertEqual(
+            [], self.notify('port.create.error', uuid='uuid', address=MAC)
+        )
 
     def test_an_inspection_that_begins_is_one_message(self):
         for state in ('inspecting', 'inspect wait'):
             self.sender.sent.clear()
             self.assertEqual(
                 [('whitelist', 'add', None, None)],
-                self.notify('node.provision_set.start', uuid='uuid',
-                            provision_state=state,
-                            previous_provision_state='manageable'))
+                self.notify(
+                    'node.provision_set.start',
+                    uuid='uuid',
+                    provision_state=state,
+                    previous_provision_state='manageable',
+                ),
+            )
 
     def test_an_inspection_that_ends_is_one_message(self):
         for state in ('manageable', 'inspect failed'):
             self.sender.sent.clear()
             self.assertEqual(
                 [('whitelist', 'remove', None, None)],
-                self.notify('node.provision_set.end', uuid='uuid',
-                            provision_state=state,
-                            previous_provision_state='inspecting'))
+                self.notify(
+                    'node.provision_set.end',
+                    uuid='uuid',
+                    provision_state=state,
+                    previous_provision_state='inspecting',
+                ),
+            )
 
     def test_other_states_and_events_mean_nothing(self):
-        self.assertEqual([], self.notify(
-            'node.provision_set.end', uuid='uuid', provision_state='active',
-            previous_provision_state='deploying'))
+        self.assertEqual(
+            [],
+            self.notify(
+                'node.provision_set.end',
+                uuid='uuid',
+                provision_state='active',
+                previous_provision_state='deploying',
+            ),
+        )
         self.assertEqual([], self.notify('node.create.end', uuid='uuid'))
 
     def test_ironic_does_not_suffer_from_a_broken_bus(self):
@@ -101,7 +127,8 @@ class PxeFilterDriverTestCase(base.TestCase):
 
     def test_oslo_messaging_finds_it_by_name(self):
         found = stevedore.DriverManager(
-            'oslo.messaging.notify.drivers', 'inspection-pxe-filter')
+            'oslo.messaging.notify.drivers', 'inspection-pxe-filter'
+        )
         self.assertIs(notification.PxeFilterDriver, found.driver)
 
 
@@ -109,14 +136,16 @@ PATIENCE = 60
 
 
 class MessagesTestCase(base.IronicTestCase):
-
     def test_every_listener_gets_it(self):
         # The first use registers the option.
         oslo_messaging.get_rpc_transport(CONF)
         self.config(transport_url='fake://')
         change = notification.ListChange(
-            notification.ALLOWLIST, notification.ADD, 'uuid',
-            '52:54:00:00:00:01')
+            notification.ALLOWLIST,
+            notification.ADD,
+            'uuid',
+            '52:54:00:00:00:01',
+        )
         received = []
         both = threading.Barrier(3, timeout=PATIENCE)
 
@@ -135,7 +164,6 @@ class MessagesTestCase(base.IronicTestCase):
 
 
 class MissedTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         for group, opts in messaging_opts.list_opts():
@@ -147,8 +175,10 @@ class MissedTestCase(base.IronicTestCase):
         return notification.is_missed(CONF)
 
     def name_driver(self):
-        self.config(group='oslo_messaging_notifications',
-                    driver=['messagingv2', 'inspection-pxe-filter'])
+        self.config(
+            group='oslo_messaging_notifications',
+            driver=['messagingv2', 'inspection-pxe-filter'],
+        )
 
     def test_a_short_period_is_in_time(self):
         self.assertFalse(self.is_missed(0.1))

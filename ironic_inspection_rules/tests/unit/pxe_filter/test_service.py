@@ -37,15 +37,19 @@ class Election(fake_election.FakeElection):
 
 
 class PxeFilterTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        for name in (f'{election.__name__}.HEARTBEAT',
-                     f'{watcher.__name__}.POLL_INTERVAL'):
+        for name in (
+            f'{election.__name__}.HEARTBEAT',
+            f'{watcher.__name__}.POLL_INTERVAL',
+        ):
             self.useFixture(fixtures.MonkeyPatch(name, INTERVAL))
         # Nobody is silent but who is said to be.
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{watcher.__name__}.DATABASE_TIMEOUT', 10 * PATIENCE))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{watcher.__name__}.DATABASE_TIMEOUT', 10 * PATIENCE
+            )
+        )
         self.diary = []
         self.source = fake_source.FakeSource([KNOWN, INSPECTED], [INSPECTED])
         self.kernel = fake_kernel.FakeKernel()
@@ -54,12 +58,14 @@ class PxeFilterTestCase(base.TestCase):
         self.elections = []
         self.failure = None
         self.thread = None
-        self.useFixture(fixtures.MonkeyPatch(
-            'socket.if_nametoindex', lambda name: 1))
+        self.useFixture(
+            fixtures.MonkeyPatch('socket.if_nametoindex', lambda name: 1)
+        )
         for module in (service, watchdog):
             handler = logging.Handler()
             handler.emit = lambda record: self.diary.append(
-                record.getMessage())
+                record.getMessage()
+            )
             logger = logging.getLogger(module.__name__)
             self.addCleanup(logger.setLevel, logger.level)
             logger.setLevel(logging.INFO)
@@ -80,8 +86,11 @@ class PxeFilterTestCase(base.TestCase):
     def start(self, **settings):
         settings = {'retry_interval': INTERVAL, **settings}
         self.filter = service.PxeFilter(
-            firewall.Firewall(self.table, self.run_nft), self.source,
-            self.elect, service.Settings(**settings))
+            firewall.Firewall(self.table, self.run_nft),
+            self.source,
+            self.elect,
+            service.Settings(**settings),
+        )
         self.filter.install()
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -93,8 +102,12 @@ class PxeFilterTestCase(base.TestCase):
         self.elections[0].win()
         self.wait_for(lambda: self.kernel.passes)
         # The kernel passes a moment before the filter knows that it does.
-        self.wait_for(lambda: any(entry.startswith('Passing machines')
-                                  for entry in list(self.diary)))
+        self.wait_for(
+            lambda: any(
+                entry.startswith('Passing machines')
+                for entry in list(self.diary)
+            )
+        )
 
     def _run(self):
         try:
@@ -121,8 +134,11 @@ class PxeFilterTestCase(base.TestCase):
 
     def first(self, beginning):
         """Where in the diary the first such entry is."""
-        return next(number for number, entry in enumerate(self.diary)
-                    if entry.startswith(beginning))
+        return next(
+            number
+            for number, entry in enumerate(self.diary)
+            if entry.startswith(beginning)
+        )
 
     def test_a_follower_blocks_and_keeps_the_denylist(self):
         self.start()
@@ -135,8 +151,14 @@ class PxeFilterTestCase(base.TestCase):
     def test_the_leader_passes_machines_in_inspection(self):
         self.start_leader()
         self.assertEqual(
-            {'leader': {'lo'}, 'unknown': {'lo'}, 'whitelist': {INSPECTED},
-             'blacklist': {KNOWN}}, self.sets())
+            {
+                'leader': {'lo'},
+                'unknown': {'lo'},
+                'whitelist': {INSPECTED},
+                'blacklist': {KNOWN},
+            },
+            self.sets(),
+        )
 
     def test_the_leader_follows_the_database(self):
         self.start_leader(allowlist_period=INTERVAL)
@@ -159,11 +181,15 @@ class PxeFilterTestCase(base.TestCase):
 
     def test_messages_are_heeded(self):
         self.start_leader()
-        self.filter.handle(notification.ListChange(
-            notification.DENYLIST, notification.ADD, 'uuid',
-            '52:54:00:00:00:03'))
-        self.wait_for(
-            lambda: '52:54:00:00:00:03' in self.sets()['blacklist'])
+        self.filter.handle(
+            notification.ListChange(
+                notification.DENYLIST,
+                notification.ADD,
+                'uuid',
+                '52:54:00:00:00:03',
+            )
+        )
+        self.wait_for(lambda: '52:54:00:00:00:03' in self.sets()['blacklist'])
 
     def test_a_loss_blocks(self):
         self.start_leader()
@@ -193,8 +219,8 @@ class PxeFilterTestCase(base.TestCase):
         self.assertFalse(self.kernel.passes)
         self.assertLess(self.first('blocks'), self.first('left'))
         self.assertLess(
-            self.first('blocks'),
-            self.first('Letting machines pass'))
+            self.first('blocks'), self.first('Letting machines pass')
+        )
 
     def test_a_long_outage_is_logged_by_its_changes(self):
         logger = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
@@ -216,8 +242,9 @@ class PxeFilterTestCase(base.TestCase):
 
     def test_a_silent_database_blocks(self):
         self.start_leader()
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{watcher.__name__}.DATABASE_TIMEOUT', -1))
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{watcher.__name__}.DATABASE_TIMEOUT', -1)
+        )
         self.wait_for(lambda: not self.kernel.passes)
 
     def test_a_bad_address_blocks_and_is_named(self):
@@ -229,8 +256,9 @@ class PxeFilterTestCase(base.TestCase):
     def test_a_firewall_that_fails_blocks_what_it_can(self):
         self.start_leader()
         self.kernel.broken = 'nft: broken'
-        self.wait_for(lambda: any('nft: broken' in entry
-                                  for entry in self.diary))
+        self.wait_for(
+            lambda: any('nft: broken' in entry for entry in self.diary)
+        )
         self.kernel.broken = None
         self.wait_for(lambda: not self.kernel.passes)
 

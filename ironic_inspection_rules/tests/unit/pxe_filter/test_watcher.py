@@ -24,19 +24,21 @@ BEAT = 0.01
 
 
 class ReadTestCase(base.TestCase):
-
     def read(self, **ports):
         return watcher.read(fake_source.FakeSource(**ports))
 
     def test_all_and_the_inspected(self):
         self.assertEqual(
-            admission.Machines(frozenset({FIRST, SECOND}), frozenset({SECOND}),
-                           True),
-            self.read(known=[FIRST, SECOND], inspected=[SECOND]))
+            admission.Machines(
+                frozenset({FIRST, SECOND}), frozenset({SECOND}), True
+            ),
+            self.read(known=[FIRST, SECOND], inspected=[SECOND]),
+        )
 
     def test_a_node_without_ports_is_in_inspection_too(self):
-        self.assertEqual(admission.Machines(inspecting=True),
-                         self.read(inspected=[None]))
+        self.assertEqual(
+            admission.Machines(inspecting=True), self.read(inspected=[None])
+        )
 
     def test_nothing(self):
         self.assertEqual(admission.Machines(), self.read())
@@ -47,19 +49,23 @@ class ReadTestCase(base.TestCase):
 
 
 class WatcherTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{watcher.__name__}.POLL_INTERVAL', BEAT))
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{watcher.__name__}.DATABASE_TIMEOUT', 10 * PATIENCE))
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{watcher.__name__}.POLL_INTERVAL', BEAT)
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{watcher.__name__}.DATABASE_TIMEOUT', 10 * PATIENCE
+            )
+        )
         self.source = fake_source.FakeSource([FIRST, SECOND], [SECOND])
 
     def watch(self, sync_period=0, allowlist_period=0):
         changed = threading.Event()
-        watching = watcher.Watcher(self.source, sync_period,
-                                   allowlist_period, changed)
+        watching = watcher.Watcher(
+            self.source, sync_period, allowlist_period, changed
+        )
         stop = threading.Event()
         thread = threading.Thread(target=watching.run, args=(stop,))
         self.addCleanup(thread.join)
@@ -75,14 +81,17 @@ class WatcherTestCase(base.TestCase):
         self.assertTrue(holds())
 
     def test_nothing_is_known_before_the_first_read(self):
-        self.assertIsNone(watcher.Watcher(self.source, 0, 0,
-                                          threading.Event()).machines())
+        self.assertIsNone(
+            watcher.Watcher(self.source, 0, 0, threading.Event()).machines()
+        )
 
     def test_the_first_read_finds_everything(self):
         self.assertEqual(
-            admission.Machines(frozenset({FIRST, SECOND}), frozenset({SECOND}),
-                           True),
-            self.watch().machines())
+            admission.Machines(
+                frozenset({FIRST, SECOND}), frozenset({SECOND}), True
+            ),
+            self.watch().machines(),
+        )
 
     def test_without_periods_there_is_one_read(self):
         self.watch()
@@ -101,29 +110,42 @@ class WatcherTestCase(base.TestCase):
         watching = self.watch(sync_period=BEAT, allowlist_period=BEAT)
         self.source.known = [FIRST]
         self.source.inspected = []
-        self.wait_for(lambda: watching.machines() == admission.Machines(
-            frozenset({FIRST})))
+        self.wait_for(
+            lambda: (
+                watching.machines() == admission.Machines(frozenset({FIRST}))
+            )
+        )
 
     def test_a_new_port_is_known_at_once(self):
         watching = self.watch()
-        watching.handle(notification.ListChange(
-            notification.DENYLIST, notification.ADD, 'uuid',
-            '52:54:00:00:00:0A'))
-        self.wait_for(lambda: '52:54:00:00:00:0a'
-                      in watching.machines().known)
+        watching.handle(
+            notification.ListChange(
+                notification.DENYLIST,
+                notification.ADD,
+                'uuid',
+                '52:54:00:00:00:0A',
+            )
+        )
+        self.wait_for(lambda: '52:54:00:00:00:0a' in watching.machines().known)
         self.assertEqual(1, self.source.reads['known'])
 
     def test_a_port_that_is_gone_is_known_no_longer(self):
         watching = self.watch()
         self.source.known = [SECOND]
-        watching.handle(notification.ListChange(
-            notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
+        watching.handle(
+            notification.ListChange(
+                notification.DENYLIST, notification.REMOVE, 'uuid', FIRST
+            )
+        )
         self.wait_for(lambda: FIRST not in watching.machines().known)
 
     def test_an_address_that_another_port_shares_stays_known(self):
         watching = self.watch()
-        watching.handle(notification.ListChange(
-            notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
+        watching.handle(
+            notification.ListChange(
+                notification.DENYLIST, notification.REMOVE, 'uuid', FIRST
+            )
+        )
         self.wait_for(lambda: self.source.reads['known'] == 2)
         self.assertIn(FIRST, watching.machines().known)
 
@@ -131,10 +153,16 @@ class WatcherTestCase(base.TestCase):
         source = self.source = fake_source.FakeSource([FIRST])
         watching = watcher.Watcher(source, 0, 0, threading.Event())
         for _message in range(100):
-            watching.handle(notification.ListChange(
-                notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
-            watching.handle(notification.ListChange(
-                notification.ALLOWLIST, notification.ADD, None, None))
+            watching.handle(
+                notification.ListChange(
+                    notification.DENYLIST, notification.REMOVE, 'uuid', FIRST
+                )
+            )
+            watching.handle(
+                notification.ListChange(
+                    notification.ALLOWLIST, notification.ADD, None, None
+                )
+            )
         stop = threading.Event()
         thread = threading.Thread(target=watching.run, args=(stop,))
         thread.start()
@@ -146,16 +174,22 @@ class WatcherTestCase(base.TestCase):
     def test_a_message_about_an_inspection_is_worth_a_read(self):
         watching = self.watch()
         self.source.inspected = []
-        watching.handle(notification.ListChange(
-            notification.ALLOWLIST, notification.REMOVE, 'uuid', SECOND))
+        watching.handle(
+            notification.ListChange(
+                notification.ALLOWLIST, notification.REMOVE, 'uuid', SECOND
+            )
+        )
         self.wait_for(lambda: not watching.machines().inspecting)
 
     def test_a_bad_message_changes_nothing(self):
         watching = self.watch()
         before = watching.machines()
         for mac in ('bad', None):
-            watching.handle(notification.ListChange(
-                notification.DENYLIST, notification.ADD, 'uuid', mac))
+            watching.handle(
+                notification.ListChange(
+                    notification.DENYLIST, notification.ADD, 'uuid', mac
+                )
+            )
         time.sleep(5 * BEAT)
         self.assertEqual(before, watching.machines())
 
@@ -187,7 +221,6 @@ class WatcherTestCase(base.TestCase):
 
 
 class PortSourceTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.database = self.useFixture(database.Database(ready=False))
@@ -199,15 +232,16 @@ class PortSourceTestCase(base.TestCase):
         uuid = uuidutils.generate_uuid()
         with self.database.engine.begin() as connection:
             result = connection.execute(
-                sa.insert(model).values(uuid=uuid, **values))
+                sa.insert(model).values(uuid=uuid, **values)
+            )
         return uuid, result.inserted_primary_key[0]
 
     def node(self, state, *macs, interface='agent', kind=models.Port):
-        uuid, number = self.insert(models.Node, provision_state=state,
-                                   inspect_interface=interface)
+        uuid, number = self.insert(
+            models.Node, provision_state=state, inspect_interface=interface
+        )
         for mac in macs:
-            self.ports[mac] = self.insert(kind, address=mac,
-                                          node_id=number)[0]
+            self.ports[mac] = self.insert(kind, address=mac, node_id=number)[0]
         return uuid
 
     def inspected(self):
@@ -224,8 +258,9 @@ class PortSourceTestCase(base.TestCase):
         self.node('inspecting', 'c')
         self.ports['d'] = self.insert(models.Port, address='d')[0]
         self.insert(models.Port)
-        self.assertEqual(self.rows('a', 'b', 'c', 'd'),
-                         set(self.source.ports()))
+        self.assertEqual(
+            self.rows('a', 'b', 'c', 'd'), set(self.source.ports())
+        )
 
     def test_nodes_in_inspection(self):
         self.node('inspecting', 'a', 'b')

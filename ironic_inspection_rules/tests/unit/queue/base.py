@@ -25,16 +25,22 @@ class StoppedClock(fixtures.Fixture):
 
     def _setUp(self):
         now = leases.read_clock()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.db.clock.now',
-            lambda: sa.literal(now, sa.Double())))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.clock.now',
+                lambda: sa.literal(now, sa.Double()),
+            )
+        )
 
 
 def pass_time(seconds):
     """Make what is due in so many seconds due now."""
     with enginefacade.writer.get_engine().begin() as connection:
-        connection.execute(sa.update(models.RequestRow).values(
-            due_at=models.RequestRow.due_at - seconds))
+        connection.execute(
+            sa.update(models.RequestRow).values(
+                due_at=models.RequestRow.due_at - seconds
+            )
+        )
 
 
 @contextlib.contextmanager
@@ -49,6 +55,7 @@ def statements():
 
     def note_commit(connection):
         asked.append('COMMIT')
+
     engine = enginefacade.writer.get_engine()
     events = (('before_cursor_execute', note), ('commit', note_commit))
     for event, listener in events:

@@ -44,24 +44,28 @@ class RunOfRequestTestCase(test_attempt.InspectorTestCase):
         self.request = self.queue.get(test_attempt.NAME)
 
     def only_run(self):
-        run, = self.runs()
+        (run,) = self.runs()
         self.assertEqual(self.request.uuid, run.uuid)
         return run
 
     def assert_rule_ran(self, run):
-        rule, = run.phases['main']['rules']
-        change, = rule['changes']
+        (rule,) = run.phases['main']['rules']
+        (change,) = rule['changes']
         self.assertEqual('/extra/marks/-', change['path'])
 
 
 class InspectionTestCase(RunOfRequestTestCase):
-
     def setUp(self):
         super().setUp()
-        self.set_node(provision_state=states.INSPECTWAIT,
-                      target_provision_state=states.MANAGEABLE)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.conductor.inspection.continue_inspection', self.inspect))
+        self.set_node(
+            provision_state=states.INSPECTWAIT,
+            target_provision_state=states.MANAGEABLE,
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.conductor.inspection.continue_inspection', self.inspect
+            )
+        )
 
     def inspect(self, task, inventory, plugin_data):
         self.apply_rules(task, inventory, plugin_data)
@@ -74,16 +78,21 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.assertIsNone(self.run_request())
 
         run = self.only_run()
-        self.assertEqual(('ok', 'inspection', None),
-                         (run.result, run.event, run.error))
+        self.assertEqual(
+            ('ok', 'inspection', None), (run.result, run.event, run.error)
+        )
         self.assert_rule_ran(run)
         self.assertEqual(['once'], self.stored_node().extra['marks'])
 
     def test_early_rules_are_part_of_it_even_after_a_crash(self):
-        early = {'record': {'rules': [], 'seconds': 0.1}, 'places': {},
-                 'found': None}
-        self.queue.save_checkpoints(self.request, {
-            'early': {'set': {}, 'unset': [], 'run': early}})
+        early = {
+            'record': {'rules': [], 'seconds': 0.1},
+            'places': {},
+            'found': None,
+        }
+        self.queue.save_checkpoints(
+            self.request, {'early': {'set': {}, 'unset': [], 'run': early}}
+        )
         self.deliver_again()
         self.lose_database()
         self.deliver_again()
@@ -132,21 +141,30 @@ class InspectionTestCase(RunOfRequestTestCase):
                 current.start(state.PROCESSING)
                 current.process()
                 self.unlock(current, lose)
+
         self.assertRaises(exceptions.LeaseLost, end)
         self.assertEqual([], self.runs())
 
     def test_a_run_that_cannot_be_stored_keeps_no_request(self):
         def fail(*args):
             raise db_exc.DBDataError('too long')
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.db.run.record_run', fail))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.run.record_run', fail
+            )
+        )
         self.assertIsNone(self.run_request())
         self.assertEqual([], self.runs())
         self.assertIsNone(self.stored_node().reservation)
 
     def test_what_is_old_is_removed_once_the_node_is_unlocked(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.runs.history.cleaner', history.Cleaner()))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.runs.history.cleaner',
+                history.Cleaner(),
+            )
+        )
         digest = content.store({'inventory': {'cpu': 1}})
         with transaction.writer() as session:
             session.execute(sa.update(models.ContentRow).values(used_at=0.0))
@@ -165,19 +183,25 @@ class InspectionTestCase(RunOfRequestTestCase):
 
 
 class ReapplicationTestCase(RunOfRequestTestCase):
-
     event = queue_request.REAPPLY
 
     def setUp(self):
         super().setUp()
         self.set_node(provision_state=states.ACTIVE)
         for name, substitute in (
-                ('ironic.drivers.modules.inspect_utils.run_inspection_hooks',
-                 lambda *args: None),
-                ('ironic.common.inspection_rules.engine.apply_rules',
-                 self.apply_rules),
-                ('ironic.drivers.modules.inspect_utils.store_inspection_data',
-                 lambda *args: None)):
+            (
+                'ironic.drivers.modules.inspect_utils.run_inspection_hooks',
+                lambda *args: None,
+            ),
+            (
+                'ironic.common.inspection_rules.engine.apply_rules',
+                self.apply_rules,
+            ),
+            (
+                'ironic.drivers.modules.inspect_utils.store_inspection_data',
+                lambda *args: None,
+            ),
+        ):
             self.useFixture(fixtures.MonkeyPatch(name, substitute))
 
     def test_it_is_a_run_of_its_own_kind(self):
@@ -197,7 +221,6 @@ class ReapplicationTestCase(RunOfRequestTestCase):
 
 
 class TimeoutTestCase(RunOfRequestTestCase):
-
     event = queue_request.TIMEOUT
 
     def test_without_data_or_rules_there_is_no_run(self):

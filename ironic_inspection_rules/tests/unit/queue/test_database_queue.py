@@ -42,13 +42,18 @@ class DatabaseQueueMixin:
 
     def stored_checkpoints(self):
         with transaction.reader() as session:
-            return list(session.execute(
-                sa.select(models.RequestRow.checkpoints)
-                .order_by(models.RequestRow.id)).scalars())
+            return list(
+                session.execute(
+                    sa.select(models.RequestRow.checkpoints).order_by(
+                        models.RequestRow.id
+                    )
+                ).scalars()
+            )
 
     def put(self, node=NODE, event=queue_request.CONTINUE, mark='first'):
-        return self.queue.put(node, event, {'mark': mark}, {'logs': mark},
-                              {'early': mark})
+        return self.queue.put(
+            node, event, {'mark': mark}, {'logs': mark}, {'early': mark}
+        )
 
     def take(self, worker='w1'):
         request = self.queue.get(worker)
@@ -60,10 +65,12 @@ class DatabaseQueueMixin:
         self.assertEqual(put.uuid, got.uuid)
         self.assertEqual(
             (NODE, queue_request.CONTINUE, state.WAITING, 0, 'w1'),
-            (got.node_uuid, got.event, got.state, got.attempts, got.worker))
+            (got.node_uuid, got.event, got.state, got.attempts, got.worker),
+        )
         self.assertEqual(
             ({'mark': 'first'}, {'logs': 'first'}, {'early': 'first'}),
-            (got.inventory, got.plugin_data, got.checkpoints))
+            (got.inventory, got.plugin_data, got.checkpoints),
+        )
 
     def test_an_empty_queue_gives_nothing(self):
         self.assertIsNone(self.queue.get('w1'))
@@ -76,15 +83,18 @@ class DatabaseQueueMixin:
 
         self.assertEqual(
             ['fresh-1', 'fresh-2', 'again-1', 'again-2'],
-            [self.queue.get('w1').node_uuid for _each in range(4)])
+            [self.queue.get('w1').node_uuid for _each in range(4)],
+        )
 
     def test_a_reapplication_waits_for_others_for_ten_minutes_at_most(self):
         self.put('again', queue_request.REAPPLY)
         self.pass_time(601)
         self.put('fresh')
 
-        self.assertEqual(['again', 'fresh'], [
-            self.queue.get('w1').node_uuid for _each in range(2)])
+        self.assertEqual(
+            ['again', 'fresh'],
+            [self.queue.get('w1').node_uuid for _each in range(2)],
+        )
 
     def test_a_reapplication_that_is_retried_waits_for_others_too(self):
         for node in ('again-1', 'again-2'):
@@ -97,7 +107,8 @@ class DatabaseQueueMixin:
 
         self.assertEqual(
             ['fresh', 'again-1', 'again-2'],
-            [self.queue.get('w1').node_uuid for _each in range(3)])
+            [self.queue.get('w1').node_uuid for _each in range(3)],
+        )
 
     def test_it_waits_for_the_end_of_its_delay(self):
         self.put('again', queue_request.REAPPLY)
@@ -113,14 +124,17 @@ class DatabaseQueueMixin:
         self.queue.retry(self.queue.get('w1'), 5, 'locked', True)
         self.pass_time(606)
         self.put('fresh')
-        self.assertEqual(['again', 'fresh'], [
-            self.queue.get('w1').node_uuid for _each in range(2)])
+        self.assertEqual(
+            ['again', 'fresh'],
+            [self.queue.get('w1').node_uuid for _each in range(2)],
+        )
 
     def test_what_waited_longest_comes_first(self):
         first, second = self.put(NODE), self.put(OTHER)
-        self.assertEqual([first.uuid, second.uuid],
-                         [self.queue.get('w1').uuid,
-                          self.queue.get('w2').uuid])
+        self.assertEqual(
+            [first.uuid, second.uuid],
+            [self.queue.get('w1').uuid, self.queue.get('w2').uuid],
+        )
 
     def test_a_leased_request_is_given_to_nobody_else(self):
         self.put()
@@ -146,17 +160,20 @@ class DatabaseQueueMixin:
         lost = self.take('w1')
         self.pass_time(queue_base.LEASE)
         again = self.queue.get('w2')
-        self.assertEqual((lost.uuid, state.PROCESSING, 1, 'w2'),
-                         (again.uuid, again.state, again.attempts,
-                          again.worker))
+        self.assertEqual(
+            (lost.uuid, state.PROCESSING, 1, 'w2'),
+            (again.uuid, again.state, again.attempts, again.worker),
+        )
 
     def test_who_gave_a_request_back_holds_it_no_longer(self):
         self.put()
         given = self.take('w1')
         self.queue.retry(given, 5)
         self.assertEqual({given.delivery}, self.queue.heartbeat([given]))
-        for attempt in (lambda: self.queue.begin(given, state.PROCESSING),
-                        lambda: self.queue.consume(given)):
+        for attempt in (
+            lambda: self.queue.begin(given, state.PROCESSING),
+            lambda: self.queue.consume(given),
+        ):
             self.assertRaises(exceptions.LeaseLost, attempt)
 
     def test_who_lost_the_lease_cannot_touch_the_request(self):
@@ -164,14 +181,18 @@ class DatabaseQueueMixin:
         lost = self.take('w1')
         self.pass_time(queue_base.LEASE)
         taken = self.take('w2')
-        for attempt in (lambda: self.queue.begin(lost, state.PROCESSING),
-                        lambda: self.queue.save_checkpoints(lost, {}),
-                        lambda: self.queue.consume(lost),
-                        lambda: self.queue.retry(lost, 0)):
+        for attempt in (
+            lambda: self.queue.begin(lost, state.PROCESSING),
+            lambda: self.queue.save_checkpoints(lost, {}),
+            lambda: self.queue.consume(lost),
+            lambda: self.queue.retry(lost, 0),
+        ):
             self.assertRaises(exceptions.LeaseLost, attempt)
         found = self.queue.find(taken.uuid)
-        self.assertEqual((taken.token, state.PROCESSING, 2),
-                         (found.token, found.state, found.attempts))
+        self.assertEqual(
+            (taken.token, state.PROCESSING, 2),
+            (found.token, found.state, found.attempts),
+        )
 
     def test_the_same_worker_needs_the_token_of_its_last_delivery(self):
         self.put()
@@ -207,8 +228,9 @@ class DatabaseQueueMixin:
         kept = self.take('w1')
         taken = self.take('w2')
         self.assertEqual(lost.uuid, taken.uuid)
-        self.assertEqual({lost.delivery},
-                         self.queue.heartbeat([lost, kept, taken]))
+        self.assertEqual(
+            {lost.delivery}, self.queue.heartbeat([lost, kept, taken])
+        )
         self.assertEqual(set(), self.queue.heartbeat([]))
 
     def test_a_clock_that_was_set_back_delays_nothing(self):
@@ -245,8 +267,9 @@ class DatabaseQueueMixin:
             self.queue.begin(got, state.PROCESSING)
             self.queue.retry(got, 0, 'read only', of_surroundings=True)
             found = self.queue.find(got.uuid)
-            self.assertEqual((0, failures),
-                             (found.attempts, found.lock_failures))
+            self.assertEqual(
+                (0, failures), (found.attempts, found.lock_failures)
+            )
 
     def test_a_consumed_request_is_finished(self):
         self.put()
@@ -255,16 +278,16 @@ class DatabaseQueueMixin:
         self.pass_time(2 * queue_base.LEASE)
         self.assertIsNone(self.queue.get('w2'))
         done = self.queue.find(request.uuid)
-        self.assertEqual((state.FINISHED, None),
-                         (done.state, done.last_error))
+        self.assertEqual((state.FINISHED, None), (done.state, done.last_error))
 
     def test_a_failed_request_tells_why(self):
         self.put()
         request = self.take()
         self.queue.consume(request, 'no disk')
         done = self.queue.find(request.uuid)
-        self.assertEqual((state.ERROR, 'no disk'),
-                         (done.state, done.last_error))
+        self.assertEqual(
+            (state.ERROR, 'no disk'), (done.state, done.last_error)
+        )
 
     def test_a_retried_request_comes_again_after_its_delay(self):
         self.put()
@@ -275,7 +298,8 @@ class DatabaseQueueMixin:
         again = self.queue.get('w2')
         self.assertEqual(
             (request.uuid, state.PROCESSING, 1, 'database away'),
-            (again.uuid, again.state, again.attempts, again.last_error))
+            (again.uuid, again.state, again.attempts, again.last_error),
+        )
 
     def test_notes_reach_the_next_attempt(self):
         self.put()
@@ -289,8 +313,10 @@ class DatabaseQueueMixin:
         again = self.put(mark='second')
         self.assertEqual(first.uuid, again.uuid)
         got = self.queue.get('w1')
-        self.assertEqual(({'mark': 'second'}, {'early': 'second'}),
-                         (got.inventory, got.checkpoints))
+        self.assertEqual(
+            ({'mark': 'second'}, {'early': 'second'}),
+            (got.inventory, got.checkpoints),
+        )
         self.assertIsNone(self.queue.get('w2'))
 
     def test_new_data_have_the_whole_time_to_lock_the_node(self):
@@ -304,38 +330,43 @@ class DatabaseQueueMixin:
         self.put(mark='first')
         stale = self.queue.get('w1')
         self.put(mark='second')
-        self.assertRaises(exceptions.LeaseLost, self.queue.begin, stale,
-                          state.PROCESSING)
+        self.assertRaises(
+            exceptions.LeaseLost, self.queue.begin, stale, state.PROCESSING
+        )
         self.assertEqual({'mark': 'second'}, self.queue.get('w2').inventory)
 
     def test_a_node_in_processing_takes_no_second_request(self):
         self.put()
         self.take()
         for event in queue_request.EVENTS:
-            self.assertRaises(exceptions.RequestPending, self.put,
-                              event=event)
+            self.assertRaises(exceptions.RequestPending, self.put, event=event)
 
     def test_a_posted_inventory_displaces_what_else_waits(self):
         for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
             waiting = self.put(event=event)
             posted = self.put()
-            self.assertEqual(state.ERROR,
-                             self.queue.find(waiting.uuid).state)
+            self.assertEqual(state.ERROR, self.queue.find(waiting.uuid).state)
             self.queue.consume(self.queue.get('w1'))
-            self.assertEqual(state.FINISHED,
-                             self.queue.find(posted.uuid).state)
+            self.assertEqual(
+                state.FINISHED, self.queue.find(posted.uuid).state
+            )
 
     def test_nothing_displaces_a_posted_inventory(self):
         self.put()
         for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
-            self.assertRaises(exceptions.RequestPending, self.put,
-                              event=event, mark='second')
+            self.assertRaises(
+                exceptions.RequestPending, self.put, event=event, mark='second'
+            )
 
     def test_a_reapplication_replaces_no_data_that_wait(self):
         waiting = self.put(event=queue_request.REAPPLY)
 
-        self.assertRaises(exceptions.RequestPending, self.put,
-                          event=queue_request.REAPPLY, mark='second')
+        self.assertRaises(
+            exceptions.RequestPending,
+            self.put,
+            event=queue_request.REAPPLY,
+            mark='second',
+        )
         self.assertEqual(waiting.uuid, self.queue.get('w1').uuid)
 
     def test_a_reapplication_of_the_data_that_wait_is_that_request(self):
@@ -346,8 +377,10 @@ class DatabaseQueueMixin:
 
             self.assertEqual(waiting, again)
             taken = self.queue.get('w1')
-            self.assertEqual((waiting.uuid, {'mark': 'first'}),
-                             (taken.uuid, taken.inventory))
+            self.assertEqual(
+                (waiting.uuid, {'mark': 'first'}),
+                (taken.uuid, taken.inventory),
+            )
             self.queue.consume(taken)
 
     def test_a_reapplication_of_other_data_learns_who_sent_those(self):
@@ -355,9 +388,14 @@ class DatabaseQueueMixin:
             self.queue.put(NODE, event, {'a': 1}, {}, sender='192.0.2.1')
 
             refused = self.assertRaises(
-                exceptions.AnotherSender, self.queue.put, NODE,
-                queue_request.REAPPLY, {'a': 1}, {'b': 2},
-                sender='192.0.2.2')
+                exceptions.AnotherSender,
+                self.queue.put,
+                NODE,
+                queue_request.REAPPLY,
+                {'a': 1},
+                {'b': 2},
+                sender='192.0.2.2',
+            )
 
             self.assertEqual('192.0.2.1', refused.sender)
             self.queue.consume(self.queue.get('w1'))
@@ -378,8 +416,9 @@ class DatabaseQueueMixin:
     def test_a_waiting_request_can_be_aborted(self):
         request = self.put()
         aborted = self.queue.abort(request.uuid, 'by request')
-        self.assertEqual((state.ERROR, 'by request'),
-                         (aborted.state, aborted.last_error))
+        self.assertEqual(
+            (state.ERROR, 'by request'), (aborted.state, aborted.last_error)
+        )
         self.assertEqual(state.ERROR, self.queue.find(request.uuid).state)
         self.assertIsNone(self.queue.get('w1'))
 
@@ -387,27 +426,36 @@ class DatabaseQueueMixin:
         self.put()
         got = self.queue.get('w1')
         self.queue.abort(got.uuid, 'by request')
-        self.assertRaises(exceptions.LeaseLost, self.queue.begin, got,
-                          state.PROCESSING)
+        self.assertRaises(
+            exceptions.LeaseLost, self.queue.begin, got, state.PROCESSING
+        )
 
     def test_only_a_waiting_request_can_be_aborted(self):
         self.put()
         request = self.take()
-        self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
-                          request.uuid, 'by request')
+        self.assertRaises(
+            exceptions.RequestNotWaiting,
+            self.queue.abort,
+            request.uuid,
+            'by request',
+        )
         self.queue.consume(request)
-        self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
-                          request.uuid, 'by request')
-        self.assertRaises(exceptions.RequestNotFound, self.queue.abort,
-                          UNKNOWN, 'by request')
+        self.assertRaises(
+            exceptions.RequestNotWaiting,
+            self.queue.abort,
+            request.uuid,
+            'by request',
+        )
+        self.assertRaises(
+            exceptions.RequestNotFound, self.queue.abort, UNKNOWN, 'by request'
+        )
 
     def test_what_a_dead_worker_held_is_returned(self):
         self.put()
         held = self.take('w1')
         self.assertEqual([], self.queue.expire())
         self.pass_time(queue_base.LEASE)
-        self.assertEqual([(held.uuid, NODE, 'w1')],
-                         self.queue.expire())
+        self.assertEqual([(held.uuid, NODE, 'w1')], self.queue.expire())
         self.assertEqual([], self.queue.expire())
         self.assertRaises(exceptions.LeaseLost, self.queue.consume, held)
         self.assertEqual(held.uuid, self.queue.get('w2').uuid)
@@ -420,12 +468,12 @@ class DatabaseQueueMixin:
         self.pass_time(queue_base.LEASE)
         self.assertFalse(self.queue.is_held(NODE, done.delivery))
         self.assertEqual([], self.queue.expire())
-        left, = self.queue.unsettled()
+        (left,) = self.queue.unsettled()
         self.assertEqual(done.uuid, left.uuid)
         self.assertTrue(self.queue.is_held(NODE, left.delivery))
         self.assertEqual([], self.queue.unsettled())
         self.pass_time(queue_base.LEASE)
-        later, = self.queue.unsettled()
+        (later,) = self.queue.unsettled()
         self.queue.settle(left)
         self.pass_time(queue_base.LEASE)
         self.assertEqual(1, len(self.queue.unsettled()))
@@ -458,25 +506,45 @@ class DatabaseQueueMixin:
 
     def test_what_attempts_have_done_is_forgotten_at_the_end(self):
         self.put()
-        self.queue.consume(self.queue.save_checkpoints(
-            self.take(), {'main': ['secret']}))
+        self.queue.consume(
+            self.queue.save_checkpoints(self.take(), {'main': ['secret']})
+        )
         aborted = self.put(OTHER)
         self.queue.abort(aborted.uuid, 'by request')
         self.assertEqual([{}, {}], self.stored_checkpoints())
 
     def test_only_the_machine_replaces_data_that_wait(self):
-        first = self.queue.put(NODE, queue_request.CONTINUE, {'a': 1}, {},
-                               sender='192.0.2.1', trusted=False)
+        first = self.queue.put(
+            NODE,
+            queue_request.CONTINUE,
+            {'a': 1},
+            {},
+            sender='192.0.2.1',
+            trusted=False,
+        )
         refused = self.assertRaises(
-            exceptions.AnotherSender, self.queue.put, NODE,
-            queue_request.CONTINUE, {'a': 2}, {}, sender='192.0.2.2',
-            trusted=False)
+            exceptions.AnotherSender,
+            self.queue.put,
+            NODE,
+            queue_request.CONTINUE,
+            {'a': 2},
+            {},
+            sender='192.0.2.2',
+            trusted=False,
+        )
         self.assertEqual('192.0.2.1', refused.sender)
         for data, trusted in (({'a': 1}, False), ({'a': 2}, True)):
-            again = self.queue.put(NODE, queue_request.CONTINUE, data, {},
-                                   sender='192.0.2.3', trusted=trusted)
-            self.assertEqual((first.uuid, '192.0.2.3'),
-                             (again.uuid, again.sender))
+            again = self.queue.put(
+                NODE,
+                queue_request.CONTINUE,
+                data,
+                {},
+                sender='192.0.2.3',
+                trusted=trusted,
+            )
+            self.assertEqual(
+                (first.uuid, '192.0.2.3'), (again.uuid, again.sender)
+            )
         self.assertEqual({'a': 2}, self.queue.get('w1').inventory)
 
     def at_once(self, function, *arguments):
@@ -492,6 +560,7 @@ class DatabaseQueueMixin:
                 return function(number, *arguments)
             except exceptions.InspectionRulesError as exc:
                 return exc
+
         with futures.ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(call, range(self.threads)))
 
@@ -510,8 +579,10 @@ class DatabaseQueueMixin:
         with queue_base.statements() as asked:
             self.put()
         # What is open and which data are replaced; data and request.
-        self.assertEqual(['SELECT', 'SELECT', 'INSERT', 'INSERT', 'COMMIT'],
-                         [each.split()[0] for each in asked])
+        self.assertEqual(
+            ['SELECT', 'SELECT', 'INSERT', 'INSERT', 'COMMIT'],
+            [each.split()[0] for each in asked],
+        )
 
     def test_a_claim_that_comes_too_late_gets_nothing(self):
         request = self.put()
@@ -523,8 +594,12 @@ class DatabaseQueueMixin:
                 others.pop()
                 self.assertEqual(1, self.queue.get('w2').token)
             return claim(*args)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.db.lease._claim', stall))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.lease._claim', stall
+            )
+        )
         self.assertIsNone(self.queue.get('w1'))
         self.assertEqual('w2', self.queue.find(request.uuid).worker)
 
@@ -537,8 +612,12 @@ class DatabaseQueueMixin:
         def prolong(*args):
             self.queue.heartbeat([held])
             return claim(*args)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.db.lease._claim', prolong))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.lease._claim', prolong
+            )
+        )
         self.assertIsNone(self.queue.get('w2'))
         self.queue.consume(held)
 
@@ -555,16 +634,23 @@ class DatabaseQueueMixin:
                 lost.append(claimed[0].uuid)
                 return None
             return claimed
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.db.lease._claim', lose))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.lease._claim', lose
+            )
+        )
         self.assertNotIn(self.queue.get('w1').uuid, lost)
 
     def test_many_share_the_requests(self):
         put = {self.put(f'node-{number}').uuid for number in range(12)}
 
         def drain(number):
-            return [request.uuid for request in iter(
-                lambda: self.queue.get(f'w{number}'), None)]
+            return [
+                request.uuid
+                for request in iter(lambda: self.queue.get(f'w{number}'), None)
+            ]
+
         got = sum(self.at_once(drain), [])
         self.assertEqual(put, set(got))
         self.assertEqual(len(put), len(got))
@@ -578,32 +664,50 @@ class DatabaseQueueMixin:
     def test_of_many_only_one_aborts(self):
         request = self.put()
         ended = self.at_once(
-            lambda number: self.queue.abort(request.uuid, f'by {number}'))
-        self.assertEqual(1, len([one for one in ended
-                                 if isinstance(one, queue_request.Request)]))
+            lambda number: self.queue.abort(request.uuid, f'by {number}')
+        )
+        self.assertEqual(
+            1,
+            len(
+                [
+                    one
+                    for one in ended
+                    if isinstance(one, queue_request.Request)
+                ]
+            ),
+        )
 
     def test_a_request_is_either_begun_or_aborted(self):
         for number in range(5):
             request = self.put(f'node-{number}')
             got = self.queue.get('w1')
-            calls = [lambda got=got: self.queue.begin(got, state.PROCESSING),
-                     lambda got=got: self.queue.abort(got.uuid, 'stop')]
+            calls = [
+                lambda got=got: self.queue.begin(got, state.PROCESSING),
+                lambda got=got: self.queue.abort(got.uuid, 'stop'),
+            ]
             ends = self.at_once(
-                lambda number, calls=calls: calls[number % 2]())
-            begun = [one for one in ends[::2]
-                     if isinstance(one, queue_request.Request)]
-            aborted = [one for one in ends[1::2]
-                       if isinstance(one, queue_request.Request)]
+                lambda number, calls=calls: calls[number % 2]()
+            )
+            begun = [
+                one
+                for one in ends[::2]
+                if isinstance(one, queue_request.Request)
+            ]
+            aborted = [
+                one
+                for one in ends[1::2]
+                if isinstance(one, queue_request.Request)
+            ]
             self.assertNotEqual(bool(begun), bool(aborted))
             self.assertEqual(
                 state.PROCESSING if begun else state.ERROR,
-                self.queue.find(request.uuid).state)
+                self.queue.find(request.uuid).state,
+            )
 
     def test_reapplication_is_for_what_the_ramdisk_posted(self):
         self.put(mark='posted')
         self.queue.consume(self.take())
-        self.queue.put(NODE, queue_request.REAPPLY,
-                       {'mark': 'given'})
+        self.queue.put(NODE, queue_request.REAPPLY, {'mark': 'given'})
         given = self.queue.get('w1')
         self.queue.consume(given)
         self.queue.put(NODE, queue_request.REAPPLY)
@@ -618,6 +722,7 @@ class DatabaseQueueMixin:
             with transaction.writer() as session:
                 self.queue.save_checkpoints(request, {'main': 1}, session)
                 raise ValueError('rolled back')
+
         self.assertRaises(ValueError, save_and_fail)
         with transaction.writer() as session:
             self.queue.save_checkpoints(request, {'preprocess': 1}, session)
@@ -652,6 +757,7 @@ class DatabaseQueueMixin:
             while remaining:
                 remaining.pop()()
             return function(*args)
+
         self.useFixture(fixtures.MonkeyPatch(name, call))
 
     def replace_all(self):
@@ -665,15 +771,19 @@ class DatabaseQueueMixin:
         request = self.take()
         with transaction.writer() as session:
             self.queue.consume(request, transaction=session)
-        self.meanwhile('ironic_inspection_rules.db.removal.remove_unlocked',
-                       self.replace_all)
+        self.meanwhile(
+            'ironic_inspection_rules.db.removal.remove_unlocked',
+            self.replace_all,
+        )
         self.queue.forget(-60)
         self.assertIsNotNone(self.queue.find_open('node-2'))
 
     def test_what_comes_in_the_place_of_that_of_a_deleted_node_stays(self):
         self.put()
-        self.meanwhile('ironic_inspection_rules.db.removal.remove_unlocked',
-                       self.replace_all)
+        self.meanwhile(
+            'ironic_inspection_rules.db.removal.remove_unlocked',
+            self.replace_all,
+        )
         unprocessed.destroy_nodes([NODE])
         self.assertIsNotNone(self.queue.find_open('node-2'))
 
@@ -684,6 +794,7 @@ class DatabaseQueueMixin:
         def replace():
             self.replace_all()
             database_queue.DatabaseQueue(1.0).get('w2')
+
         self.meanwhile('ironic_inspection_rules.db.lease.lock', replace)
         self.queue.heartbeat([held])
         self.pass_time(2)
@@ -711,12 +822,12 @@ class SQLiteQueueTestCase(DatabaseQueueMixin, queue_base.QueueTestCase):
 
 
 class WakeTestCase(queue_base.QueueTestCase):
-
     def setUp(self):
         super().setUp()
         self.stored = []
-        self.queue = database_queue.DatabaseQueue(queue_base.LEASE,
-                                                  wake=self.wake)
+        self.queue = database_queue.DatabaseQueue(
+            queue_base.LEASE, wake=self.wake
+        )
 
     def wake(self):
         self.stored.append(self.queue.find_open(NODE))
@@ -728,6 +839,12 @@ class WakeTestCase(queue_base.QueueTestCase):
     def test_nobody_is_woken_for_what_is_not_stored(self):
         self.queue.put(NODE, queue_request.CONTINUE, {}, {})
         self.queue.begin(self.queue.get('w1'), state.PROCESSING)
-        self.assertRaises(exceptions.RequestPending, self.queue.put, NODE,
-                          queue_request.CONTINUE, {}, {})
+        self.assertRaises(
+            exceptions.RequestPending,
+            self.queue.put,
+            NODE,
+            queue_request.CONTINUE,
+            {},
+            {},
+        )
         self.assertEqual(1, len(self.stored))

@@ -24,7 +24,8 @@ def rolled_back(cause):
     """Return what a session raises that cannot go on after an error."""
     return sa.exc.PendingRollbackError(
         "This Session's transaction has been rolled back due to a previous "
-        f'exception during flush. Original exception was: {cause}')
+        f'exception during flush. Original exception was: {cause}'
+    )
 
 
 class Killed(BaseException):
@@ -87,7 +88,6 @@ class FakeNodes:
 
 
 class DeliveryTestCase(base.QueueTestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(base.StoppedClock())
@@ -99,8 +99,9 @@ class DeliveryTestCase(base.QueueTestCase):
         return self.carry_out(self.queue.get(name))
 
     def carry_out(self, request):
-        return delivery.Delivery(self.queue, request, self.nodes.lock,
-                                 ATTEMPTS, RETRY, self.pause).carry_out()
+        return delivery.Delivery(
+            self.queue, request, self.nodes.lock, ATTEMPTS, RETRY, self.pause
+        ).carry_out()
 
     def outcome(self):
         request = self.queue.find(self.request.uuid)
@@ -108,8 +109,9 @@ class DeliveryTestCase(base.QueueTestCase):
 
     def test_the_steps_come_in_order(self):
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
-        self.assertEqual(['lock', 'check', 'process', 'unlock'],
-                         self.nodes.calls)
+        self.assertEqual(
+            ['lock', 'check', 'process', 'unlock'], self.nodes.calls
+        )
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
     def test_the_node_is_locked_until_the_request_is_consumed(self):
@@ -119,6 +121,7 @@ class DeliveryTestCase(base.QueueTestCase):
         def consume_and_look(request, error=None, transaction=None):
             locked.extend(self.nodes.locked)
             return consume(request, error, transaction)
+
         self.queue.consume = consume_and_look
         self.deliver()
         self.assertEqual(['node'], locked)
@@ -131,8 +134,9 @@ class DeliveryTestCase(base.QueueTestCase):
     def test_a_locked_node_costs_no_attempt(self):
         self.nodes.trouble['lock'] = [exceptions.NodeBusy('busy')] * 3
         for delay in (RETRY, 2 * RETRY, 4 * RETRY):
-            self.assertIs(delivery.Outcome.RETRIED, self.deliver(),
-                          repr(delay))
+            self.assertIs(
+                delivery.Outcome.RETRIED, self.deliver(), repr(delay)
+            )
             base.pass_time(delay - 0.5)
             self.assertIsNone(self.queue.get('w1'), repr(delay))
             base.pass_time(0.5)
@@ -149,31 +153,46 @@ class DeliveryTestCase(base.QueueTestCase):
 
     def test_trouble_of_the_surroundings_fails_no_node(self):
         for trouble in (
-                db_exc.DBConnectionError('away'), db_exc.DBDeadlock('lost'),
-                sa.exc.TimeoutError('the pool is empty'),
-                db_exc.DBError(pymysql.err.OperationalError(
-                    1290, 'running with the --read-only option')),
-                exceptions.TemporaryFailure('coordinator'),
-                RuntimeError("can't start new thread"),
-                *map(rolled_back, (
+            db_exc.DBConnectionError('away'),
+            db_exc.DBDeadlock('lost'),
+            sa.exc.TimeoutError('the pool is empty'),
+            db_exc.DBError(
+                pymysql.err.OperationalError(
+                    1290, 'running with the --read-only option'
+                )
+            ),
+            exceptions.TemporaryFailure('coordinator'),
+            RuntimeError("can't start new thread"),
+            *map(
+                rolled_back,
+                (
                     '(sqlite3.OperationalError) database is locked',
                     "(pymysql.err.OperationalError) (1205, 'Lock wait')",
-                    '(psycopg2.errors.DeadlockDetected) deadlock'))):
+                    '(psycopg2.errors.DeadlockDetected) deadlock',
+                ),
+            ),
+        ):
             for step in ('lock', 'check', 'process'):
                 self.nodes.trouble[step] = [trouble] * 3
                 for _turn in range(3):
-                    self.assertIs(delivery.Outcome.RETRIED, self.deliver(),
-                                  (trouble, step))
+                    self.assertIs(
+                        delivery.Outcome.RETRIED,
+                        self.deliver(),
+                        (trouble, step),
+                    )
                     base.pass_time(delivery.MAX_DELAY)
         self.assertEqual({}, self.nodes.failed)
         self.assertEqual(0, self.outcome()[1])
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
 
     def test_a_session_that_the_work_has_spoilt_fails_the_node(self):
-        for cause in ("(pymysql.err.IntegrityError) (1062, 'Duplicate')",
-                      '(psycopg2.errors.UniqueViolation) duplicate key'):
-            self.assertFalse(surroundings.are_to_blame(rolled_back(cause)),
-                             repr(cause))
+        for cause in (
+            "(pymysql.err.IntegrityError) (1062, 'Duplicate')",
+            '(psycopg2.errors.UniqueViolation) duplicate key',
+        ):
+            self.assertFalse(
+                surroundings.are_to_blame(rolled_back(cause)), repr(cause)
+            )
 
     def test_a_request_is_given_back_when_the_database_is_there_again(self):
         self.nodes.trouble['process'] = [db_exc.DBConnectionError('away')]
@@ -183,6 +202,7 @@ class DeliveryTestCase(base.QueueTestCase):
             if len(pauses) < 2:
                 raise db_exc.DBConnectionError('away')
             retry(*args)
+
         self.queue.retry = away_twice
         self.pause = pauses.append
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
@@ -194,8 +214,10 @@ class DeliveryTestCase(base.QueueTestCase):
         while self.queue.find_open('node'):
             outcomes.append(self.deliver())
             base.pass_time(delivery.MAX_DELAY)
-        self.assertEqual([delivery.Outcome.RETRIED] * 3
-                         + [delivery.Outcome.FAILED], outcomes)
+        self.assertEqual(
+            [delivery.Outcome.RETRIED] * 3 + [delivery.Outcome.FAILED],
+            outcomes,
+        )
         self.assertEqual(1, len(self.left()))
 
     def left(self):
@@ -217,8 +239,9 @@ class DeliveryTestCase(base.QueueTestCase):
     def test_a_superseded_request_leaves_its_node_alone(self):
         self.nodes.finding = queue_node.NodeCheck(superseded=True)
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
-        self.assertEqual((state.ERROR, 0, queue_request.OVERTAKEN),
-                         self.outcome())
+        self.assertEqual(
+            (state.ERROR, 0, queue_request.OVERTAKEN), self.outcome()
+        )
         self.assertEqual(({}, []), (self.nodes.failed, self.left()))
 
     def test_the_request_of_a_deleted_node_is_consumed(self):
@@ -241,10 +264,12 @@ class DeliveryTestCase(base.QueueTestCase):
 
     def test_what_failed_for_a_while_is_tried_again(self):
         self.nodes.trouble['process'] = [
-            exceptions.TemporaryFailure('database away')]
+            exceptions.TemporaryFailure('database away')
+        ]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
-        self.assertEqual((state.PROCESSING, 0, 'database away'),
-                         self.outcome())
+        self.assertEqual(
+            (state.PROCESSING, 0, 'database away'), self.outcome()
+        )
         base.pass_time(RETRY)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
@@ -256,7 +281,8 @@ class DeliveryTestCase(base.QueueTestCase):
 
     def test_what_may_be_trouble_has_time_to_pass_but_counts(self):
         self.nodes.trouble['process'] = [
-            exceptions.DoubtfulFailure('handling it')]
+            exceptions.DoubtfulFailure('handling it')
+        ]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'handling it'), self.outcome())
         base.pass_time(delivery.MAX_DELAY - 1)
@@ -267,6 +293,7 @@ class DeliveryTestCase(base.QueueTestCase):
     def test_a_queue_that_went_away_gets_its_request_back_by_the_lease(self):
         def retry(*args):
             raise db_exc.DBConnectionError('away')
+
         self.queue.retry = retry
         self.nodes.trouble['process'] = [db_exc.DBConnectionError('away')]
         self.assertIs(delivery.Outcome.LOST, self.deliver())
@@ -277,6 +304,7 @@ class DeliveryTestCase(base.QueueTestCase):
     def test_the_log_has_the_place_of_a_bug_in_giving_it_back(self):
         def retry(*args):
             raise KeyError('bug')
+
         self.queue.retry = retry
         logs = self.useFixture(fixtures.FakeLogger())
         self.nodes.trouble['process'] = [ValueError('surprise')]
@@ -286,14 +314,13 @@ class DeliveryTestCase(base.QueueTestCase):
 
     def test_attempts_are_bounded(self):
         self.nodes.trouble['process'] = [
-            ValueError(f'trouble {number}')
-            for number in range(10)]
+            ValueError(f'trouble {number}') for number in range(10)
+        ]
         for _turn in range(ATTEMPTS):
             self.assertIs(delivery.Outcome.RETRIED, self.deliver())
             base.pass_time(RETRY)
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
-        reason = ('given up after 3 attempts; the last one failed: '
-                  'trouble 2')
+        reason = 'given up after 3 attempts; the last one failed: trouble 2'
         self.assertEqual((state.ERROR, 3, reason), self.outcome())
         self.assertEqual({'node': reason}, self.nodes.failed)
 
@@ -336,23 +363,26 @@ class DeliveryTestCase(base.QueueTestCase):
         self.nodes.failed['late'] = 'timed out'
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
         done = self.queue.find(request.uuid)
-        self.assertEqual((state.ERROR, 'timed out'),
-                         (done.state, done.last_error))
+        self.assertEqual(
+            (state.ERROR, 'timed out'), (done.state, done.last_error)
+        )
 
 
 class DecideTestCase(base.base.TestCase):
-
     def decide(self, **values):
-        request = queue_request.Request('uuid', 'node', **{
-            'event': queue_request.CONTINUE, **values})
+        request = queue_request.Request(
+            'uuid', 'node', **{'event': queue_request.CONTINUE, **values}
+        )
         return delivery.decide(request, max_attempts=3)
 
     def test_a_waiting_request_is_processed(self):
         self.assertEqual((state.PROCESSING, None), self.decide())
 
     def test_a_repetition_is_forgiven(self):
-        self.assertEqual((state.PROCESSING, None),
-                         self.decide(state=state.PROCESSING, attempts=2))
+        self.assertEqual(
+            (state.PROCESSING, None),
+            self.decide(state=state.PROCESSING, attempts=2),
+        )
 
     def test_a_repetition_too_many_is_not(self):
         decided = self.decide(state=state.PROCESSING, attempts=3)
@@ -361,18 +391,21 @@ class DecideTestCase(base.base.TestCase):
 
     def test_an_illegal_transition_is_refused(self):
         decided = self.decide(state=state.STARTING)
-        self.assertEqual('the event continue is not allowed in the state '
-                         'starting', decided.refusal)
+        self.assertEqual(
+            'the event continue is not allowed in the state starting',
+            decided.refusal,
+        )
 
     def test_a_timeout_waits_until_it_has_run(self):
-        self.assertEqual((state.WAITING, None),
-                         self.decide(event=queue_request.TIMEOUT))
+        self.assertEqual(
+            (state.WAITING, None), self.decide(event=queue_request.TIMEOUT)
+        )
 
 
 class DelayTestCase(base.base.TestCase):
-
     def test_it_doubles_up_to_a_limit(self):
-        self.assertEqual([4.0, 8.0, 16.0, 30.0, 30.0],
-                         [delivery.retry_delay(failures, 4.0)
-                          for failures in range(5)])
+        self.assertEqual(
+            [4.0, 8.0, 16.0, 30.0, 30.0],
+            [delivery.retry_delay(failures, 4.0) for failures in range(5)],
+        )
         self.assertEqual(30.0, delivery.retry_delay(100000, 1.0))

@@ -28,12 +28,18 @@ class FirstCauseTestCase(test_attempt.InspectorTestCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.inspection_rules.engine.apply_rules',
-            lambda *args: None))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.drivers.modules.inspect_utils.store_inspection_data',
-            lambda *args, **kwargs: None))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.inspection_rules.engine.apply_rules',
+                lambda *args: None,
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.drivers.modules.inspect_utils.store_inspection_data',
+                lambda *args, **kwargs: None,
+            )
+        )
         missing = ironic_exception.MissingParameterValue('no redfish_address')
         self.driver.power.get_power_state.side_effect = missing
         self.driver.power.set_power_state.side_effect = missing
@@ -51,7 +57,6 @@ class FirstCauseTestCase(test_attempt.InspectorTestCase):
 
 
 class ErrorTestCase(FirstCauseTestCase):
-
     def test_a_discovered_node_that_cannot_be_powered_off(self):
         error, node = self.inspect(states.ENROLL)
         self.assertIn('no redfish_address', error)
@@ -81,7 +86,6 @@ class ErrorTestCase(FirstCauseTestCase):
 
 
 class TimeoutTestCase(FirstCauseTestCase):
-
     event = queue_request.TIMEOUT
 
     def test_a_timeout_comes_first(self):

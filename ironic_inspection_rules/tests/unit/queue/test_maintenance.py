@@ -40,16 +40,22 @@ NAME = worker.make_name('here')
 
 
 class QueueMaintenanceTestCase(glue.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.node = self.task.node
         self.queue = database_queue.DatabaseQueue(LEASE)
         self.woken = 0
         self.maintenance = maintenance.QueueMaintenance(
-            self.queue, 900, 3600, self.wake,
-            functools.partial(attempt.settle, self.queue, functools.partial(
-                attempt.locked, self.queue, 900)))
+            self.queue,
+            900,
+            3600,
+            self.wake,
+            functools.partial(
+                attempt.settle,
+                self.queue,
+                functools.partial(attempt.locked, self.queue, 900),
+            ),
+        )
 
     def wake(self):
         self.woken += 1
@@ -110,36 +116,45 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
     def test_nodes_that_wait_too_long_are_put(self):
         self.set_node(
             provision_state=states.INSPECTWAIT,
-            inspection_started_at=timeutils.utcnow() - datetime.timedelta(
-                seconds=901))
+            inspection_started_at=timeutils.utcnow()
+            - datetime.timedelta(seconds=901),
+        )
         self.maintenance.put_timeouts()
         self.maintenance.put_timeouts()
-        self.assertEqual(queue_request.TIMEOUT,
-                         self.queue.find_open(self.node.uuid).event)
+        self.assertEqual(
+            queue_request.TIMEOUT, self.queue.find_open(self.node.uuid).event
+        )
 
     def test_a_node_with_a_request_does_not_time_out(self):
         self.set_node(
             provision_state=states.INSPECTWAIT,
-            inspection_started_at=timeutils.utcnow() - datetime.timedelta(
-                seconds=901))
+            inspection_started_at=timeutils.utcnow()
+            - datetime.timedelta(seconds=901),
+        )
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {})
         self.maintenance.put_timeouts()
-        self.assertEqual(queue_request.CONTINUE,
-                         self.queue.find_open(self.node.uuid).event)
+        self.assertEqual(
+            queue_request.CONTINUE, self.queue.find_open(self.node.uuid).event
+        )
 
     def test_a_node_that_cannot_be_settled_keeps_no_other_from_it(self):
         seen = []
 
         def settle(request):
             seen.append(request.node_uuid)
-            raise exceptions.NodeBusy('locked') if len(seen) == 1 else (
-                ValueError('surprise'))
+            raise (
+                exceptions.NodeBusy('locked')
+                if len(seen) == 1
+                else (ValueError('surprise'))
+            )
+
         for node_uuid in ('node-1', 'node-2', 'node-3'):
             self.queue.put(node_uuid, queue_request.CONTINUE, {})
             self.queue.consume(self.queue.get(NAME), 'no way')
         self.pass_lease()
         maintenance.QueueMaintenance(
-            self.queue, 900, 3600, self.wake, settle).settle_nodes()
+            self.queue, 900, 3600, self.wake, settle
+        ).settle_nodes()
         self.assertEqual(['node-1', 'node-2', 'node-3'], sorted(seen))
 
     def test_old_requests_are_forgotten_and_their_data_are_not(self):
@@ -147,48 +162,64 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
         self.queue.consume(done)
         self.maintenance.forget_requests()
         self.queue.find(done.uuid)
-        self.change_rows(finished_at=timeutils.utcnow()
-                         - datetime.timedelta(seconds=3601))
+        self.change_rows(
+            finished_at=timeutils.utcnow() - datetime.timedelta(seconds=3601)
+        )
         self.maintenance.forget_requests()
         self.queue.find(done.uuid)
         self.change_rows(due_at=None)
         self.maintenance.forget_requests()
-        self.assertRaises(exceptions.RequestNotFound, self.queue.find,
-                          done.uuid)
+        self.assertRaises(
+            exceptions.RequestNotFound, self.queue.find, done.uuid
+        )
         self.assertEqual({self.node.uuid}, set(unprocessed.list_nodes('', 9)))
 
     def test_an_open_request_is_never_forgotten(self):
         held = self.take()
-        self.change_rows(created_at=timeutils.utcnow()
-                         - datetime.timedelta(days=365))
+        self.change_rows(
+            created_at=timeutils.utcnow() - datetime.timedelta(days=365)
+        )
         self.maintenance.forget_requests()
         self.assertEqual(held.uuid, self.queue.find(held.uuid).uuid)
 
     def test_what_belongs_to_deleted_nodes_is_removed(self):
         kept = self.queue.put(self.node.uuid, queue_request.CONTINUE, {})
-        gone = self.queue.put(uuidutils.generate_uuid(),
-                              queue_request.CONTINUE, {})
+        gone = self.queue.put(
+            uuidutils.generate_uuid(), queue_request.CONTINUE, {}
+        )
         self.maintenance.remove_deleted_nodes()
-        self.assertRaises(exceptions.RequestNotFound, self.queue.find,
-                          gone.uuid)
+        self.assertRaises(
+            exceptions.RequestNotFound, self.queue.find, gone.uuid
+        )
         self.assertEqual(kept.uuid, self.queue.find(kept.uuid).uuid)
         self.assertEqual({self.node.uuid}, set(unprocessed.list_nodes('', 9)))
 
     def test_runs_of_deleted_nodes_are_removed(self):
         gone = uuidutils.generate_uuid()
         for node_uuid in (self.node.uuid, gone):
-            database.record_run({
-                'uuid': uuidutils.generate_uuid(), 'node_uuid': node_uuid,
-                'event': 'inspection', 'result': 'ok', 'phases': {}}, keep=1)
+            database.record_run(
+                {
+                    'uuid': uuidutils.generate_uuid(),
+                    'node_uuid': node_uuid,
+                    'event': 'inspection',
+                    'result': 'ok',
+                    'phases': {},
+                },
+                keep=1,
+            )
         self.maintenance.remove_deleted_nodes()
         self.assertEqual([self.node.uuid], run.list_nodes('', 9))
 
     def test_one_round_looks_at_a_bounded_number_of_nodes(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.queue.maintenance._CHUNK', 2))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.queue.maintenance._CHUNK', 2
+            )
+        )
         for _node in range(5):
-            self.queue.put(uuidutils.generate_uuid(),
-                           queue_request.CONTINUE, {})
+            self.queue.put(
+                uuidutils.generate_uuid(), queue_request.CONTINUE, {}
+            )
         left = []
         for _round in range(4):
             self.maintenance.remove_deleted_nodes()
@@ -199,8 +230,10 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
         self.queue.consume(self.take())
         self.maintenance.store_data_by_content()
         self.assertEqual(0, unprocessed.store_by_content(9))
-        self.assertEqual({'inventory': {}, 'plugin_data': {}},
-                         unprocessed.get_unprocessed(self.node.uuid))
+        self.assertEqual(
+            {'inventory': {}, 'plugin_data': {}},
+            unprocessed.get_unprocessed(self.node.uuid),
+        )
 
     def test_a_child_node_is_a_node(self):
         self.set_node(parent_node=uuidutils.generate_uuid())
@@ -218,7 +251,6 @@ PATIENCE = 60
 
 
 class LeaderTasksTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.rounds = threading.Semaphore(0)
@@ -228,8 +260,8 @@ class LeaderTasksTestCase(base.TestCase):
         def make_election(**callbacks):
             self.election = fake_election.FakeElection(**callbacks)
             return self.election
-        tasks = maintenance.LeaderTasks(make_election, tasks, period,
-                                         limit)
+
+        tasks = maintenance.LeaderTasks(make_election, tasks, period, limit)
         thread = threading.Thread(target=tasks.run, args=(self.stop,))
         thread.start()
         self.addCleanup(thread.join)
@@ -250,6 +282,7 @@ class LeaderTasksTestCase(base.TestCase):
         def task():
             short.append(patience.is_short())
             self.rounds.release()
+
         self.run_tasks(task)
         self.election.win()
         self.wait(self.rounds)
@@ -289,6 +322,7 @@ class LeaderTasksTestCase(base.TestCase):
     def test_a_failing_task_does_not_keep_the_others_from_their_turn(self):
         def fail():
             raise ValueError('broken')
+
         self.run_tasks(fail, self.rounds.release)
         self.election.win()
         for _round in range(2):
@@ -306,6 +340,7 @@ class LeaderTasksTestCase(base.TestCase):
             if len(calls) == 1:
                 hangs.set()
                 go_on.wait(PATIENCE)
+
         self.run_tasks(hang_once, self.rounds.release, limit=0.2)
         self.election.win()
         self.assertTrue(hangs.wait(PATIENCE))
@@ -322,6 +357,7 @@ class LeaderTasksTestCase(base.TestCase):
             self.rounds.release()
             if failing:
                 raise ValueError('broken')
+
         self.run_tasks(fail, fail)
         self.election.win()
         for _round in range(6):
@@ -348,14 +384,23 @@ class OutageTestCase(base.TestCase):
             # In one step: the election makes directories that are missing.
             place.joinpath('next').symlink_to(place / name)
             place.joinpath('next').replace(link)
+
         rounds = threading.Semaphore(0)
         stop = threading.Event()
         tasks = maintenance.LeaderTasks(
             functools.partial(
-                election.Election, 'election', f'file://{link}', 'name',
-                connection_retries=1, connection_retry_interval=0.01,
-                lease=0.2, heartbeat=0.02),
-            [rounds.release], period=0.01)
+                election.Election,
+                'election',
+                f'file://{link}',
+                'name',
+                connection_retries=1,
+                connection_retry_interval=0.01,
+                lease=0.2,
+                heartbeat=0.02,
+            ),
+            [rounds.release],
+            period=0.01,
+        )
         thread = threading.Thread(target=tasks.run, args=(stop,))
         thread.start()
         self.addCleanup(thread.join)
@@ -366,8 +411,10 @@ class OutageTestCase(base.TestCase):
             before = log.output.count('after 1 retries')
             point_to('file')
             deadline = time.monotonic() + PATIENCE
-            while (log.output.count('after 1 retries') == before
-                   and time.monotonic() < deadline):
+            while (
+                log.output.count('after 1 retries') == before
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.01)
             self.assertLess(before, log.output.count('after 1 retries'))
             while rounds.acquire(blocking=False):

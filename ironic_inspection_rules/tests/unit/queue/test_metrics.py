@@ -76,33 +76,41 @@ class BacklogMixin:
 
 
 class BacklogTestCase(BacklogMixin, base.TestCase):
-
     def setUp(self):
         self.useFixture(database.Database())
         super().setUp()
 
 
 class MetricsTestCase(base.StatsdTestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
 
     def test_statsd_gets_outcomes_by_the_documented_names(self):
-        for outcome, name in ((delivery.Outcome.FINISHED, b'finished'),
-                              (delivery.Outcome.FAILED, b'failed'),
-                              (delivery.Outcome.RETRIED, b'retried'),
-                              (delivery.Outcome.LOST, b'lost')):
+        for outcome, name in (
+            (delivery.Outcome.FINISHED, b'finished'),
+            (delivery.Outcome.FAILED, b'failed'),
+            (delivery.Outcome.RETRIED, b'retried'),
+            (delivery.Outcome.LOST, b'lost'),
+        ):
             service.count_delivery(outcome)
-            self.assertEqual(b'ironic.InspectionWorker.%b:1|c' % name,
-                             self.listener.recv(1000))
+            self.assertEqual(
+                b'ironic.InspectionWorker.%b:1|c' % name,
+                self.listener.recv(1000),
+            )
 
     def test_statsd_gets_the_backlog(self):
         database_queue.DatabaseQueue(LEASE).put('a', request.CONTINUE)
         service.report_backlog()
         received = [self.listener.recv(1000) for _gauge in range(3)]
-        self.assertEqual([b'ironic.InspectionQueue.waiting:1|g',
-                          b'ironic.InspectionQueue.processing:0|g'],
-                         received[:2])
-        self.assertRegex(received[2].decode(),
-                         r'^ironic\.InspectionQueue\.delay:[0-9.e-]+\|g$')
+        self.assertEqual(
+            [
+                b'ironic.InspectionQueue.waiting:1|g',
+                b'ironic.InspectionQueue.processing:0|g',
+            ],
+            received[:2],
+        )
+        self.assertRegex(
+            received[2].decode(),
+            r'^ironic\.InspectionQueue\.delay:[0-9.e-]+\|g$',
+        )

@@ -29,7 +29,6 @@ OTHER = worker.make_name('there')
 
 
 class NodeLockTestCase(base.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.node = self.task.node
@@ -59,8 +58,11 @@ class NodeLockTestCase(base.GlueTestCase):
 
     def pass_lease(self):
         with enginefacade.writer.get_engine().begin() as connection:
-            connection.execute(sa.update(models.RequestRow).values(
-                due_at=models.RequestRow.due_at - LEASE))
+            connection.execute(
+                sa.update(models.RequestRow).values(
+                    due_at=models.RequestRow.due_at - LEASE
+                )
+            )
 
     def test_the_node_is_locked_by_the_delivery(self):
         with self.lock() as task:
@@ -71,26 +73,30 @@ class NodeLockTestCase(base.GlueTestCase):
 
     def test_who_proves_the_token_is_not_asked_for_the_lock(self):
         with self.lock(), queue_base.statements() as asked:
-            self.queue.consume(self.queue.begin(self.request,
-                                                state.PROCESSING))
-        self.assertEqual(['UPDATE', 'COMMIT'] * 2,
-                         [each.split()[0] for each in asked][:4])
+            self.queue.consume(
+                self.queue.begin(self.request, state.PROCESSING)
+            )
+        self.assertEqual(
+            ['UPDATE', 'COMMIT'] * 2, [each.split()[0] for each in asked][:4]
+        )
 
     def test_the_end_is_one_transaction(self):
         # What a process cleans now and then is no part of it.
         cleaner = history.Cleaner()
         cleaner.clean(0)
-        self.useFixture(fixtures.MockPatchObject(history, 'cleaner',
-                                                 cleaner))
+        self.useFixture(fixtures.MockPatchObject(history, 'cleaner', cleaner))
         with self.lock() as task, queue_base.statements() as asked:
-            ended = task.end(functools.partial(self.queue.consume,
-                                               self.request, None))
+            ended = task.end(
+                functools.partial(self.queue.consume, self.request, None)
+            )
             self.assertEqual(state.FINISHED, ended.state)
             self.assertIsNone(self.reservation())
-        self.assertEqual(['UPDATE', 'COMMIT'],
-                         [each.split()[0] for each in asked])
-        self.assertFalse(self.queue.is_held(self.node.uuid,
-                                            self.request.delivery))
+        self.assertEqual(
+            ['UPDATE', 'COMMIT'], [each.split()[0] for each in asked]
+        )
+        self.assertFalse(
+            self.queue.is_held(self.node.uuid, self.request.delivery)
+        )
 
     def test_who_is_followed_ends_nothing(self):
         def end():
@@ -98,24 +104,28 @@ class NodeLockTestCase(base.GlueTestCase):
                 self.pass_lease()
                 self.in_another_thread(lambda: self.queue.get(NAME))
                 try:
-                    task.end(functools.partial(self.queue.consume,
-                                               self.request, None))
+                    task.end(
+                        functools.partial(
+                            self.queue.consume, self.request, None
+                        )
+                    )
                 finally:
-                    self.assertEqual(self.request.delivery,
-                                     self.reservation())
+                    self.assertEqual(self.request.delivery, self.reservation())
+
         self.assertRaises(exceptions.LeaseLost, end)
         self.assertIsNone(self.reservation())
         self.assertIsNotNone(self.queue.find_open(self.node.uuid))
 
     def test_who_lost_the_lock_ends_the_request_all_the_same(self):
         def lock_as_conductor():
-            objects.Node.release(self.context, self.request.delivery,
-                                 self.node.uuid)
+            objects.Node.release(
+                self.context, self.request.delivery, self.node.uuid
+            )
             self.reserve('conductor')
+
         with self.lock() as task:
             self.in_another_thread(lock_as_conductor)
-            task.end(functools.partial(self.queue.consume, self.request,
-                                       None))
+            task.end(functools.partial(self.queue.consume, self.request, None))
         self.assertEqual('conductor', self.reservation())
         self.assertIsNone(self.queue.find_open(self.node.uuid))
 
@@ -141,8 +151,9 @@ class NodeLockTestCase(base.GlueTestCase):
         first = self.request
         with self.lock(first):
             self.queue.consume(first)
-            self.assertRaises(exceptions.NodeBusy,
-                              self.lock(self.get(NAME)).__enter__)
+            self.assertRaises(
+                exceptions.NodeBusy, self.lock(self.get(NAME)).__enter__
+            )
             self.assertEqual(first.delivery, self.reservation())
 
     def test_the_lock_of_a_dead_worker_is_broken(self):
@@ -156,9 +167,11 @@ class NodeLockTestCase(base.GlueTestCase):
         def end_both():
             second = self.queue.get(NAME)
             with self.lock(second):
-                self.assertRaises(ironic_exception.NodeLocked,
-                                  task.release_resources)
+                self.assertRaises(
+                    ironic_exception.NodeLocked, task.release_resources
+                )
                 self.assertEqual(second.delivery, self.reservation())
+
         with self.lock() as task:
             self.pass_lease()
             self.in_another_thread(end_both)
@@ -174,6 +187,7 @@ class NodeLockTestCase(base.GlueTestCase):
                     task.node.save()
                 except Exception:
                     self.fail('Ironic may think that inspection failed')
+
         self.assertRaises(exceptions.LeaseLost, go_on)
         self.assertEqual({}, self.stored_node().extra)
 
@@ -184,6 +198,7 @@ class NodeLockTestCase(base.GlueTestCase):
                 self.in_another_thread(lambda: self.queue.get(NAME))
                 task.node.extra = {'late': True}
                 task.node.save()
+
         self.assertRaises(exceptions.LeaseLost, go_on)
         self.assertEqual({}, self.stored_node().extra)
 

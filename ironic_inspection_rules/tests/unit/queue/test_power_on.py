@@ -35,21 +35,27 @@ from ironic_inspection_rules.tests.unit.queue import test_worker
 
 
 class PowerOnTestCase(glue.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.node = self.task.node
         self.set_node(provision_state=states.INSPECTING)
         self.queue = database_queue.DatabaseQueue(
-            queue_base.LEASE, node_reservation.stop_clock)
+            queue_base.LEASE, node_reservation.stop_clock
+        )
         self.turns = []
         self.powered = []
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.inspection.power_on',
-            lambda task: self.powered.append(task.node.uuid)))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.driver_factory.build_driver_for_task',
-            lambda task: types.SimpleNamespace()))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.patches.inspection.power_on',
+                lambda task: self.powered.append(task.node.uuid),
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.driver_factory.build_driver_for_task',
+                lambda task: types.SimpleNamespace(),
+            )
+        )
 
     @contextlib.contextmanager
     def turn(self):
@@ -72,28 +78,41 @@ class PowerOnTestCase(glue.GlueTestCase):
 
     def deliver(self):
         return delivery.Delivery(
-            self.queue, self.claim('w1'), self.lock_node, 3, 1.0,
-            lambda seconds: True).carry_out()
+            self.queue,
+            self.claim('w1'),
+            self.lock_node,
+            3,
+            1.0,
+            lambda seconds: True,
+        ).carry_out()
 
     def lock_node(self, request):
         return attempt.locked(self.queue, 900, request)
 
     def test_the_conductor_is_done_at_once(self):
-        self.config(enabled=True, reboot_throttle=1.0,
-                    group='inspection_queue')
+        self.config(
+            enabled=True, reboot_throttle=1.0, group='inspection_queue'
+        )
         self.config(
             group='coordination',
-            backend_url=f'file://{self.useFixture(fixtures.TempDir()).path}')
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.drivers.modules.inspector.interface.Common.'
-            '_power_on_or_reboot', inspection.POWER_ON.find()))
+            backend_url=f'file://{self.useFixture(fixtures.TempDir()).path}',
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.drivers.modules.inspector.interface.Common.'
+                '_power_on_or_reboot',
+                inspection.POWER_ON.find(),
+            )
+        )
         power_on.install()
 
         inspection.POWER_ON.find()(None, self.task)
 
         waiting = self.queue.find_open(self.node.uuid)
-        self.assertEqual((queue_request.POWER_ON, state.STARTING),
-                         (waiting.event, waiting.state))
+        self.assertEqual(
+            (queue_request.POWER_ON, state.STARTING),
+            (waiting.event, waiting.state),
+        )
         self.assertEqual([], self.powered)
 
     def test_no_turn_is_taken_for_nobody(self):
@@ -106,8 +125,9 @@ class PowerOnTestCase(glue.GlueTestCase):
 
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
 
-        self.assertEqual(([True], [self.node.uuid]),
-                         (self.turns, self.powered))
+        self.assertEqual(
+            ([True], [self.node.uuid]), (self.turns, self.powered)
+        )
         self.assertEqual(state.FINISHED, self.queue.find(put.uuid).state)
         self.assertIsNone(self.stored_node().reservation)
 
@@ -118,19 +138,23 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.deliver()
 
         started = timeutils.normalize_time(
-            self.stored_node().inspection_started_at)
-        self.assertLess(abs(timeutils.utcnow() - started),
-                        datetime.timedelta(seconds=60))
+            self.stored_node().inspection_started_at
+        )
+        self.assertLess(
+            abs(timeutils.utcnow() - started), datetime.timedelta(seconds=60)
+        )
 
     def test_a_machine_that_is_on_already_need_not_wait(self):
         waiting = self.put()
 
-        posted = self.queue.put(self.node.uuid, queue_request.CONTINUE,
-                                {'cpu': 1})
+        posted = self.queue.put(
+            self.node.uuid, queue_request.CONTINUE, {'cpu': 1}
+        )
 
         self.assertEqual(state.ERROR, self.queue.find(waiting.uuid).state)
-        self.assertEqual(waiting.inspection_began_at,
-                         posted.inspection_began_at)
+        self.assertEqual(
+            waiting.inspection_began_at, posted.inspection_began_at
+        )
         self.assertIsNotNone(posted.inspection_began_at)
         self.assertIsNone(self.claim('w1'))
 
@@ -159,17 +183,26 @@ class PowerOnTestCase(glue.GlueTestCase):
         waiting = self.put()
         self.claim('w1')
 
-        self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
-                          waiting.uuid, 'too late')
+        self.assertRaises(
+            exceptions.RequestNotWaiting,
+            self.queue.abort,
+            waiting.uuid,
+            'too late',
+        )
 
     def test_a_newer_inspection_ends_what_is_open_of_an_earlier_one(self):
         self.config(enabled=True, group='inspection_queue')
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.conductor.inspection.inspect_hardware',
-            lambda task: self.powered.append(task)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.conductor.inspection.inspect_hardware',
+                lambda task: self.powered.append(task),
+            )
+        )
         power_on.install()
-        self.set_node(provision_state=states.INSPECTWAIT,
-                      inspection_started_at=timeutils.utcnow())
+        self.set_node(
+            provision_state=states.INSPECTWAIT,
+            inspection_started_at=timeutils.utcnow(),
+        )
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {'cpu': 1})
         begun = self.queue.begin(self.queue.get('w1'), state.PROCESSING)
 
@@ -177,15 +210,19 @@ class PowerOnTestCase(glue.GlueTestCase):
 
         self.assertEqual([self.task], self.powered)
         ended = self.queue.find(begun.uuid)
-        self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
-                         (ended.state, ended.last_error))
+        self.assertEqual(
+            (state.ERROR, queue_request.OVERTAKEN),
+            (ended.state, ended.last_error),
+        )
 
     def test_a_newer_inspection_ends_a_reapplication_of_earlier_data(self):
         waiting = self.queue.put(self.node.uuid, queue_request.REAPPLY)
         self.queue.supersede(self.node.uuid)
         ended = self.queue.find(waiting.uuid)
-        self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
-                         (ended.state, ended.last_error))
+        self.assertEqual(
+            (state.ERROR, queue_request.OVERTAKEN),
+            (ended.state, ended.last_error),
+        )
 
     def test_a_long_turn_is_no_hang(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
@@ -197,15 +234,21 @@ class PowerOnTestCase(glue.GlueTestCase):
             time.advance(seconds)
             starter._dispatcher.look_after(limit)
             return starter.pause(0)
-        throttle = power_on.Throttle(FakeLock, 5 * limit, pause,
-                                     retries=2, retry_interval=0.01)
+
+        throttle = power_on.Throttle(
+            FakeLock, 5 * limit, pause, retries=2, retry_interval=0.01
+        )
         done = threading.Event()
         starter = worker.Worker(
-            'w1', self.queue, self.lock_node,
-            dataclasses.replace(test_worker.SETTINGS, threads=1,
-                                lease=limit, time_limit=limit),
+            'w1',
+            self.queue,
+            self.lock_node,
+            dataclasses.replace(
+                test_worker.SETTINGS, threads=1, lease=limit, time_limit=limit
+            ),
             lambda outcome: done.set(),
-            functools.partial(power_on.claim, self.queue, throttle.turn))
+            functools.partial(power_on.claim, self.queue, throttle.turn),
+        )
         thread = threading.Thread(target=starter.run)
         thread.start()
         self.addCleanup(thread.join)
@@ -259,14 +302,18 @@ class Clock:
 
 
 class ThrottleTestCase(base.TestCase):
-
     def make(self, lock, clock=None, interval=7.0):
         self.clock = clock or Clock()
         patcher = mock.patch.object(power_on, 'time', self.clock)
         patcher.start()
         self.addCleanup(patcher.stop)
-        return power_on.Throttle(lambda: lock, interval, self.clock.wait,
-                                 retries=2, retry_interval=1.5)
+        return power_on.Throttle(
+            lambda: lock,
+            interval,
+            self.clock.wait,
+            retries=2,
+            retry_interval=1.5,
+        )
 
     def test_the_interval_is_slept_with_the_lock_held(self):
         lock = FakeLock()
@@ -311,6 +358,7 @@ class ThrottleTestCase(base.TestCase):
         def power_on():
             with it.turn():
                 raise ValueError('no power')
+
         self.assertRaises(ValueError, power_on)
         self.assertFalse(lock.held)
         with it.turn():
@@ -323,5 +371,6 @@ class ThrottleTestCase(base.TestCase):
 
     def test_a_long_absence_of_the_coordinator_is_told(self):
         lock = FakeLock([ValueError('away')] * 3)
-        self.assertRaises(exceptions.TemporaryFailure,
-                          self.make(lock).turn().__enter__)
+        self.assertRaises(
+            exceptions.TemporaryFailure, self.make(lock).turn().__enter__
+        )

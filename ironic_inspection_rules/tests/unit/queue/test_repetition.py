@@ -19,13 +19,11 @@ PORT_MARK = ('extend-port-attribute', [base.MAC, '/extra/marks', 'x'])
 
 
 class DeliveryTestCase(base.GlueTestCase):
-
     def setUp(self):
         super().setUp()
         self.queue = database_queue.DatabaseQueue(60)
         self.queue.put(self.task.node.uuid, queue_request.CONTINUE, {})
-        self.request = self.queue.begin(self.queue.get('w1'),
-                                        state.PROCESSING)
+        self.request = self.queue.begin(self.queue.get('w1'), state.PROCESSING)
         self.plugin_data = {}
 
     def use(self, *stored):
@@ -55,8 +53,10 @@ class DeliveryTestCase(base.GlueTestCase):
         self.queue.retry(self.request, 0)
 
     def test_a_phase_happens_once(self):
-        self.use(base.rule(MARK, PORT_MARK, phase='preprocess'),
-                 base.rule(MARK, PORT_MARK))
+        self.use(
+            base.rule(MARK, PORT_MARK, phase='preprocess'),
+            base.rule(MARK, PORT_MARK),
+        )
         for _delivery in range(3):
             self.deliver_all()
         self.assertEqual({'marks': ['x', 'x']}, self.stored_node().extra)
@@ -83,26 +83,34 @@ class DeliveryTestCase(base.GlueTestCase):
         self.assertEqual({'marks': ['x', 'x']}, self.stored_node().extra)
 
     def test_plugin_data_and_trace_are_the_same_each_time(self):
-        self.use(base.rule(('set-plugin-data', ['/a/b', [1]]),
-                           ('extend-plugin-data', ['/list', 1]),
-                           ('unset-plugin-data', ['/fresh']),
-                           phase='preprocess'),
-                 base.rule(('extend-plugin-data', ['/list', 2])))
+        self.use(
+            base.rule(
+                ('set-plugin-data', ['/a/b', [1]]),
+                ('extend-plugin-data', ['/list', 1]),
+                ('unset-plugin-data', ['/fresh']),
+                phase='preprocess',
+            ),
+            base.rule(('extend-plugin-data', ['/list', 2])),
+        )
         self.deliver_all()
         first = self.plugin_data
         self.deliver_all()
         self.assertEqual([1, 2], first['list'])
         self.assertNotIn('fresh', first)
-        self.assertEqual(['main', 'preprocess'],
-                         sorted(first['inspection_rules']))
+        self.assertEqual(
+            ['main', 'preprocess'], sorted(first['inspection_rules'])
+        )
         self.assertEqual(first, self.plugin_data)
 
     def test_what_another_hook_undoes_is_done_again(self):
-        self.use(base.rule(
-            ('set-attribute', ['/properties/memory_mb', 5]),
-            ('del-attribute', ['/properties/cpus']),
-            ('set-port-attribute', [base.MAC, '/pxe_enabled', False]),
-            ('add-trait', ['CUSTOM_GOLD'])))
+        self.use(
+            base.rule(
+                ('set-attribute', ['/properties/memory_mb', 5]),
+                ('del-attribute', ['/properties/cpus']),
+                ('set-port-attribute', [base.MAC, '/pxe_enabled', False]),
+                ('add-trait', ['CUSTOM_GOLD']),
+            )
+        )
         self.task.node.properties = {'memory_mb': 1, 'cpus': 1}
         self.task.node.save()
         self.deliver_all()
@@ -137,18 +145,28 @@ class DeliveryTestCase(base.GlueTestCase):
     def test_a_failure_is_the_same_each_time(self):
         self.use(base.rule(MARK, ('fail', {'msg': 'no', 'maintenance': True})))
         messages = {
-            str(self.assertRaises(ironic_exception.HardwareInspectionFailure,
-                                  self.deliver_all))
-            for _delivery in range(2)}
+            str(
+                self.assertRaises(
+                    ironic_exception.HardwareInspectionFailure,
+                    self.deliver_all,
+                )
+            )
+            for _delivery in range(2)
+        }
         self.assertEqual(1, len(messages))
         node = self.stored_node()
-        self.assertEqual(({'marks': ['x']}, True, 'no'),
-                         (node.extra, node.maintenance,
-                          node.maintenance_reason))
+        self.assertEqual(
+            ({'marks': ['x']}, True, 'no'),
+            (node.extra, node.maintenance, node.maintenance_reason),
+        )
 
     def test_what_did_not_match_is_looked_at_again(self):
-        self.use(base.rule(MARK, conditions=[
-            {'op': 'eq', 'args': ['{node.extra[go]}', True]}]))
+        self.use(
+            base.rule(
+                MARK,
+                conditions=[{'op': 'eq', 'args': ['{node.extra[go]}', True]}],
+            )
+        )
         self.deliver_all()
         self.task.node.extra = {'go': True}
         self.task.node.save()
@@ -177,8 +195,8 @@ class DeliveryTestCase(base.GlueTestCase):
 
         def fail(*args):
             raise db_exc.DBConnectionError()
-        with fixtures.MonkeyPatch(
-                'ironic.objects.node.Node.save', fail):
+
+        with fixtures.MonkeyPatch('ironic.objects.node.Node.save', fail):
             self.assertRaises(exceptions.TemporaryFailure, self.deliver_all)
         self.deliver_all()
         self.assertEqual({'marks': ['x']}, self.stored_node().extra)

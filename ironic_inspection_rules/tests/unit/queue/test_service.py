@@ -15,17 +15,16 @@ PATIENCE = 60
 
 
 class StartTestCase(base.IronicTestCase):
-
     def test_a_mistyped_coordinator_is_named(self):
         conf.register_opts(CONF)
         self.config(group='coordination', backend_url='radis://192.0.2.1')
-        exc = self.assertRaises(exceptions.Invalid, service.WorkerService,
-                                'name')
+        exc = self.assertRaises(
+            exceptions.Invalid, service.WorkerService, 'name'
+        )
         self.assertIn('[coordination]backend_url', str(exc))
 
 
 class SuperviseTestCase(base.TestCase):
-
     def test_what_breaks_off_starts_again_until_it_is_stopped(self):
         self.patch(service, '_RESTART_DELAY', 0)
         worker = object.__new__(service.WorkerService)
@@ -43,7 +42,6 @@ class SuperviseTestCase(base.TestCase):
 
 
 class FakeWorkerService:
-
     def __init__(self, name):
         self.name = name
         self.started = False
@@ -60,22 +58,26 @@ class FakeWorkerService:
 
 
 class EmbeddedTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         conf.register_opts(self.cfg.conf)
 
     def use_conductor(self):
-        manager = types.SimpleNamespace(_shutdown=threading.Event(),
-                                        has_reserved=lambda: False)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic.common.rpc.GLOBAL_MANAGER', manager))
+        manager = types.SimpleNamespace(
+            _shutdown=threading.Event(), has_reserved=lambda: False
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch('ironic.common.rpc.GLOBAL_MANAGER', manager)
+        )
         return manager
 
     def test_the_all_in_one_ironic_wants_one(self):
         self.use_conductor()
-        for transport, expected in (('none', True), ('json-rpc', False),
-                                    ('oslo', False)):
+        for transport, expected in (
+            ('none', True),
+            ('json-rpc', False),
+            ('oslo', False),
+        ):
             self.config(rpc_transport=transport)
             self.assertEqual(expected, service.is_embedded_wanted())
 
@@ -91,9 +93,12 @@ class EmbeddedTestCase(base.IronicTestCase):
 
     def test_it_stops_with_the_conductor(self):
         manager = self.use_conductor()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.queue.service.WorkerService',
-            FakeWorkerService))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.queue.service.WorkerService',
+                FakeWorkerService,
+            )
+        )
         started = service.start_embedded()
         self.assertTrue(started.started)
         self.assertFalse(started.stopped.is_set())

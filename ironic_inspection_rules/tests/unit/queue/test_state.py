@@ -10,28 +10,57 @@ NO = state.Verdict.FORBIDDEN
 # Rows: states; columns: inspect, wait, continue, finish, timeout, abort.
 EXPECTED = {
     state.ABSENT: (
-        (OK, 'starting'), (NO, 'absent'), (NO, 'absent'),
-        (NO, 'absent'), (NO, 'absent'), (NO, 'absent')),
+        (OK, 'starting'),
+        (NO, 'absent'),
+        (NO, 'absent'),
+        (NO, 'absent'),
+        (NO, 'absent'),
+        (NO, 'absent'),
+    ),
     state.STARTING: (
-        (SAME, 'starting'), (OK, 'waiting'), (NO, 'starting'),
-        (NO, 'starting'), (NO, 'starting'), (OK, 'error')),
+        (SAME, 'starting'),
+        (OK, 'waiting'),
+        (NO, 'starting'),
+        (NO, 'starting'),
+        (NO, 'starting'),
+        (OK, 'error'),
+    ),
     state.WAITING: (
-        (NO, 'waiting'), (SAME, 'waiting'), (OK, 'processing'),
-        (NO, 'waiting'), (OK, 'error'), (OK, 'error')),
+        (NO, 'waiting'),
+        (SAME, 'waiting'),
+        (OK, 'processing'),
+        (NO, 'waiting'),
+        (OK, 'error'),
+        (OK, 'error'),
+    ),
     state.PROCESSING: (
-        (NO, 'processing'), (NO, 'processing'), (NO, 'error'),
-        (OK, 'finished'), (NO, 'processing'), (NO, 'processing')),
+        (NO, 'processing'),
+        (NO, 'processing'),
+        (NO, 'error'),
+        (OK, 'finished'),
+        (NO, 'processing'),
+        (NO, 'processing'),
+    ),
     state.FINISHED: (
-        (OK, 'starting'), (NO, 'finished'), (NO, 'finished'),
-        (NO, 'finished'), (NO, 'finished'), (OK, 'error')),
+        (OK, 'starting'),
+        (NO, 'finished'),
+        (NO, 'finished'),
+        (NO, 'finished'),
+        (NO, 'finished'),
+        (OK, 'error'),
+    ),
     state.ERROR: (
-        (OK, 'starting'), (NO, 'error'), (NO, 'error'),
-        (NO, 'error'), (NO, 'error'), (NO, 'error')),
+        (OK, 'starting'),
+        (NO, 'error'),
+        (NO, 'error'),
+        (NO, 'error'),
+        (NO, 'error'),
+        (NO, 'error'),
+    ),
 }
 
 
 class AdvanceTestCase(base.TestCase):
-
     def test_every_pair_is_allowed_ignored_or_forbidden(self):
         self.assertEqual({state.ABSENT, *state.STATES}, set(EXPECTED))
         for start, row in EXPECTED.items():
@@ -49,8 +78,7 @@ class AdvanceTestCase(base.TestCase):
 
     def test_the_life_of_a_request_ends_in_finished(self):
         reached = state.ABSENT
-        for event in (state.INSPECT, state.WAIT, state.CONTINUE,
-                      state.FINISH):
+        for event in (state.INSPECT, state.WAIT, state.CONTINUE, state.FINISH):
             verdict, reached = state.advance(reached, event)
             self.assertIs(OK, verdict, repr(event))
         self.assertEqual(state.FINISHED, reached)
@@ -58,5 +86,7 @@ class AdvanceTestCase(base.TestCase):
 
     def test_asking_leaves_no_trace(self):
         state.advance(state.WAITING, state.CONTINUE)
-        self.assertEqual((OK, state.PROCESSING),
-                         state.advance(state.WAITING, state.CONTINUE))
+        self.assertEqual(
+            (OK, state.PROCESSING),
+            state.advance(state.WAITING, state.CONTINUE),
+        )

@@ -44,7 +44,6 @@ class WakeupTestCase(base.IronicTestCase):
         failures = [ValueError('no broker')] * 3
 
         class Client:
-
             def prepare(self, **kwargs):
                 return self
 
@@ -52,20 +51,31 @@ class WakeupTestCase(base.IronicTestCase):
                 sent.release()
                 if failures:
                     raise failures.pop()
-        self.useFixture(fixtures.MonkeyPatch('ironic.common.rpc.get_client',
-                                             lambda target: Client()))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic.common.rpc.get_client', lambda target: Client()
+            )
+        )
         log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
         sender = wakeup.WakeupSender()
         for _time in range(5):
             sender.wake()
             self.assertTrue(sent.acquire(timeout=PATIENCE))
         self.assertEqual(
-            ['Waking up inspection workers failed and is tried again: '
-             'no broker', 'Waking up inspection workers works again'],
-            log.output.splitlines())
+            [
+                'Waking up inspection workers failed and is tried again: '
+                'no broker',
+                'Waking up inspection workers works again',
+            ],
+            log.output.splitlines(),
+        )
 
     def test_wake_ups_need_oslo_messaging_between_the_services(self):
-        for transport, expected in (('oslo', True), ('json-rpc', False),
-                                    ('none', False)):
+        for transport, expected in (
+            ('oslo', True),
+            ('json-rpc', False),
+            ('none', False),
+        ):
             self.config(rpc_transport=transport)
             self.assertEqual(expected, wakeup.is_available())

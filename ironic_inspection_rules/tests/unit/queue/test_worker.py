@@ -19,8 +19,13 @@ from ironic_inspection_rules.tests.unit.queue import base
 from ironic_inspection_rules.tests.unit.queue import test_delivery
 
 SETTINGS = worker.WorkerSettings(
-    threads=2, get_timeout=0.05, lease=base.LEASE, max_attempts=3,
-    connection_retries=2, retry_interval=0.01)
+    threads=2,
+    get_timeout=0.05,
+    lease=base.LEASE,
+    max_attempts=3,
+    connection_retries=2,
+    retry_interval=0.01,
+)
 
 PATIENCE = 60
 
@@ -45,8 +50,12 @@ class WorkerTestCase(base.QueueTestCase):
 
     def use_settings(self, **settings):
         self.worker = worker.Worker(
-            'w1', self.queue, self.nodes.lock,
-            dataclasses.replace(SETTINGS, **settings), self.observe)
+            'w1',
+            self.queue,
+            self.nodes.lock,
+            dataclasses.replace(SETTINGS, **settings),
+            self.observe,
+        )
         self.thread = threading.Thread(target=self.worker.run)
 
     def observe(self, outcome):
@@ -59,11 +68,13 @@ class WorkerTestCase(base.QueueTestCase):
         self.addCleanup(self.worker.stop)
 
     def test_all_that_is_put_gets_done(self):
-        before = [self.queue.put(f'a{n}', queue_request.CONTINUE)
-                  for n in range(5)]
+        before = [
+            self.queue.put(f'a{n}', queue_request.CONTINUE) for n in range(5)
+        ]
         self.start()
-        after = [self.queue.put(f'b{n}', queue_request.CONTINUE)
-                 for n in range(5)]
+        after = [
+            self.queue.put(f'b{n}', queue_request.CONTINUE) for n in range(5)
+        ]
         self.worker.wake()
         for _request in before + after:
             self.assertTrue(self.done.acquire(timeout=PATIENCE))
@@ -81,6 +92,7 @@ class WorkerTestCase(base.QueueTestCase):
         def process(request):
             started.set()
             go_on.wait(PATIENCE)
+
         self.nodes.process = process
         # No free thread: it is not asking for a request when it is stopped.
         self.use_settings(threads=1)
@@ -100,8 +112,9 @@ class WorkerTestCase(base.QueueTestCase):
         self.start()
         for _outcome in range(2):
             self.assertTrue(self.done.acquire(timeout=PATIENCE))
-        self.assertEqual([delivery.Outcome.RETRIED, delivery.Outcome.FINISHED],
-                         self.seen)
+        self.assertEqual(
+            [delivery.Outcome.RETRIED, delivery.Outcome.FINISHED], self.seen
+        )
 
     def lose_queue(self, *troubles):
         """Have the queue fail before it gives anything."""
@@ -112,17 +125,21 @@ class WorkerTestCase(base.QueueTestCase):
             if troubles:
                 raise troubles.pop(0)
             return get(name)
+
         self.queue.get = unreliable
 
     def test_a_queue_out_of_reach_is_tried_for_ever(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        self.lose_queue(*[db_exc.DBConnectionError('away')] * 8,
-                        sa.exc.TimeoutError('the pool is empty'))
+        self.lose_queue(
+            *[db_exc.DBConnectionError('away')] * 8,
+            sa.exc.TimeoutError('the pool is empty'),
+        )
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
-        self.assertEqual(1, log.output.count('is tried again: away'),
-                         log.output)
+        self.assertEqual(
+            1, log.output.count('is tried again: away'), log.output
+        )
         self.assertEqual(1, log.output.count('works again'), log.output)
 
     def test_a_queue_out_of_reach_does_not_keep_it_from_stopping(self):
@@ -131,6 +148,7 @@ class WorkerTestCase(base.QueueTestCase):
         def unreachable(name):
             asked.set()
             raise db_exc.DBConnectionError()
+
         self.queue.get = unreachable
         self.start()
         self.assertTrue(asked.wait(PATIENCE))
@@ -146,6 +164,7 @@ class WorkerTestCase(base.QueueTestCase):
         def process(request):
             next(runs).set()
             ends.acquire(timeout=PATIENCE)
+
         self.nodes.process = process
         request = self.queue.put('a', queue_request.CONTINUE)
         self.start()
@@ -155,8 +174,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertTrue(second.wait(PATIENCE))
         ends.release()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
-        held = {one.request.uuid
-                for one in self.worker._in_hand.values()}
+        held = {one.request.uuid for one in self.worker._in_hand.values()}
         self.assertEqual({request.uuid}, held)
         ends.release()
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
@@ -168,7 +186,8 @@ class WorkerTestCase(base.QueueTestCase):
             self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual(
             {delivery.Outcome.FINISHED: 4, delivery.Outcome.LOST: 1},
-            collections.Counter(self.seen))
+            collections.Counter(self.seen),
+        )
 
     def test_a_delivery_that_hangs_costs_others_nothing(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
@@ -180,6 +199,7 @@ class WorkerTestCase(base.QueueTestCase):
                 self.hung.append(threading.current_thread())
                 hangs.set()
                 go_on.wait(PATIENCE)
+
         self.nodes.process = hang_in_a_hook
         self.use_settings(threads=1, time_limit=0.1)
         self.queue.put('hangs', queue_request.CONTINUE)
@@ -213,6 +233,7 @@ class WorkerTestCase(base.QueueTestCase):
             hangs.set()
             go_on.wait(PATIENCE)
             return get(name)
+
         self.queue.get = swallow_the_answer
         self.use_settings(threads=1, time_limit=0.1, lease=0.1)
         self.queue.put('a', queue_request.CONTINUE)
@@ -235,6 +256,7 @@ class WorkerTestCase(base.QueueTestCase):
 
         def find_nothing(name):
             asked.set()
+
         self.queue.get = find_nothing
         self.use_settings(get_timeout=1000, time_limit=0.1)
         self.start()
@@ -261,9 +283,11 @@ class WorkerTestCase(base.QueueTestCase):
             else:
                 beaten.set()
             return set()
+
         self.queue.heartbeat = swallow_the_answer
         self.nodes.process = lambda *args: self.assertTrue(
-            beaten.wait(PATIENCE))
+            beaten.wait(PATIENCE)
+        )
         self.use_settings(threads=1, time_limit=0.5, lease=0.1)
         # The first is given up at the same limit: the second is in hand.
         for number in range(2):
@@ -297,8 +321,12 @@ class WorkerTestCase(base.QueueTestCase):
             self.assertTrue(beaten.wait(PATIENCE))
             base.pass_time(base.LEASE)
             self.assertEqual(request.uuid, get('w2').uuid)
+
         get, self.queue.heartbeat, self.nodes.process = (
-            self.queue.get, beat, process)
+            self.queue.get,
+            beat,
+            process,
+        )
         self.use_settings(threads=1, lease=0.03)
         put = self.queue.put('a', queue_request.CONTINUE)
         self.start()
@@ -311,6 +339,7 @@ class WorkerTestCase(base.QueueTestCase):
     def test_an_attempt_that_an_outage_cut_off_does_not_count(self):
         def fail():
             raise db_exc.DBConnectionError('away')
+
         self.assertEqual(0, self.lose_the_lease(fail))
 
     def test_an_attempt_that_was_taken_over_counts(self):
@@ -330,6 +359,7 @@ class WorkerTestCase(base.QueueTestCase):
         def process(request):
             begun[request.node_uuid].set()
             self.assertTrue(ends[request.node_uuid].wait(PATIENCE))
+
         self.nodes.process = process
         claimed = threading.Event()
         get = self.queue.get
@@ -339,6 +369,7 @@ class WorkerTestCase(base.QueueTestCase):
             if name == 'w1' and request and request.node_uuid == 'b':
                 claimed.set()
             return request
+
         self.queue.get = get_and_tell
         put = self.queue.put('b', queue_request.CONTINUE)
         for _death in range(2):
@@ -369,7 +400,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertEqual({delivery.Outcome.FINISHED}, set(self.seen))
 
     def test_a_last_attempt_that_hangs_holds_up_nobody_for_long(self):
-        self.use_settings(threads=3, lease=2.0, time_limit=10 ** 6)
+        self.use_settings(threads=3, lease=2.0, time_limit=10**6)
         begun, ends, _put = self.put_last_attempt()
         self.queue.put('c', queue_request.CONTINUE)
 
@@ -392,11 +423,13 @@ class WorkerTestCase(base.QueueTestCase):
             self.thread.join(0.3)
             alive.append(self.thread.is_alive())
             retry(*args)
+
         begun, ends, put = self.put_last_attempt()
         self.assertFalse(begun['b'].wait(0.3))
         # The worker must not end before the request is back in the queue.
-        self.useFixture(fixtures.MockPatchObject(self.queue, 'retry',
-                                                 retry_late))
+        self.useFixture(
+            fixtures.MockPatchObject(self.queue, 'retry', retry_late)
+        )
 
         self.worker.stop()
         ends['a'].set()
@@ -420,8 +453,12 @@ class WorkerTestCase(base.QueueTestCase):
                 failures.pop()
                 raise RuntimeError("can't start new thread")
             start(thread)
-        self.useFixture(fixtures.MonkeyPatch('threading.Thread.start',
-                                             start_unless_it_fails))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'threading.Thread.start', start_unless_it_fails
+            )
+        )
         return failures
 
     def test_a_thread_that_cannot_start_leaves_no_request_behind(self):
@@ -433,9 +470,13 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
         self.assertEqual([], failures)
-        self.assertEqual((state.FINISHED, 1), (
-            self.queue.find(put.uuid).state,
-            self.queue.find(put.uuid).attempts))
+        self.assertEqual(
+            (state.FINISHED, 1),
+            (
+                self.queue.find(put.uuid).state,
+                self.queue.find(put.uuid).attempts,
+            ),
+        )
 
     def work_for_three_heartbeats(self, beats):
         """Process a request until three more heartbeats are counted.
@@ -443,7 +484,8 @@ class WorkerTestCase(base.QueueTestCase):
         :param beats: the semaphore that counts them.
         """
         self.nodes.process = lambda *args: self.assertTrue(
-            all(beats.acquire(timeout=PATIENCE) for _turn in range(3)))
+            all(beats.acquire(timeout=PATIENCE) for _turn in range(3))
+        )
         self.use_settings(lease=0.03)
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
@@ -459,6 +501,7 @@ class WorkerTestCase(base.QueueTestCase):
                 return heartbeat(requests)
             finally:
                 beats.release()
+
         self.queue.heartbeat = listen
         self.work_for_three_heartbeats(beats)
 
@@ -469,6 +512,7 @@ class WorkerTestCase(base.QueueTestCase):
         def start_again():
             self.assertRaises(RuntimeError, self.worker.run)
             start()
+
         self.start = start_again
         self.test_a_long_run_keeps_its_lease()
 
@@ -478,5 +522,6 @@ class WorkerTestCase(base.QueueTestCase):
         def fail(requests):
             beats.release()
             raise sa.exc.TimeoutError('the pool is empty')
+
         self.queue.heartbeat = fail
         self.work_for_three_heartbeats(beats)

@@ -10,14 +10,14 @@ LATE = backlog.Backlog(waiting=3, processing=0, delay=61.0)
 
 
 class WorkerAbsenceTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now = 0.0
         self.asked = 0
         self.found = None
-        self.absence = worker_absence.WorkerAbsence(60, self.read,
-                                             lambda: self.now)
+        self.absence = worker_absence.WorkerAbsence(
+            60, self.read, lambda: self.now
+        )
 
     def read(self, patience):
         self.assertEqual(60, patience)
@@ -42,8 +42,9 @@ class WorkerAbsenceTestCase(base.TestCase):
     def test_warns_once_of_what_nobody_takes(self):
         logged = self.check(LATE)
         self.assertIn('WARNING', logged)
-        self.assertIn('3 inspection requests wait, the first for 61 seconds',
-                      logged)
+        self.assertIn(
+            '3 inspection requests wait, the first for 61 seconds', logged
+        )
         self.assertEqual('', self.check(LATE))
 
     def test_tells_when_it_is_over(self):

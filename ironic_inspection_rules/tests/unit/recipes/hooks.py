@@ -14,10 +14,18 @@ Machine = dict[str, typing.Any]
 
 GROUPS = {'1': 'network', '2': 'network', '1f': 'storage', '2f': 'storage'}
 CLASSES = {
-    'compute-small': ('AMD EPYC 9124 16-Core Processor', 131072, 2,
-                      480 * 10 ** 9),
-    'compute-large': ('AMD EPYC 9454 48-Core Processor', 786432, 4,
-                      1900 * 10 ** 9),
+    'compute-small': (
+        'AMD EPYC 9124 16-Core Processor',
+        131072,
+        2,
+        480 * 10**9,
+    ),
+    'compute-large': (
+        'AMD EPYC 9454 48-Core Processor',
+        786432,
+        4,
+        1900 * 10**9,
+    ),
 }
 
 
@@ -51,8 +59,13 @@ def set_chassis_trait(machine: Machine) -> None:
     model = re.sub(r' *\(.*\)', '', words[1]).strip()
     prefix = f'{_trait(vendor)}_'
     machine['node']['traits'] = [
-        *(each for each in machine['node']['traits']
-          if not each.startswith(prefix)), _trait(f'{vendor} {model}')]
+        *(
+            each
+            for each in machine['node']['traits']
+            if not each.startswith(prefix)
+        ),
+        _trait(f'{vendor} {model}'),
+    ]
 
 
 def check_name(machine: Machine) -> None:
@@ -60,16 +73,21 @@ def check_name(machine: Machine) -> None:
     vendor = _system(machine).get('manufacturer')
     serial = _system(machine).get('serial_number')
     name = machine['node']['name']
-    if not vendor or not serial or name != (
-            f'{_vendor(vendor).replace(" ", "_")}_{serial}'):
+    if (
+        not vendor
+        or not serial
+        or name != (f'{_vendor(vendor).replace(" ", "_")}_{serial}')
+    ):
         raise InspectionFailed(f'{name} {vendor} {serial}')
 
 
 def _names(machine: Machine) -> dict[str, str]:
     """Names of interfaces by MAC address."""
-    return {each['mac_address'].lower(): each['name']
-            for each in machine['inventory'].get('interfaces') or ()
-            if each.get('mac_address') and each.get('name')}
+    return {
+        each['mac_address'].lower(): each['name']
+        for each in machine['inventory'].get('interfaces') or ()
+        if each.get('mac_address') and each.get('name')
+    }
 
 
 def name_ports(machine: Machine) -> None:
@@ -99,15 +117,19 @@ def _links(machine: Machine) -> dict[str, dict[str, str]]:
         lldp = machine['plugin_data']['parsed_lldp'].get(name) or {}
         values: list[typing.Any] = [
             lldp.get(f'switch_{key}')
-            for key in ('port_id', 'chassis_id', 'system_name')]
+            for key in ('port_id', 'chassis_id', 'system_name')
+        ]
         if not all(values):
             continue
         switch = values[2].lower()
         rack, dash, suffix = switch.split('.')[0].rpartition('-')
         links[port['address']] = {
-            'port_id': str(values[0]), 'switch_id': values[1].lower(),
-            'switch': switch, 'rack': rack,
-            'group': GROUPS.get(suffix, '') if rack and dash else ''}
+            'port_id': str(values[0]),
+            'switch_id': values[1].lower(),
+            'switch': switch,
+            'rack': rack,
+            'group': GROUPS.get(suffix, '') if rack and dash else '',
+        }
     return links
 
 
@@ -116,35 +138,68 @@ def connect_ports(machine: Machine) -> None:
     if not machine['plugin_data'].get('parsed_lldp'):
         return
     links = _links(machine)
-    networks = sorted((link['switch'] for link in links.values()
-                       if link['group'] == 'network'), key=_natural)
+    networks = sorted(
+        (
+            link['switch']
+            for link in links.values()
+            if link['group'] == 'network'
+        ),
+        key=_natural,
+    )
     for port in machine['ports']:
         link = links.get(port['address'])
-        port['local_link_connection'] = link and {
-            'port_id': link['port_id'], 'switch_id': link['switch_id'],
-            'switch_info': link['switch']} or {}
+        port['local_link_connection'] = (
+            link
+            and {
+                'port_id': link['port_id'],
+                'switch_id': link['switch_id'],
+                'switch_info': link['switch'],
+            }
+            or {}
+        )
         port['physical_network'] = (
             f'{link["rack"]}-{link["group"]}'
-            if link and link['group'] else None)
+            if link and link['group']
+            else None
+        )
         port['pxe_enabled'] = bool(
-            link and networks and link['switch'] == networks[0])
+            link and networks and link['switch'] == networks[0]
+        )
     prefix = 'CUSTOM_NETWORK_GROUP_'
     machine['node']['traits'] = sorted(
-        {each for each in machine['node']['traits']
-         if not each.startswith(prefix)}
-        | {f'{prefix}{link["group"].upper()}' for link in links.values()
-           if link['group']})
+        {
+            each
+            for each in machine['node']['traits']
+            if not each.startswith(prefix)
+        }
+        | {
+            f'{prefix}{link["group"].upper()}'
+            for link in links.values()
+            if link['group']
+        }
+    )
 
 
-def _fits(inventory: dict[str, typing.Any], model: str, memory: int,
-          number: int, size: int) -> bool:
-    disks = [disk for disk in inventory.get('disks') or ()
-             if disk.get('rotational') is False]
+def _fits(
+    inventory: dict[str, typing.Any],
+    model: str,
+    memory: int,
+    number: int,
+    size: int,
+) -> bool:
+    disks = [
+        disk
+        for disk in inventory.get('disks') or ()
+        if disk.get('rotational') is False
+    ]
     has = (inventory.get('memory') or {}).get('physical_mb') or 0
-    return ((inventory.get('cpu') or {}).get('model_name') or '').lower() == (
-        model.lower()) and memory * 0.95 <= has <= memory * 1.05 and (
-            len(disks) == number) and all(
-                (disk.get('size') or 0) >= size for disk in disks)
+    return (
+        ((inventory.get('cpu') or {}).get('model_name') or '').lower()
+        == (model.lower())
+        and memory * 0.95 <= has <= memory * 1.05
+        and (len(disks) == number)
+        and all((disk.get('size') or 0) >= size for disk in disks)
+    )
 
 
 def choose_resource_class(machine: Machine) -> None:

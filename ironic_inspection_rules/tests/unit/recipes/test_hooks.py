@@ -43,10 +43,18 @@ def read_rules():
 def plans():
     """The same, compiled, in the order they run in."""
     ops = registry.installed()
-    return {name: [compiler.compile_rule(validation.parse(
-        {**rule, 'uuid': str(uuid.UUID(int=index))}, ops), ops)
-        for index, rule in enumerate(rules)]
-        for name, rules in read_rules().items()}
+    return {
+        name: [
+            compiler.compile_rule(
+                validation.parse(
+                    {**rule, 'uuid': str(uuid.UUID(int=index))}, ops
+                ),
+                ops,
+            )
+            for index, rule in enumerate(rules)
+        ]
+        for name, rules in read_rules().items()
+    }
 
 
 class Run:
@@ -56,9 +64,14 @@ class Run:
     """
 
     def __init__(self, name, machine):
-        self.target = working_copy.WorkingCopy(working_copy.Facts(
-            machine['inventory'], machine['plugin_data'], machine['node'],
-            tuple(machine['ports'])))
+        self.target = working_copy.WorkingCopy(
+            working_copy.Facts(
+                machine['inventory'],
+                machine['plugin_data'],
+                machine['node'],
+                tuple(machine['ports']),
+            )
+        )
         self.error = runner.run(plans()[name], self.target).error
 
     def __getitem__(self, root):
@@ -66,7 +79,6 @@ class Run:
 
 
 class HooksTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         if not guide.pages():
@@ -84,10 +96,13 @@ class HooksTestCase(base.TestCase):
             # Code in Python ends here; a rule may go on.
             return
         self.assertIsNone(run.error)
-        self.assertEqual({**expected['node'], 'traits': None},
-                         {**run['node'], 'traits': None})
-        self.assertCountEqual(expected['node']['traits'],
-                              run['node']['traits'])
+        self.assertEqual(
+            {**expected['node'], 'traits': None},
+            {**run['node'], 'traits': None},
+        )
+        self.assertCountEqual(
+            expected['node']['traits'], run['node']['traits']
+        )
         self.assertEqual(expected['ports'], run['ports'])
         self.assertEqual(machine['plugin_data'], run['plugin_data'])
 
@@ -127,13 +142,20 @@ class HooksTestCase(base.TestCase):
             self.check(name, machines.SOUND)
         run = Run('Networks by switch', machines.SOUND)
         self.assertEqual(
-            [('a9-3-network', True), ('a10-3-network', False),
-             ('a9-3-storage', False)],
-            [(port['physical_network'], port['pxe_enabled'])
-             for port in run['ports']])
+            [
+                ('a9-3-network', True),
+                ('a10-3-network', False),
+                ('a9-3-storage', False),
+            ],
+            [
+                (port['physical_network'], port['pxe_enabled'])
+                for port in run['ports']
+            ],
+        )
         self.assertCountEqual(
             ['CUSTOM_NETWORK_GROUP_NETWORK', 'CUSTOM_NETWORK_GROUP_STORAGE'],
-            run['node']['traits'])
+            run['node']['traits'],
+        )
 
     def test_a_wrong_name_tells_vendor_and_serial_number(self):
         name = 'The name is vendor and serial number'
@@ -143,14 +165,14 @@ class HooksTestCase(base.TestCase):
         for text in ('rack1-u12', 'Dell Inc.', 'AN3Z23A'):
             self.assertIn(text, error)
         del machine['inventory']['system_vendor']['serial_number']
-        self.assertIn('serial number unknown',
-                      str(Run(name, machine).error))
+        self.assertIn('serial number unknown', str(Run(name, machine).error))
 
     def test_data_of_the_machine_does_not_get_in_the_way(self):
         for odd in ('text', 5, None, [1], {'interfaces': 'x', 'links': 5}):
             machine = copy.deepcopy(machines.SOUND)
             machine['plugin_data'].update(
-                {'naming': odd, 'cabling': odd, 'chassis': odd})
+                {'naming': odd, 'cabling': odd, 'chassis': odd}
+            )
             for name, hook in hooks.BY_RULE.items():
                 run = Run(name, machine)
                 expected = copy.deepcopy(machine)

@@ -19,11 +19,9 @@ INVENTORY = {
 
 
 class FilesTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def write(self, name: str, content: typing.Any) -> str:
         """Write a file into the directory of the test.
@@ -33,6 +31,9 @@ class FilesTestCase(base.TestCase):
         """
         path = self.directory / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text(textwrap.dedent(content) if isinstance(content, str)
-                        else json.dumps(content))
+        path.write_text(
+            textwrap.dedent(content)
+            if isinstance(content, str)
+            else json.dumps(content)
+        )
         return str(path)

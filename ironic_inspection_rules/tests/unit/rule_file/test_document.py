@@ -19,7 +19,6 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class LoadTestCase(base.TestCase):
-
     def load(self, text):
         path = self.useFixture(fixtures.TempDir()).join('rules')
         with open(path, 'w', encoding='utf-8') as stream:
@@ -27,34 +26,52 @@ class LoadTestCase(base.TestCase):
         return document.load(path)
 
     def refused(self, text):
-        return str(self.assertRaises(exceptions.InvalidDocument,
-                                     self.load, text))
+        return str(
+            self.assertRaises(exceptions.InvalidDocument, self.load, text)
+        )
 
     def test_a_list_of_rules_and_a_single_rule_are_read(self):
-        self.assertEqual(({'a': 1}, {'b': [2]}),
-                         self.load('[{"a": 1}, {"b": [2]}]').entries)
+        self.assertEqual(
+            ({'a': 1}, {'b': [2]}), self.load('[{"a": 1}, {"b": [2]}]').entries
+        )
         self.assertEqual(({'a': 1},), self.load('a: 1').entries)
         self.assertEqual((), self.load('').entries)
 
     def test_what_merges_another_may_have_an_alias(self):
         self.assertEqual(
-            ({'a': 1, 'b': 1}, {'a': 2, 'b': 1}, {'a': 3, 'b': 1},
-             {'a': 2, 'b': 1}), self.load("""
+            (
+                {'a': 1, 'b': 1},
+                {'a': 2, 'b': 1},
+                {'a': 3, 'b': 1},
+                {'a': 2, 'b': 1},
+            ),
+            self.load("""
                 - &one {a: 1, b: 1}
                 - &two {<<: *one, a: 2}
                 - {<<: *two, a: 3}
                 - *two
-                """).entries)
-        self.assertIn('key "a" is there twice', self.refused(
-            '[&one {a: 1}, {<<: *one, a: 2, a: 3}]'))
+                """).entries,
+        )
+        self.assertIn(
+            'key "a" is there twice',
+            self.refused('[&one {a: 1}, {<<: *one, a: 2, a: 3}]'),
+        )
         for key in ('1', '[a]'):
-            self.assertIn('keys must be text', self.refused(
-                f'[{{a: &one {{{key}: 1}}}}, {{<<: *one, actions: []}}]'))
+            self.assertIn(
+                'keys must be text',
+                self.refused(
+                    f'[{{a: &one {{{key}: 1}}}}, {{<<: *one, actions: []}}]'
+                ),
+            )
 
     def test_rules_among_variables_are_found(self):
         self.assertEqual(
-            ({'actions': [1]}, {'actions': [2]}, {'actions': [3]},
-             {'actions': [1], 'a': 4}),
+            (
+                {'actions': [1]},
+                {'actions': [2]},
+                {'actions': [3]},
+                {'actions': [1], 'a': 4},
+            ),
             self.load("""
                 rule_a: &a {actions: [1]}
                 size: 5
@@ -65,7 +82,8 @@ class LoadTestCase(base.TestCase):
                   - actions: [2]
                   - actions: [3]
                 rule_b: {<<: *a, a: 4}
-            """).entries)
+            """).entries,
+        )
 
     def test_what_is_listed_beside_a_rule_is_one(self):
         self.assertEqual(
@@ -77,125 +95,186 @@ class LoadTestCase(base.TestCase):
                   - a
                   - "{{ rule_a }}"
                 names: [a]
-            """).entries)
+            """).entries,
+        )
 
     def test_what_has_actions_elsewhere_is_no_rule(self):
-        for text in ('a: {b: {actions: [1]}}', 'a: {b: [{actions: [1]}]}',
-                     'a: [[{actions: [1]}]]', 'a: [{actions: x}]',
-                     'a: {actions: x}'):
-            self.assertEqual((yaml.safe_load(text),), self.load(text).entries,
-                             text)
+        for text in (
+            'a: {b: {actions: [1]}}',
+            'a: {b: [{actions: [1]}]}',
+            'a: [[{actions: [1]}]]',
+            'a: [{actions: x}]',
+            'a: {actions: x}',
+        ):
+            self.assertEqual(
+                (yaml.safe_load(text),), self.load(text).entries, text
+            )
 
     def test_what_is_not_read_is_refused(self):
         good = 'rules: [{actions: [1]}]'
         for text, place, said in (
-                (f'rules_more: 5\n{good}', '1:1', 'did you mean "rules"?'),
-                (f'{good}\nrule: []', '2:1', 'did you mean "rules"?'),
-                (f'{good}\ndefaults: {{priority: 5}}', '2:1',
-                 'unknown member of the file "defaults"'),
-                (f'{good}\ntabels: {{a: {{rows: [{{actions: [1]}}]}}}}',
-                 '2:1', '"tables"'),
-                (f'a: 1\n{good}\nb: 2', '1:1', 'unknown member of the file '
-                 '"b"'),
-                (good.replace('rules', 'ours')
-                 + '\ndefaults: {priority: 5}', '2:1',
-                 '"defaults" is neither a rule'),
-                (good.replace('rules', 'ours') + '\nrows: [{serial: 1}]',
-                 '2:1', '"rows" is neither a rule')):
+            (f'rules_more: 5\n{good}', '1:1', 'did you mean "rules"?'),
+            (f'{good}\nrule: []', '2:1', 'did you mean "rules"?'),
+            (
+                f'{good}\ndefaults: {{priority: 5}}',
+                '2:1',
+                'unknown member of the file "defaults"',
+            ),
+            (
+                f'{good}\ntabels: {{a: {{rows: [{{actions: [1]}}]}}}}',
+                '2:1',
+                '"tables"',
+            ),
+            (f'a: 1\n{good}\nb: 2', '1:1', 'unknown member of the file "b"'),
+            (
+                good.replace('rules', 'ours') + '\ndefaults: {priority: 5}',
+                '2:1',
+                '"defaults" is neither a rule',
+            ),
+            (
+                good.replace('rules', 'ours') + '\nrows: [{serial: 1}]',
+                '2:1',
+                '"rows" is neither a rule',
+            ),
+        ):
             message = self.refused(text)
             self.assertIn(f':{place}: ', message)
             self.assertIn(said, message)
 
     def test_what_is_not_read_needs_no_quotes(self):
-        self.assertNotIn('quotes', self.refused(
-            'base: &one {a: 1}\nrules: [{<<: *one}]'))
+        self.assertNotIn(
+            'quotes', self.refused('base: &one {a: 1}\nrules: [{<<: *one}]')
+        )
 
     def test_a_member_is_there_once(self):
-        self.assertIn(':2:1: key "rules" is there twice',
-                      self.refused('rules: []\nrules: []'))
+        self.assertIn(
+            ':2:1: key "rules" is there twice',
+            self.refused('rules: []\nrules: []'),
+        )
 
     def test_the_answers_of_the_api_are_read(self):
         rules = '[{"actions": [1]}]'
-        for text in (f'{{"rules": {rules}, "message": "x", "revision": 5}}',
-                     f'{{"rules": {rules}, "revision": 5, "created_at": "x",'
-                     '"user_id": null, "project_id": null, "message": null,'
-                     '"changes": [{"uuid": "x"}], "links": []}',
-                     f'{{"inspection_rules": {rules}, "next": "x",'
-                     '"warnings": []}'):
+        for text in (
+            f'{{"rules": {rules}, "message": "x", "revision": 5}}',
+            f'{{"rules": {rules}, "revision": 5, "created_at": "x",'
+            '"user_id": null, "project_id": null, "message": null,'
+            '"changes": [{"uuid": "x"}], "links": []}',
+            f'{{"inspection_rules": {rules}, "next": "x","warnings": []}}',
+        ):
             self.assertEqual(({'actions': [1]},), self.load(text).entries)
 
     def test_an_object_of_kubernetes_is_refused_as_one(self):
         self.assertEqual(
             'm.yaml:2:1: this is a ConfigMap of Kubernetes, not a file of '
             'rules; write the text of data.a.yaml or data.b.yaml to a file '
-            'and give that', str(self.assertRaises(
-                exceptions.InvalidDocument, document.parse, 'm.yaml', """
+            'and give that',
+            str(
+                self.assertRaises(
+                    exceptions.InvalidDocument,
+                    document.parse,
+                    'm.yaml',
+                    """
 apiVersion: v1
 kind: ConfigMap
 data:
   a.yaml: "[]"
   b.yaml: "[]"
-""".lstrip('\n').join(('\n', '')))))
-        self.assertIn('a Pod of Kubernetes, not a file of rules',
-                      self.refused('{apiVersion: v1, kind: Pod}'))
+""".lstrip('\n').join(('\n', '')),
+                )
+            ),
+        )
+        self.assertIn(
+            'a Pod of Kubernetes, not a file of rules',
+            self.refused('{apiVersion: v1, kind: Pod}'),
+        )
 
     def test_only_nothing_is_no_entry(self):
-        for text, entry in (('5', 5), ('"x"', 'x'), ('""', ''),
-                            ('null', None), ('~', None),
-                            ('2026-01-01', '2026-01-01')):
+        for text, entry in (
+            ('5', 5),
+            ('"x"', 'x'),
+            ('""', ''),
+            ('null', None),
+            ('~', None),
+            ('2026-01-01', '2026-01-01'),
+        ):
             self.assertEqual((entry,), self.load(text).entries)
         self.assertEqual((), self.load('---\n---\n# nothing\n').entries)
 
     def test_a_list_of_something_else_is_read_as_it_is(self):
         for text in ('[{"rules": 1}, 5]', '{"rules": [], "a": 1}'):
             listed = document.load_list('a.json', text).entries
-            self.assertEqual(yaml.safe_load(f'[{text}]')
-                             if text.startswith('{')
-                             else yaml.safe_load(text), list(listed))
+            self.assertEqual(
+                yaml.safe_load(f'[{text}]')
+                if text.startswith('{')
+                else yaml.safe_load(text),
+                list(listed),
+            )
 
     def test_a_body_may_have_no_rules(self):
-        for text in ('{"rules": []}', '{"inspection_rules": []}',
-                     '{"rules": [], "revision": 5}', 'rules:'):
+        for text in (
+            '{"rules": []}',
+            '{"inspection_rules": []}',
+            '{"rules": [], "revision": 5}',
+            'rules:',
+        ):
             self.assertEqual((), self.load(text).entries, text)
 
     def test_all_of_the_list_of_a_body_are_rules(self):
         for name in ('rules', 'inspection_rules'):
             self.assertEqual(
                 ({'description': 'a'}, 1),
-                self.load(f'{name}: [{{description: a}}, 1]').entries)
+                self.load(f'{name}: [{{description: a}}, 1]').entries,
+            )
 
     def test_the_error_names_what_stands_in_the_place_of_a_list(self):
         for value in ('{}', 'a', '{description: a}'):
             self.assertIn(
                 ':1:8: expected a list of rules under "rules"',
-                self.refused(f'rules: {value}'))
+                self.refused(f'rules: {value}'),
+            )
 
     def test_a_machine_is_refused_as_one(self):
-        for text in ('inventory: {cpu: {}}', 'interfaces: []',
-                     '{"inventory": {}, "plugin_data": {}}'):
+        for text in (
+            'inventory: {cpu: {}}',
+            'interfaces: []',
+            '{"inventory": {}, "plugin_data": {}}',
+        ):
             self.assertIn('inventory of a machine', self.refused(text))
-        self.assertEqual(({'actions': [1]},), self.load(
-            'inventory: [{actions: [1]}]').entries)
+        self.assertEqual(
+            ({'actions': [1]},),
+            self.load('inventory: [{actions: [1]}]').entries,
+        )
 
     def test_a_list_of_the_api_without_details_is_refused_as_one(self):
         listed = '{description: a, priority: 0, links: []}'
-        self.assertIn('detail=true', self.refused(
-            f'inspection_rules: [{listed}]'))
+        self.assertIn(
+            'detail=true', self.refused(f'inspection_rules: [{listed}]')
+        )
         for more in ('actions: [1]', 'actions: null'):
             self.load(f'[{listed[:-1]}, {more}}}]')
 
     def test_what_json_lacks_is_refused_with_its_line(self):
         for text in ('.inf', '-.Inf', '.nan', '1.0e+999', '!!binary aGk='):
-            self.assertIn(':2:3: JSON has no value such as '
-                          f'{text}', self.refused(f'- 1\n- {text}'))
+            self.assertIn(
+                f':2:3: JSON has no value such as {text}',
+                self.refused(f'- 1\n- {text}'),
+            )
 
     def test_types_of_yaml_that_json_lacks_are_refused(self):
-        for value in ('!!set {a, b}', '!!omap [a: 1]', '!!python/tuple [a]',
-                      '!!python/object:os.x {a: b}', '!local {a: 1}',
-                      '!local [a]'):
+        for value in (
+            '!!set {a, b}',
+            '!!omap [a: 1]',
+            '!!python/tuple [a]',
+            '!!python/object:os.x {a: b}',
+            '!local {a: 1}',
+            '!local [a]',
+        ):
             error = self.assertRaises(
-                exceptions.InvalidDocument, document.parse, 'r.yaml',
-                f'- actions: {value}')
+                exceptions.InvalidDocument,
+                document.parse,
+                'r.yaml',
+                f'- actions: {value}',
+            )
             self.assertIn(value.partition(' ')[0], error.reason)
             self.assertEqual((1, 12), error.place)
         read = document.parse('r.yaml', '- !!map {actions: !!seq [!!str 5]}')
@@ -203,49 +282,68 @@ data:
 
     def test_what_is_not_of_its_type_is_refused_with_its_place(self):
         for value, said in (
-                ('0x_', 'must be in quotes: write "0x_"'),
-                ('=', 'must be in quotes: write "="'),
-                ('<<', 'must be in quotes: write "<<"'),
-                ('!!int abc', 'must be in quotes: write "!!int abc"'),
-                ('!!int ""', 'must be in quotes'),
-                ('!!bool maybe', 'must be in quotes'),
-                ('!!float x', 'must be in quotes'),
-                ('9' * 5000, 'the number has too many digits'),
-                (f'-{"9" * 5000}', 'the number has too many digits'),
-                (f'0x{"f" * 9000}', 'the number has too many digits'),
-                (f'1{":59" * 9000}', 'the number has too many digits')):
+            ('0x_', 'must be in quotes: write "0x_"'),
+            ('=', 'must be in quotes: write "="'),
+            ('<<', 'must be in quotes: write "<<"'),
+            ('!!int abc', 'must be in quotes: write "!!int abc"'),
+            ('!!int ""', 'must be in quotes'),
+            ('!!bool maybe', 'must be in quotes'),
+            ('!!float x', 'must be in quotes'),
+            ('9' * 5000, 'the number has too many digits'),
+            (f'-{"9" * 5000}', 'the number has too many digits'),
+            (f'0x{"f" * 9000}', 'the number has too many digits'),
+            (f'1{":59" * 9000}', 'the number has too many digits'),
+        ):
             exc = self.assertRaises(
-                exceptions.InvalidDocument, self.load,
-                f'- description: a\n  actions: [{{op: {value}}}]\n')
+                exceptions.InvalidDocument,
+                self.load,
+                f'- description: a\n  actions: [{{op: {value}}}]\n',
+            )
             self.assertIn(said, exc.reason)
             self.assertEqual((2, 18), exc.place)
 
     def test_a_machine_has_no_number_that_cannot_be_written(self):
         exc = self.assertRaises(
-            exceptions.InvalidDocument, document.load_mapping, 'machine',
-            f'{{"inventory": {{"a": {"9" * 5000}}}}}')
+            exceptions.InvalidDocument,
+            document.load_mapping,
+            'machine',
+            f'{{"inventory": {{"a": {"9" * 5000}}}}}',
+        )
         self.assertIn('the number has too many digits', exc.reason)
 
     def test_what_is_in_a_machine_is_no_rule(self):
-        text = ('inventory: {}\n'
-                'plugin_data: {inspection_rules: {main: []}, a: {actions: 1}}')
-        self.assertIn('inventory of a machine', self.refused(
-            text.replace(', a: {actions: 1}', '')))
+        text = (
+            'inventory: {}\n'
+            'plugin_data: {inspection_rules: {main: []}, a: {actions: 1}}'
+        )
+        self.assertIn(
+            'inventory of a machine',
+            self.refused(text.replace(', a: {actions: 1}', '')),
+        )
         self.assertEqual(
             {'inventory', 'plugin_data'},
-            document.load_mapping('m.yaml', text).keys())
+            document.load_mapping('m.yaml', text).keys(),
+        )
 
     def test_a_machine_has_finite_numbers(self):
         for number in ('NaN', '-Infinity', '1e999'):
             error = self.assertRaises(
-                exceptions.InvalidDocument, document.load_mapping, 'm.json',
-                f'{{"inventory": {{"size": {number}}}}}')
+                exceptions.InvalidDocument,
+                document.load_mapping,
+                'm.json',
+                f'{{"inventory": {{"size": {number}}}}}',
+            )
             self.assertEqual(
-                f'm.json: JSON has no value such as {number}', str(error))
+                f'm.json: JSON has no value such as {number}', str(error)
+            )
 
     def test_what_is_nested_too_deeply_is_refused(self):
-        for deep in ('[' * 100_000, '{"a":' * 100_000, '- ' * 5000,
-                     '[' * 101 + ']' * 101):
+        for deep in (
+            '[' * 100_000,
+            '{"a":' * 100_000,
+            '- ' * 5000,
+            '[' * 101 + ']' * 101,
+        ):
             self.assertIn('nested too deeply', self.refused(deep))
         self.load('[' * 99 + ']' * 99)
 
@@ -258,8 +356,10 @@ data:
         self.assertIn('aliases', self.refused('\n'.join(lines)))
 
     def test_aliases_that_make_it_deep_are_refused(self):
-        lines = ['- &a0 []', *(f'- &a{number} [*a{number - 1}]'
-                               for number in range(1, 200))]
+        lines = [
+            '- &a0 []',
+            *(f'- &a{number} [*a{number - 1}]' for number in range(1, 200)),
+        ]
 
         self.assertIn('nested too deeply', self.refused('\n'.join(lines)))
         self.assertIn('nested too deeply', self.refused('- &a [*a]'))
@@ -267,34 +367,46 @@ data:
     def test_aliases_stand_for_what_they_name(self):
         self.assertEqual(
             ({'a': [1], 'b': [[1], [1]]},),
-            self.load('a: &a [1]\nb: [*a, *a]').entries)
+            self.load('a: &a [1]\nb: [*a, *a]').entries,
+        )
 
     def test_what_yaml_says_is_told_with_its_place(self):
         for text, place in (('a: *a', '1:4'), ('- a: 1\n- {b: 2}}', '2:9')):
-            error = self.assertRaises(yaml.MarkedYAMLError, list,
-                                      yaml.compose_all(text, yaml_text.Loader))
+            error = self.assertRaises(
+                yaml.MarkedYAMLError,
+                list,
+                yaml.compose_all(text, yaml_text.Loader),
+            )
             self.assertIn(f':{place}: {error.problem}', self.refused(text))
 
     def test_several_yaml_documents_are_one_list(self):
-        self.assertEqual(({'a': 1}, {'b': 2}),
-                         self.load('a: 1\n---\n- b: 2\n').entries)
+        self.assertEqual(
+            ({'a': 1}, {'b': 2}), self.load('a: 1\n---\n- b: 2\n').entries
+        )
 
     def test_json_may_be_indented_with_tabs(self):
-        self.assertEqual(({'a': ['x\ty']},),
-                         self.load('{\n\t"a": [\n\t\t"x\\ty"]}').entries)
+        self.assertEqual(
+            ({'a': ['x\ty']},), self.load('{\n\t"a": [\n\t\t"x\\ty"]}').entries
+        )
 
     def test_dates_stay_text(self):
-        self.assertEqual(({'a': '2026-01-01'},),
-                         self.load('a: 2026-01-01').entries)
+        self.assertEqual(
+            ({'a': '2026-01-01'},), self.load('a: 2026-01-01').entries
+        )
 
     def test_anchors_and_merges_work(self):
         self.assertEqual(
-            ({'x': {'op': 'log', 'args': [1]}, 'y': {'op': 'log',
-                                                     'args': [2]}},),
+            (
+                {
+                    'x': {'op': 'log', 'args': [1]},
+                    'y': {'op': 'log', 'args': [2]},
+                },
+            ),
             self.load("""
                 x: &x {op: log, args: [1]}
                 y: {<<: *x, args: [2]}
-            """).entries)
+            """).entries,
+        )
 
     def test_the_place_of_each_value_is_known(self):
         loaded = self.load('- a: 1\n- b:\n  - c/d: 2\n')
@@ -309,16 +421,18 @@ data:
         self.assertEqual(loaded.place(0), loaded.place(0, '/nothing'))
 
     def test_errors_say_where(self):
-        self.assertIn(':3:1: key "a" is there twice',
-                      self.refused('a: 1\nb: 2\na: 3\n'))
+        self.assertIn(
+            ':3:1: key "a" is there twice', self.refused('a: 1\nb: 2\na: 3\n')
+        )
         self.assertIn('keys must be text', self.refused('1: a'))
 
     def test_what_contains_itself_is_refused(self):
         self.refused('&a [*a]')
 
     def test_a_file_that_is_not_there_is_named(self):
-        error = self.assertRaises(exceptions.InvalidDocument,
-                                  document.load, '/nowhere/at.all')
+        error = self.assertRaises(
+            exceptions.InvalidDocument, document.load, '/nowhere/at.all'
+        )
 
         self.assertIn('/nowhere/at.all', str(error))
 
@@ -334,23 +448,32 @@ data:
             return found
 
         with mock.patch.object(os, 'fstat', changing):
-            error = self.assertRaises(exceptions.InvalidDocument,
-                                      document.load, str(path))
+            error = self.assertRaises(
+                exceptions.InvalidDocument, document.load, str(path)
+            )
         self.assertEqual(str(path), error.path)
 
     def test_what_is_piped_in_is_read_as_a_file_is(self):
         for handler in ('strict', 'surrogateescape'):
-            for text, read in ((b'\xef\xbb\xbfa: \xc3\xb6', {'a': 'ö'}),
-                               (b'a: \xff', None)):
-                self.patch(sys, 'stdin', io.TextIOWrapper(
-                    io.BytesIO(text), 'utf-8', handler))
+            for text, read in (
+                (b'\xef\xbb\xbfa: \xc3\xb6', {'a': 'ö'}),
+                (b'a: \xff', None),
+            ):
+                self.patch(
+                    sys,
+                    'stdin',
+                    io.TextIOWrapper(io.BytesIO(text), 'utf-8', handler),
+                )
                 if read:
                     self.assertEqual((read,), document.load('-').entries)
                     continue
-                error = self.assertRaises(exceptions.InvalidDocument,
-                                          document.load, '-')
-                self.assertEqual('-: the file is not text in UTF-8: byte 4 '
-                                 'is 0xff', str(error))
+                error = self.assertRaises(
+                    exceptions.InvalidDocument, document.load, '-'
+                )
+                self.assertEqual(
+                    '-: the file is not text in UTF-8: byte 4 is 0xff',
+                    str(error),
+                )
 
     def test_files_of_a_folder_are_known_by_their_endings_in_any_case(self):
         folder = self.useFixture(fixtures.TempDir())
@@ -359,13 +482,15 @@ data:
             with open(folder.join(name), 'w', encoding='utf-8') as stream:
                 stream.write('[]')
 
-        self.assertEqual(list(map(folder.join, names)),
-                         document.files([folder.path]))
+        self.assertEqual(
+            list(map(folder.join, names)), document.files([folder.path])
+        )
 
     def test_what_is_hidden_in_a_folder_is_not_meant(self):
         # As Kubernetes mounts the files of a ConfigMap.
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                              '.rules')
+        folder = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, '.rules'
+        )
         inner = folder / '..2026_01_01'
         inner.mkdir(parents=True)
         (inner / 'a.yaml').write_text('[]')
@@ -373,5 +498,6 @@ data:
         (folder / 'a.yaml').symlink_to('..data/a.yaml')
         (folder / '.b.yaml').write_text('[]')
 
-        self.assertEqual([str(folder / 'a.yaml')],
-                         document.files([str(folder)]))
+        self.assertEqual(
+            [str(folder / 'a.yaml')], document.files([str(folder)])
+        )

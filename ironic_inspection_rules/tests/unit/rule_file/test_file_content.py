@@ -34,7 +34,6 @@ class Writer:
 
 
 class ReadTestCase(files.FilesTestCase):
-
     def setUp(self):
         super().setUp()
         self.path = self.directory / 'rows.csv'
@@ -49,15 +48,19 @@ class ReadTestCase(files.FilesTestCase):
 
     def read(self, most=-1, **changes):
         with self.path.open('rb') as stream:
-            return file_content.read('rows.csv', Writer(stream, **changes),
-                                     most)
+            return file_content.read(
+                'rows.csv', Writer(stream, **changes), most
+            )
 
     def refused(self, **changes):
         self.save(WHOLE)
-        error = self.assertRaises(exceptions.InvalidDocument, self.read,
-                                  **changes)
-        self.assertEqual('rows.csv: the file changed while it was read; try '
-                         'again', str(error))
+        error = self.assertRaises(
+            exceptions.InvalidDocument, self.read, **changes
+        )
+        self.assertEqual(
+            'rows.csv: the file changed while it was read; try again',
+            str(error),
+        )
 
     def test_file_is_read_to_its_end(self):
         self.assertEqual(WHOLE, self.read())
@@ -79,8 +82,10 @@ class ReadTestCase(files.FilesTestCase):
 
     def test_part_of_a_file_that_is_written_anew_at_once_is_refused(self):
         # Both have the same time and size.
-        self.refused(before=lambda: self.save(WHOLE[:-3]),
-                     after=lambda: self.save(WHOLE))
+        self.refused(
+            before=lambda: self.save(WHOLE[:-3]),
+            after=lambda: self.save(WHOLE),
+        )
 
     def test_file_that_is_replaced_is_read_as_it_was(self):
         def replace():

@@ -16,18 +16,17 @@ UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
 
 
 class LoadTestCase(base.TestCase):
-
     def load(self, text):
         directory = self.useFixture(fixtures.TempDir())
         self.path = directory.join('rules.yaml')
         with open(self.path, 'w', encoding='utf-8') as stream:
             stream.write(textwrap.dedent(text))
-        return file_rule.built_in(document.load(self.path),
-                                  registry.installed())
+        return file_rule.built_in(
+            document.load(self.path), registry.installed()
+        )
 
     def refused(self, text):
-        error = self.assertRaises(exceptions.InvalidDocument,
-                                  self.load, text)
+        error = self.assertRaises(exceptions.InvalidDocument, self.load, text)
         self.assertIn(self.path, str(error))
         return str(error)
 
@@ -40,8 +39,10 @@ class LoadTestCase(base.TestCase):
               actions: [{op: fail, args: [no]}]
         """)
 
-        self.assertEqual(['second to run', 'first to run'],
-                         [rule.description for rule in rules])
+        self.assertEqual(
+            ['second to run', 'first to run'],
+            [rule.description for rule in rules],
+        )
         self.assertTrue(all(rule.built_in for rule in rules))
 
     def test_any_integer_is_a_priority(self):
@@ -53,7 +54,7 @@ class LoadTestCase(base.TestCase):
         self.assertEqual((-7, 123456), (low.priority, high.priority))
 
     def test_rules_of_ironic_inspector_are_read_too(self):
-        rule, = self.load("""
+        (rule,) = self.load("""
             - conditions: [{op: eq, field: memory_mb, value: 1}]
               actions: [{action: fail, message: no}]
         """)
@@ -62,14 +63,14 @@ class LoadTestCase(base.TestCase):
         self.assertEqual('inspector-eq', rule.conditions[0]['op'])
 
     def test_a_uuid_is_taken_as_it_is(self):
-        rule, = self.load(f"""
+        (rule,) = self.load(f"""
             - {{uuid: {UUID}, actions: [{{op: fail, args: [no]}}]}}
         """)
 
         self.assertEqual(UUID, rule.uuid)
 
     def test_a_plain_name_gives_the_same_uuid_whatever_else_changes(self):
-        before, = self.load("""
+        (before,) = self.load("""
             - {uuid: dell-setup, actions: [{op: fail, args: [no]}]}
         """)
         _other, after = self.load("""
@@ -96,8 +97,9 @@ class LoadTestCase(base.TestCase):
               actions: [{op: fial, args: [no]}]
         """)
 
-        self.assertIn('.yaml:4:10: Invalid inspection rule #2 (typo): phase:',
-                      message)
+        self.assertIn(
+            '.yaml:4:10: Invalid inspection rule #2 (typo): phase:', message
+        )
         self.assertIn('did you mean "fail"?', message)
 
     def test_two_rules_may_not_share_a_uuid(self):
@@ -114,17 +116,18 @@ class LoadTestCase(base.TestCase):
 
 
 class PlaceTestCase(base.TestCase):
-
     def test_places_count_from_one_as_rules_do(self):
         for pointer, name in (
-                ('', ''), ('/priority', 'priority'), ('/vars/x', 'vars.x'),
-                ('/conditions', 'conditions'), ('/actions/0', 'action 1'),
-                ('/conditions/0/conditions/1/args/value',
-                 'condition 1.2, value'),
-                ('/actions/2/when/0/args/values/1',
-                 'action 3, when 1, values'),
-                ('/conditions/0/args/0', 'condition 1'),
-                ('/conditions/1/loop', 'condition 2, loop'),
-                ('/conditions/0/field', 'condition 1, field'),
-                ('/a~1b', 'a/b')):
+            ('', ''),
+            ('/priority', 'priority'),
+            ('/vars/x', 'vars.x'),
+            ('/conditions', 'conditions'),
+            ('/actions/0', 'action 1'),
+            ('/conditions/0/conditions/1/args/value', 'condition 1.2, value'),
+            ('/actions/2/when/0/args/values/1', 'action 3, when 1, values'),
+            ('/conditions/0/args/0', 'condition 1'),
+            ('/conditions/1/loop', 'condition 2, loop'),
+            ('/conditions/0/field', 'condition 1, field'),
+            ('/a~1b', 'a/b'),
+        ):
             self.assertEqual(name, file_rule.place_name(pointer))

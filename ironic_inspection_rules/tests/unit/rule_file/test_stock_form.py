@@ -46,12 +46,13 @@ OURS = (
     'actions: [{op: log, args: {msg: x}}]}',
     '{actions: [{op: set-attribute, args: {path: /extra/a, '
     'value: "{{a}}"}, when: []}]}',
-    '[1]', '{actions: 1}', '{actions: [1, {op: [x]}]}',
+    '[1]',
+    '{actions: 1}',
+    '{actions: [1, {op: [x]}]}',
 )
 
 
 class StockFormTestCase(files.FilesTestCase):
-
     def said(self, text):
         found = stock_form.find(yaml.safe_load(text))
         return found.sentence if found else ''
@@ -73,23 +74,27 @@ class StockFormTestCase(files.FilesTestCase):
     def test_lint_warns_with_the_place(self):
         for text in (*CERTAIN, *LIKELY):
             path = self.write('rules.yaml', f'- {text}\n')
-            found = [each for each in lint.lint([path], registry.installed())
-                     if each.check == lint.STOCK]
-            self.assertEqual(['warning'], [each.level for each in found],
-                             text)
+            found = [
+                each
+                for each in lint.lint([path], registry.installed())
+                if each.check == lint.STOCK
+            ]
+            self.assertEqual(['warning'], [each.level for each in found], text)
 
     def test_what_convert_writes_is_of_stock_ironic_no_more(self):
         for text in (*CERTAIN, *LIKELY):
             path = self.write('rules.yaml', f'- {text}\n')
             made = converted_file.convert(
-                document.load(path), registry.installed(), stock=True)
+                document.load(path), registry.installed(), stock=True
+            )
             for rule in yaml.safe_load(made.text):
                 self.assertIsNone(stock_form.find(rule), made.text)
 
     def test_convert_wants_to_be_told_whose_they_are(self):
         path = self.write('rules.yaml', f'- {CERTAIN[3]}\n')
-        lost = converted_file.convert(document.load(path),
-                                      registry.installed()).lost
+        lost = converted_file.convert(
+            document.load(path), registry.installed()
+        ).lost
         self.assertIn(CONVERT, lost[0].message)
 
     def test_samples_are_of_this_language(self):
@@ -99,8 +104,10 @@ class StockFormTestCase(files.FilesTestCase):
                 self.assertIsNone(stock_form.find(entry), (path, entry))
 
     def test_real_rules_are_told_apart(self):
-        found = {path.name for path in sorted(
-            shared_data.directory().glob('rules-*/*'))
+        found = {
+            path.name
+            for path in sorted(shared_data.directory().glob('rules-*/*'))
             for entry in yaml.safe_load(path.read_text())
-            if stock_form.find(entry)}
+            if stock_form.find(entry)
+        }
         self.assertEqual({'kayobe-2026.json'}, found)

@@ -36,37 +36,46 @@ class FakeStore:
 
 
 class OrderTestCase(base.TestCase):
-
     def test_the_highest_priority_comes_first(self):
         rules = [make('a'), make('b', priority=9), make('c', priority=-1)]
 
-        self.assertEqual(['b', 'a', 'c'],
-                         [rule.uuid for rule in repository.order(rules)])
+        self.assertEqual(
+            ['b', 'a', 'c'], [rule.uuid for rule in repository.order(rules)]
+        )
 
     def test_among_equals_built_in_rules_come_first_in_order(self):
-        rules = [make('a'), make('b'), make('c', built_in=True),
-                 make('d', built_in=True)]
+        rules = [
+            make('a'),
+            make('b'),
+            make('c', built_in=True),
+            make('d', built_in=True),
+        ]
 
-        self.assertEqual(['c', 'd', 'a', 'b'],
-                         [rule.uuid for rule in repository.order(rules)])
+        self.assertEqual(
+            ['c', 'd', 'a', 'b'],
+            [rule.uuid for rule in repository.order(rules)],
+        )
 
 
 class RepositoryTestCase(base.TestCase):
-
     def test_rules_that_are_off_never_run(self):
         rules = self.repository(
             {'uuid': 'a', 'actions': ACTIONS, 'mode': 'off'},
             {'uuid': 'b', 'actions': ACTIONS, 'mode': 'enforce'},
-            built_in=[make('c', built_in=True, mode='off')])
+            built_in=[make('c', built_in=True, mode='off')],
+        )
 
         self.assertEqual(['b'], [rule.uuid for rule in self.in_force(rules)])
 
     def repository(self, *stored, built_in=(), **options):
         self.store = FakeStore(*stored)
         return repository.Repository(
-            registry.installed(), built_in,
+            registry.installed(),
+            built_in,
             lambda context: self.store.revision(context),
-            lambda context: self.store.rules(context), **options)
+            lambda context: self.store.rules(context),
+            **options,
+        )
 
     def in_force(self, rules, phase='main'):
         return [plan.rule for plan in rules.refresh(None).plans[phase]]
@@ -76,12 +85,15 @@ class RepositoryTestCase(base.TestCase):
             {'uuid': 'a', 'actions': ACTIONS},
             {'uuid': 'b', 'actions': ACTIONS, 'phase': 'early'},
             {'uuid': 'c', 'actions': ACTIONS, 'priority': 5},
-            built_in=[make('d', built_in=True)])
+            built_in=[make('d', built_in=True)],
+        )
 
-        self.assertEqual(['c', 'd', 'a'],
-                         [rule.uuid for rule in self.in_force(rules)])
-        self.assertEqual(['b'], [rule.uuid for rule
-                                 in self.in_force(rules, 'early')])
+        self.assertEqual(
+            ['c', 'd', 'a'], [rule.uuid for rule in self.in_force(rules)]
+        )
+        self.assertEqual(
+            ['b'], [rule.uuid for rule in self.in_force(rules, 'early')]
+        )
 
     def test_stored_rules_are_read_again_only_after_a_change(self):
         rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
@@ -92,8 +104,9 @@ class RepositoryTestCase(base.TestCase):
         self.store.stored.append({'uuid': 'b', 'actions': ACTIONS})
         self.store.changes += 1
 
-        self.assertEqual(['a', 'b'],
-                         [rule.uuid for rule in self.in_force(rules)])
+        self.assertEqual(
+            ['a', 'b'], [rule.uuid for rule in self.in_force(rules)]
+        )
         self.assertEqual(2, self.store.reads)
 
     def test_rules_and_revision_are_those_of_one_moment(self):
@@ -105,17 +118,19 @@ class RepositoryTestCase(base.TestCase):
             self.store.changes = 7
             self.store.stored = [{'uuid': 'b', 'actions': ACTIONS}]
             return read(context)
+
         self.store.rules = change_meanwhile
 
         rules.refresh(None)
 
         before = rules.snapshot
-        self.assertEqual((7, ['b']), (
-            before.revision, [rule.uuid for rule in self.in_force(rules)]))
+        self.assertEqual(
+            (7, ['b']),
+            (before.revision, [rule.uuid for rule in self.in_force(rules)]),
+        )
         self.store.changes, self.store.rules = 8, lambda context: []
         rules.refresh(None)
-        self.assertEqual((7, 1), (before.revision,
-                                  len(before.plans['main'])))
+        self.assertEqual((7, 1), (before.revision, len(before.plans['main'])))
 
     def test_what_was_read_is_returned_whatever_is_read_next(self):
         rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
@@ -136,26 +151,31 @@ class RepositoryTestCase(base.TestCase):
         rules = self.repository(
             {'uuid': 'a', 'actions': ACTIONS},
             {'uuid': 'b', 'actions': ACTIONS, 'scope': 'own'},
-            built_in=[make('c', built_in=True)], default_scope='site')
+            built_in=[make('c', built_in=True)],
+            default_scope='site',
+        )
 
-        self.assertEqual({'a': 'site', 'b': 'own', 'c': None},
-                         {rule.uuid: rule.scope
-                          for rule in self.in_force(rules)})
+        self.assertEqual(
+            {'a': 'site', 'b': 'own', 'c': None},
+            {rule.uuid: rule.scope for rule in self.in_force(rules)},
+        )
 
     def test_early_rules_get_no_default_scope(self):
         rules = self.repository(
             {'uuid': 'a', 'actions': ACTIONS, 'phase': 'early'},
-            default_scope='site')
+            default_scope='site',
+        )
 
-        self.assertEqual([None], [rule.scope for rule
-                                  in self.in_force(rules, 'early')])
+        self.assertEqual(
+            [None], [rule.scope for rule in self.in_force(rules, 'early')]
+        )
 
     def test_an_op_that_is_gone_names_the_rule(self):
         rules = self.repository(
-            {'uuid': 'a', 'actions': [{'op': 'gone', 'args': []}]})
+            {'uuid': 'a', 'actions': [{'op': 'gone', 'args': []}]}
+        )
 
-        error = self.assertRaises(exceptions.InvalidRule, rules.refresh,
-                                  None)
+        error = self.assertRaises(exceptions.InvalidRule, rules.refresh, None)
 
         self.assertIn('Invalid inspection rule a', str(error))
         self.assertIn('"gone" is no longer installed', str(error))
@@ -168,7 +188,8 @@ class RepositoryTestCase(base.TestCase):
             {'uuid': 'a', 'actions': ACTIONS},
             {'uuid': 'b', 'actions': [action]},
             {'uuid': 'c', 'actions': [action], 'sensitive': True},
-            {'uuid': 'd', 'actions': [action], 'mode': 'off'})
+            {'uuid': 'd', 'actions': [action], 'mode': 'off'},
+        )
 
         error = self.assertRaises(exceptions.InvalidRule, rules.refresh, None)
 
@@ -183,23 +204,39 @@ class RepositoryTestCase(base.TestCase):
         log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
         action = {'op': 'set-plugin-data', 'args': ['/a', '{node.uuid}']}
         rules = self.repository(
-            {'uuid': 'a', 'actions': [action], 'phase': 'early',
-             'conditions': [{'op': 'eq', 'args': ['{node.name}', 1]}],
-             'vars': {'x': '{previous.inventory}'}},
-            {'uuid': 'b', 'actions': [action], 'phase': 'early',
-             'sensitive': True},
+            {
+                'uuid': 'a',
+                'actions': [action],
+                'phase': 'early',
+                'conditions': [{'op': 'eq', 'args': ['{node.name}', 1]}],
+                'vars': {'x': '{previous.inventory}'},
+            },
+            {
+                'uuid': 'b',
+                'actions': [action],
+                'phase': 'early',
+                'sensitive': True,
+            },
             {'uuid': 'c', 'actions': [action]},
-            {'uuid': 'd', 'actions': [action], 'phase': 'early',
-             'mode': 'off'},
-            {'uuid': 'e', 'actions': ACTIONS, 'phase': 'early'})
+            {
+                'uuid': 'd',
+                'actions': [action],
+                'phase': 'early',
+                'mode': 'off',
+            },
+            {'uuid': 'e', 'actions': ACTIONS, 'phase': 'early'},
+        )
 
-        self.assertEqual(['a', 'b', 'e'], [
-            rule.uuid for rule in self.in_force(rules, 'early')])
+        self.assertEqual(
+            ['a', 'b', 'e'],
+            [rule.uuid for rule in self.in_force(rules, 'early')],
+        )
 
         first, second = log.output.splitlines()
         self.assertIn('rule a is of the early phase', first)
-        self.assertIn('(/conditions/0/args/0, /actions/0/args/1, /vars/x)',
-                      first)
+        self.assertIn(
+            '(/conditions/0/args/0, /actions/0/args/1, /vars/x)', first
+        )
         self.assertIn('rule b is of the early phase', second)
         self.assertNotIn('args', second)
 
@@ -207,8 +244,17 @@ class RepositoryTestCase(base.TestCase):
         rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
         rules.refresh(None)
         self.store.changes = 1
-        self.store.stored.append({'uuid': 'b', 'actions': [
-            {'op': 'set-plugin-data', 'args': ['/a', '{inventory | gone}']}]})
+        self.store.stored.append(
+            {
+                'uuid': 'b',
+                'actions': [
+                    {
+                        'op': 'set-plugin-data',
+                        'args': ['/a', '{inventory | gone}'],
+                    }
+                ],
+            }
+        )
         self.assertRaises(exceptions.InvalidRule, rules.refresh, None)
         self.assertEqual(0, rules.snapshot.revision)
         self.store.changes = 2

@@ -8,13 +8,20 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.rule_set import table_store
 from ironic_inspection_rules.tests.unit import base
 
-DEFINITION = {'key': 'serial', 'of': None, 'types': {}, 'secret': [],
-              'expect': {}, 'columns': ['serial', 'rack']}
+DEFINITION = {
+    'key': 'serial',
+    'of': None,
+    'types': {},
+    'secret': [],
+    'expect': {},
+    'columns': ['serial', 'rack'],
+}
 
 
 def pairs(*serials):
-    return [[serial, {'serial': serial, 'rack': 'rack 1'}]
-            for serial in serials]
+    return [
+        [serial, {'serial': serial, 'rack': 'rack 1'}] for serial in serials
+    ]
 
 
 class Source:
@@ -30,8 +37,13 @@ class Source:
         self.read = []
 
     def list_plain(self, _context, revision=None):
-        return [{'name': 'machines', 'revision': revision or self.revision,
-                 'definition': DEFINITION}]
+        return [
+            {
+                'name': 'machines',
+                'revision': revision or self.revision,
+                'definition': DEFINITION,
+            }
+        ]
 
     def list_digests(self, _context, _name, _revision=None):
         return list(self.chunks)
@@ -39,12 +51,14 @@ class Source:
     def read_chunks(self, _context, _name, digests, _revision=None):
         self.read += digests
         # Each answer of a database has texts of its own.
-        return {digest: json.loads(json.dumps(self.chunks[digest]))
-                for digest in digests if digest in self.chunks}
+        return {
+            digest: json.loads(json.dumps(self.chunks[digest]))
+            for digest in digests
+            if digest in self.chunks
+        }
 
 
 class TableStoreTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.source = Source()
@@ -55,8 +69,10 @@ class TableStoreTestCase(base.TestCase):
 
     def test_rows_are_read_in_their_order(self):
         self.assertEqual(['a1', 'a2', 'b1'], list(self.refresh().table.keys))
-        self.assertEqual([('b1', {'serial': 'b1', 'rack': 'rack 1'})],
-                         self.refresh().pairs('b'))
+        self.assertEqual(
+            [('b1', {'serial': 'b1', 'rack': 'rack 1'})],
+            self.refresh().pairs('b'),
+        )
 
     def test_only_new_chunks_are_read(self):
         before = self.refresh()

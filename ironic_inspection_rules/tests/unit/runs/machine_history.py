@@ -16,8 +16,10 @@ from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.tests.unit.runs import written_machine
 
-PORTS = ('11111111-1111-4111-8111-111111111111',
-         '22222222-2222-4222-8222-222222222222')
+PORTS = (
+    '11111111-1111-4111-8111-111111111111',
+    '22222222-2222-4222-8222-222222222222',
+)
 UUID = '00000000-0000-4000-8000-%012d'
 NEVER = {'op': 'eq', 'args': [1, 2]}
 ABSENT = written_machine.ABSENT
@@ -25,13 +27,25 @@ TRAITS = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C')
 _ADDRESS = '52:54:00:00:00:%02x'
 
 START = {
-    'node': {'extra': {'m': {'k': 1, 'l': [1, {'k': 2}]}}, 'properties': {},
-             'driver_info': {}, 'resource_class': None, 'description': None},
+    'node': {
+        'extra': {'m': {'k': 1, 'l': [1, {'k': 2}]}},
+        'properties': {},
+        'driver_info': {},
+        'resource_class': None,
+        'description': None,
+    },
     'traits': {'CUSTOM_A': True},
     'plugin_data': {'l': [1, 2, 3, 4], 'm': {'k': {'n': 1}, 'l': [5, 6, 7]}},
-    **{uuid: {'uuid': uuid, 'address': _ADDRESS % number, 'extra': {},
-              'pxe_enabled': True}
-       for number, uuid in enumerate(PORTS)}}
+    **{
+        uuid: {
+            'uuid': uuid,
+            'address': _ADDRESS % number,
+            'extra': {},
+            'pxe_enabled': True,
+        }
+        for number, uuid in enumerate(PORTS)
+    },
+}
 
 
 class History:
@@ -95,8 +109,11 @@ class History:
         """Return a path that exists, or continues one that does."""
         path, value = [], start
         while True:
-            if isinstance(value, dict) and value and (
-                    self._random.random() < 0.85):
+            if (
+                isinstance(value, dict)
+                and value
+                and (self._random.random() < 0.85)
+            ):
                 token = self._random.choice(sorted(value))
                 value = value[token]
             elif isinstance(value, list) and self._random.random() < 0.85:
@@ -125,39 +142,56 @@ class History:
     def _change_otherwise(self):
         """Change something as an operator does, without a rule."""
         data, machine = copy.deepcopy(self.model.data), self.model
-        place = self._random.choice([
-            ('node', 'extra'), ('node', 'extra', 'm'), ('plugin_data', 'm'),
-            ('node', 'resource_class'), (PORTS[0], 'extra'),
-            ('plugin_data',), ('node', 'properties'),
-            ('node', 'extra', 'm', 'l'), ('plugin_data', 'l')])
+        place = self._random.choice(
+            [
+                ('node', 'extra'),
+                ('node', 'extra', 'm'),
+                ('plugin_data', 'm'),
+                ('node', 'resource_class'),
+                (PORTS[0], 'extra'),
+                ('plugin_data',),
+                ('node', 'properties'),
+                ('node', 'extra', 'm', 'l'),
+                ('plugin_data', 'l'),
+            ]
+        )
         value = self._near(written_machine.get(data, place))
         if len(place) == 1:
             machine.data[place[0]] = {}
         else:
             if place[-1] in ('extra', 'properties', 'plugin_data') and (
-                    not isinstance(value, dict)):
+                not isinstance(value, dict)
+            ):
                 value = {}
             parent = written_machine.get(machine.data, place[:-1])
             if isinstance(parent, dict):
                 parent[place[-1]] = value
-        if not isinstance(written_machine.get(
-                machine.data, written_machine.CAPABILITIES), str):
+        if not isinstance(
+            written_machine.get(machine.data, written_machine.CAPABILITIES),
+            str,
+        ):
             machine.data['node']['properties'].pop('capabilities', None)
-        machine.events.append(written_machine.Event(
-            None, data, copy.deepcopy(machine.data), place))
+        machine.events.append(
+            written_machine.Event(
+                None, data, copy.deepcopy(machine.data), place
+            )
+        )
 
     def _run(self):
         number = len(self.ends)
         phases, places = {}, {}
         for phase in ('preprocess', 'main'):
-            written = [self._rule(phase) for _rule in range(
-                self._random.randint(0, 3))]
+            written = [
+                self._rule(phase)
+                for _rule in range(self._random.randint(0, 3))
+            ]
             before = copy.deepcopy(self.model.data)
             events = len(self.model.events)
             actions = self._fill(written, number, phase)
             outcome, roots = self._carry_out(written, before)
-            phases[phase] = json.loads(json.dumps(phase_record.of_phase(
-                outcome, 0)))
+            phases[phase] = json.loads(
+                json.dumps(phase_record.of_phase(outcome, 0))
+            )
             places[phase] = recorded_rule.places_of(outcome)
             if actions is None:
                 assert outcome.error, written
@@ -166,14 +200,21 @@ class History:
                 break
             assert not outcome.error, (outcome.error, written)
             assert written_machine.same(self._seen(roots), self.model.data), (
-                written, self._seen(roots), self.model.data)
+                written,
+                self._seen(roots),
+                self.model.data,
+            )
         self.runs.insert(0, (number, phases, places))
         self.ends[number] = copy.deepcopy(self.model.data)
 
     def _rule(self, phase):
         self._rules += 1
-        rule = {'uuid': UUID % self._rules, 'phase': phase, 'actions': [],
-                'sensitive': self._random.random() < 0.08}
+        rule = {
+            'uuid': UUID % self._rules,
+            'phase': phase,
+            'actions': [],
+            'sensitive': self._random.random() < 0.08,
+        }
         if self._random.random() < 0.1:
             rule['conditions'] = [NEVER]
         return rule
@@ -184,49 +225,68 @@ class History:
         :returns: None if one of them is refused.
         """
         try:
-            ordered = sorted(written, key=lambda rule: (
-                'conditions' not in rule))
+            ordered = sorted(
+                written, key=lambda rule: 'conditions' not in rule
+            )
             for rule in ordered:
                 who = (run, phase, rule['uuid'], rule['sensitive'])
                 events = len(self.model.events)
                 for _action in range(self._random.randint(1, 4)):
                     action, do = self._random.choice(
-                        [self._on_node] * 3 + [
-                            self._on_plugin_data, self._on_plugin_data,
-                            self._on_port, self._on_capability,
-                            self._on_traits])('conditions' in rule)
+                        [self._on_node] * 3
+                        + [
+                            self._on_plugin_data,
+                            self._on_plugin_data,
+                            self._on_port,
+                            self._on_capability,
+                            self._on_traits,
+                        ]
+                    )('conditions' in rule)
                     if 'conditions' in rule:
                         action['revert'] = True
                     rule['actions'].append(action)
                     do(who)
                 if 'conditions' in rule and all(
-                        event.confirmed
-                        for event in self.model.events[events:]):
+                    event.confirmed for event in self.model.events[events:]
+                ):
                     # There is no trace of a rule that undid nothing.
                     del self.model.events[events:]
         except written_machine.Refused:
             for rule in written:
                 rule['actions'] = rule['actions'] or [
-                    {'op': 'log', 'args': ['x']}]
+                    {'op': 'log', 'args': ['x']}
+                ]
             return None
         return True
 
     def _carry_out(self, written, data):
         ops = registry.installed()
-        plans = [compiler.compile_rule(
-            validation.parse(rule, ops), ops, 'never') for rule in written]
-        target = working_copy.WorkingCopy(working_copy.Facts(
-            {}, copy.deepcopy(data['plugin_data']),
-            {**copy.deepcopy(data['node']), 'traits': list(data['traits'])},
-            tuple(copy.deepcopy(data[uuid]) for uuid in PORTS)))
+        plans = [
+            compiler.compile_rule(validation.parse(rule, ops), ops, 'never')
+            for rule in written
+        ]
+        target = working_copy.WorkingCopy(
+            working_copy.Facts(
+                {},
+                copy.deepcopy(data['plugin_data']),
+                {
+                    **copy.deepcopy(data['node']),
+                    'traits': list(data['traits']),
+                },
+                tuple(copy.deepcopy(data[uuid]) for uuid in PORTS),
+            )
+        )
         return runner.run(plans, target, keep=True), target.roots
 
     @staticmethod
     def _seen(roots):
         node = dict(roots['node'])
-        return {'traits': dict.fromkeys(node.pop('traits'), True),
-                'node': node, 'plugin_data': roots['plugin_data'],
-                **{port['uuid']: port for port in roots['ports']}}
+        return {
+            'traits': dict.fromkeys(node.pop('traits'), True),
+            'node': node,
+            'plugin_data': roots['plugin_data'],
+            **{port['uuid']: port for port in roots['ports']},
+        }
 
     # Actions: as they are written, and what they do to the model.
 
@@ -238,8 +298,7 @@ class History:
         args = {'path': text}
         if port_id:
             args['port_id'] = port_id
-        op = self._random.choice(['set', 'set', 'set', 'del', 'del',
-                                  'extend'])
+        op = self._random.choice(['set', 'set', 'set', 'del', 'del', 'extend'])
         if isinstance(known, list) and self._random.random() < 0.5:
             op = 'extend'
         if path[-1].isdigit() and self._random.random() < 0.4:
@@ -252,48 +311,69 @@ class History:
         if op == 'del':
             verb = 'unset' if kind == 'plugin-data' else 'del'
             return {'op': f'{verb}-{kind}', 'args': args}, (
-                lambda who: remove(who, place))
+                lambda who: remove(who, place)
+            )
         value = self._near(known) if op == 'set' else self._value()
-        if op == 'extend' and isinstance(known, list) and known and (
-                self._random.random() < 0.3):
+        if (
+            op == 'extend'
+            and isinstance(known, list)
+            and known
+            and (self._random.random() < 0.3)
+        ):
             value = copy.deepcopy(self._random.choice(known))
         if kind != 'plugin-data' and len(path) == 1:
             value = self._whole(path[0], value)
         args['value'] = value
         if op == 'set':
             return {'op': f'set-{kind}', 'args': args}, (
-                lambda who: remove(who, place) if undone
-                else model.set(who, place, value))
+                lambda who: (
+                    remove(who, place)
+                    if undone
+                    else model.set(who, place, value)
+                )
+            )
         unique = not undone and self._random.random() < 0.3
         if unique:
             args['unique'] = True
         return {'op': f'extend-{kind}', 'args': args}, (
-            lambda who: model.discard(who, place, value) if undone
-            else model.extend(who, place, value, unique))
+            lambda who: (
+                model.discard(who, place, value)
+                if undone
+                else model.extend(who, place, value, unique)
+            )
+        )
 
     def _whole(self, name, value):
         """Return a value that an attribute may have."""
         if name in ('extra', 'properties', 'driver_info'):
             # A rule that leaves capabilities that are no text is refused.
-            return {key: inner for key, inner in value.items()
-                    if key != 'capabilities'} if isinstance(
-                        value, dict) else {}
+            return (
+                {
+                    key: inner
+                    for key, inner in value.items()
+                    if key != 'capabilities'
+                }
+                if isinstance(value, dict)
+                else {}
+            )
         if name == 'pxe_enabled':
             return self._random.random() < 0.5
         return f'v{self._new()}'
 
     def _on_node(self, undone):
         node = self.model.data['node']
-        path = self._attribute(node, [
-            'extra', 'extra', 'extra', 'properties', 'driver_info'])
+        path = self._attribute(
+            node, ['extra', 'extra', 'extra', 'properties', 'driver_info']
+        )
         if self._random.random() < 0.1:
             path = [self._random.choice(['resource_class', 'description'])]
         if path == ['properties', 'capabilities'] and not undone:
             value = f'a:{self._new()},b:{self._new()}'
             place = ('node', *path)
-            return {'op': 'set-attribute', 'args': [
-                '/properties/capabilities', value]}, (
-                    lambda who: self.model.set(who, place, value))
+            return {
+                'op': 'set-attribute',
+                'args': ['/properties/capabilities', value],
+            }, (lambda who: self.model.set(who, place, value))
         return self._write('node', path, 'attribute', undone)
 
     def _on_port(self, undone):
@@ -302,10 +382,10 @@ class History:
         port_id = self._random.choice([uuid, port['address'].upper()])
         if not undone and self._random.random() < 0.15:
             address = _ADDRESS % (self._new() % 256)
-            return {'op': 'set-port-attribute', 'args': [
-                uuid, '/address', address]}, (
-                    lambda who: self.model.set(who, (uuid, 'address'),
-                                               address))
+            return {
+                'op': 'set-port-attribute',
+                'args': [uuid, '/address', address],
+            }, (lambda who: self.model.set(who, (uuid, 'address'), address))
         path = self._attribute(port, ['extra'])
         if self._random.random() < 0.1:
             path = ['pxe_enabled']
@@ -320,14 +400,18 @@ class History:
         model = self.model
         if not undone and self._random.random() < 0.3:
             return {'op': 'unset-capability', 'args': [name]}, (
-                lambda who: model.set_capability(who, name, ABSENT))
+                lambda who: model.set_capability(who, name, ABSENT)
+            )
         value = written_machine.get(
-            model.data, (*written_machine.CAPABILITIES, name))
+            model.data, (*written_machine.CAPABILITIES, name)
+        )
         if value == ABSENT or self._random.random() < 0.6:
             value = str(self._new())
         return {'op': 'set-capability', 'args': [name, value]}, (
             lambda who: model.set_capability(
-                who, name, ABSENT if undone else value))
+                who, name, ABSENT if undone else value
+            )
+        )
 
     def _on_traits(self, undone):
         model, name = self.model, self._random.choice(TRAITS)
@@ -335,14 +419,24 @@ class History:
         kind = self._random.choice(['add', 'remove', 'set'])
         if kind == 'set' and not undone:
             return {'op': 'set-traits', 'args': [names]}, (
-                lambda who: model.set_traits(who, names, names))
+                lambda who: model.set_traits(who, names, names)
+            )
         if kind == 'remove' and not undone:
             return {'op': 'remove-trait', 'args': [name]}, (
                 lambda who: model.set_traits(
-                    who, [each for each in model.data['traits']
-                          if each != name]))
+                    who,
+                    [each for each in model.data['traits'] if each != name],
+                )
+            )
         return {'op': 'add-trait', 'args': [name]}, (
-            lambda who: model.set_traits(
-                who, [each for each in model.data['traits'] if each != name])
-            if undone else model.set_traits(
-                who, [*model.data['traits'], name], [name]))
+            lambda who: (
+                model.set_traits(
+                    who,
+                    [each for each in model.data['traits'] if each != name],
+                )
+                if undone
+                else model.set_traits(
+                    who, [*model.data['traits'], name], [name]
+                )
+            )
+        )

@@ -21,15 +21,17 @@ from ironic_inspection_rules.tests.unit.db import test_history
 
 
 class CleanerTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now, self.found, self.expired = 50.0, [0, 0], []
         today = datetime.datetime(2024, 3, 31)
         self.patch(history.time, 'monotonic', lambda: self.now)
         self.patch(timeutils, 'utcnow', lambda: today)
-        self.patch(db_history, 'expire',
-                   lambda before: self.expired.append(before) or self.found[0])
+        self.patch(
+            db_history,
+            'expire',
+            lambda before: self.expired.append(before) or self.found[0],
+        )
         self.patch(content, 'sweep', lambda: self.found[1])
         self.cleaner = history.Cleaner()
 
@@ -68,7 +70,6 @@ class CleanerTestCase(base.TestCase):
 
 
 class PrepareTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())

@@ -29,14 +29,15 @@ def touches(event, place):
         if event.removed:
             above = where[:-1]
             return written_machine.related(above, place) and (
-                len(place) < len(where)
-                or place[len(above)].isdigit())
+                len(place) < len(where) or place[len(above)].isdigit()
+            )
         return written_machine.related(where, place)
     if event.confirmed:
         return written_machine.related(event.place, place)
     return not written_machine.same(
         written_machine.get(event.before, place),
-        written_machine.get(event.after, place))
+        written_machine.get(event.after, place),
+    )
 
 
 def before_removal(event, place):
@@ -46,15 +47,18 @@ def before_removal(event, place):
     """
     *above, token = event.removed
     depth = len(above)
-    if list(place[:depth]) != above or len(place) <= depth or (
-            not place[depth].isdigit()):
+    if (
+        list(place[:depth]) != above
+        or len(place) <= depth
+        or (not place[depth].isdigit())
+    ):
         return place
     left = len(written_machine.get(event.after, tuple(above)))
     asked = int(place[depth])
     if asked == left:
         return None
     if int(token) <= asked < left:
-        return (*place[:depth], str(asked + 1), *place[depth + 1:])
+        return (*place[:depth], str(asked + 1), *place[depth + 1 :])
     return place
 
 
@@ -67,8 +71,11 @@ def origins(events, place):
     for event in reversed(events):
         if event.rule is None:
             continue
-        if event.removed and not event.rule[3] and (
-                len(place) >= len(event.removed)):
+        if (
+            event.removed
+            and not event.rule[3]
+            and (len(place) >= len(event.removed))
+        ):
             earlier = before_removal(event, place)
             if earlier is None:
                 found.append(event.rule)
@@ -96,10 +103,15 @@ def is_moved_by_others(events, place):
     """Return whether somebody else changed a list that a place is in."""
     for event in events:
         for depth in range(1, len(place)):
-            lists = [written_machine.get(side, place[:depth])
-                     for side in (event.before, event.after)]
-            if event.rule is None and not written_machine.same(*lists) and (
-                    any(isinstance(each, list) for each in lists)):
+            lists = [
+                written_machine.get(side, place[:depth])
+                for side in (event.before, event.after)
+            ]
+            if (
+                event.rule is None
+                and not written_machine.same(*lists)
+                and (any(isinstance(each, list) for each in lists))
+            ):
                 return True
     return False
 
@@ -107,26 +119,31 @@ def is_moved_by_others(events, place):
 def is_hidden(change, place):
     """Return whether the record of a change hides what was at a place."""
     path = data_path.parse(change.get('at', change['path']))
-    below = place.path[len(path):]
-    parts = [written_machine.get({'all': change[side]}, ('all', *below))
-             for side in ('before', 'after')]
-    return (masking.MASK in (change['before'], change['after'])
-            or masking.MASK in json.dumps(parts)
-            or 'x_password' in place.path)
+    below = place.path[len(path) :]
+    parts = [
+        written_machine.get({'all': change[side]}, ('all', *below))
+        for side in ('before', 'after')
+    ]
+    return (
+        masking.MASK in (change['before'], change['after'])
+        or masking.MASK in json.dumps(parts)
+        or 'x_password' in place.path
+    )
 
 
 class OriginTestCase(base.TestCase):
-
     def ask(self, history, place):
         """Ask for a place as the API does."""
         root, *path = place
         data = history.model.data
         asked = recorded_change.RecordedPlace(root, tuple(path))
-        present = data_path.ABSENT if path[0] not in data['traits'] else (
-            path[0])
+        present = (
+            data_path.ABSENT if path[0] not in data['traits'] else (path[0])
+        )
         if root in machine_history.PORTS:
             asked = recorded_change.RecordedPlace(
-                f'port {data[root]["address"]}', tuple(path), f'port {root}')
+                f'port {data[root]["address"]}', tuple(path), f'port {root}'
+            )
         if root != 'traits':
             present = recorded_change.look_up(data[root], (), tuple(path))
         return explain.find(history.runs, asked), present
@@ -135,17 +152,25 @@ class OriginTestCase(base.TestCase):
         told = collections.Counter()
         for seed in range(COUNT):
             history = machine_history.History(seed)
-            places = [place for place in history.model.places()
-                      if len(place) > 1 and (
-                          place[0] != 'traits' or len(place) == 2)]
+            places = [
+                place
+                for place in history.model.places()
+                if len(place) > 1 and (place[0] != 'traits' or len(place) == 2)
+            ]
             chance = random.Random(seed)
-            near = [place for place in places if any(
-                event.rule and written_machine.related(
-                    event.place[:-1], place)
-                for event in history.model.events)]
+            near = [
+                place
+                for place in places
+                if any(
+                    event.rule
+                    and written_machine.related(event.place[:-1], place)
+                    for event in history.model.events
+                )
+            ]
             for some in (places, near):
                 for place in chance.sample(
-                        some, min(len(some), _MOST_PLACES // 2)):
+                    some, min(len(some), _MOST_PLACES // 2)
+                ):
                     told[self.check(seed, history, place)] += 1
         # All of that must have been asked for.
         for answer in (True, False, None, 'none', 'sensitive'):
@@ -162,8 +187,12 @@ class OriginTestCase(base.TestCase):
         if not isinstance(found, explain.SettingChange):
             self.assertIn(None, rules, context)
             return 'none'
-        rule = (found.run, found.phase, found.rule['uuid'],
-                'withheld' in found.rule)
+        rule = (
+            found.run,
+            found.phase,
+            found.rule['uuid'],
+            'withheld' in found.rule,
+        )
         if found.change is None or not is_hidden(found.change, found.place):
             self.assertIn(rule, rules, context)
         if found.change is None:
@@ -172,15 +201,19 @@ class OriginTestCase(base.TestCase):
 
     def check_current(self, history, place, found, present, context):
         current = recorded_change.still_holds(
-            found.change, found.place, present)
+            found.change, found.place, present
+        )
         left = written_machine.get(
             history.ends[found.run],
-            place_after(history.model.events, place, found.run))
+            place_after(history.model.events, place, found.run),
+        )
         now = written_machine.get(history.model.data, place)
         if current is not None:
-            self.assertIs(written_machine.same(left, now), current,
-                          (*context, left, now))
+            self.assertIs(
+                written_machine.same(left, now), current, (*context, left, now)
+            )
         elif len(data_path.parse(found.change['path'])) <= (
-                len(found.place.path)):
+            len(found.place.path)
+        ):
             self.assertTrue(is_hidden(found.change, found.place), context)
         return current

@@ -15,12 +15,14 @@ still_holds = recorded_change.still_holds
 
 
 class StillHoldsTestCase(base.TestCase):
-
     def test_a_value_is_compared_with_what_was_made_of_it(self):
         made = change('/extra/size', 1, 2)
-        for present, expected in ((2, True), (3, False),
-                                  (data_path.ABSENT, False),
-                                  (recorded_change.UNKNOWN, None)):
+        for present, expected in (
+            (2, True),
+            (3, False),
+            (data_path.ABSENT, False),
+            (recorded_change.UNKNOWN, None),
+        ):
             self.assertIs(expected, still_holds(made, SIZE, present))
 
     def test_what_was_removed_is_to_be_absent(self):
@@ -44,56 +46,81 @@ class StillHoldsTestCase(base.TestCase):
         self.assertFalse(still_holds(made, SIZE, '1'))
         self.assertTrue(still_holds(made, SIZE, data_path.ABSENT))
         made = change('/properties/capabilities', None, 'size: 1 , b:2')
-        for path, present in ((('size',), '1'), (('b',), '2'),
-                              (('c',), data_path.ABSENT),
-                              (('size', 'x'), data_path.ABSENT),
-                              ((), 'size: 1 , b:2')):
-            self.assertTrue(still_holds(
-                made, node('properties', 'capabilities', *path), present),
-                (path, present))
+        for path, present in (
+            (('size',), '1'),
+            (('b',), '2'),
+            (('c',), data_path.ABSENT),
+            (('size', 'x'), data_path.ABSENT),
+            ((), 'size: 1 , b:2'),
+        ):
+            self.assertTrue(
+                still_holds(
+                    made, node('properties', 'capabilities', *path), present
+                ),
+                (path, present),
+            )
 
     def test_a_trait_is_there_or_not(self):
         place = recorded_change.RecordedPlace('traits', ('CUSTOM_X',))
         added = change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')
         self.assertTrue(still_holds(added, place, 'CUSTOM_X'))
-        self.assertFalse(still_holds(added, place,
-                                             data_path.ABSENT))
+        self.assertFalse(still_holds(added, place, data_path.ABSENT))
 
     def test_nobody_knows_of_secrets(self):
-        for made in (change('/extra/size', 1, '******'),
-                     change('/extra/size', 1, {'a': '******'}),
-                     change('/extra/size', 1, 'x' * 4096 + '…')):
+        for made in (
+            change('/extra/size', 1, '******'),
+            change('/extra/size', 1, {'a': '******'}),
+            change('/extra/size', 1, 'x' * 4096 + '…'),
+        ):
             self.assertIsNone(still_holds(made, SIZE, 1), repr(made))
 
     def test_nobody_knows_the_whole_by_a_part_that_was_removed(self):
         made = change('/extra/size/part', 1)
         for present, expected in (
-                ({'other': 1}, None), ({}, None), ({'part': 1}, False),
-                (7, False), (data_path.ABSENT, False),
-                (recorded_change.UNKNOWN, None)):
+            ({'other': 1}, None),
+            ({}, None),
+            ({'part': 1}, False),
+            (7, False),
+            (data_path.ABSENT, False),
+            (recorded_change.UNKNOWN, None),
+        ):
             for place in (SIZE, node('extra')):
                 if place != SIZE and present is not recorded_change.UNKNOWN:
-                    present = {} if present is data_path.ABSENT else {
-                        'size': present}
-                self.assertIs(expected, still_holds(made, place, present),
-                              (place, present))
+                    present = (
+                        {}
+                        if present is data_path.ABSENT
+                        else {'size': present}
+                    )
+                self.assertIs(
+                    expected,
+                    still_holds(made, place, present),
+                    (place, present),
+                )
 
     def test_the_rest_of_a_list_is_not_known(self):
         made = {**change('/extra/size/1', 'b'), 'left': 2}
         self.assertIsNone(still_holds(made, SIZE, ['a', 'c']))
-        self.assertIs(True, still_holds(made, node('extra', 'size', '2'),
-                                        data_path.ABSENT))
+        self.assertIs(
+            True,
+            still_holds(made, node('extra', 'size', '2'), data_path.ABSENT),
+        )
         self.assertIs(False, still_holds(made, SIZE, 'a'))
 
     def test_a_capability_is_a_part_of_their_text(self):
         path = ('properties', 'capabilities')
         made = change('/properties/capabilities/x', '1', '1')
         for place in (path, path[:1]):
-            for text, expected in (('y:2,x:1', None), ('x:2', False),
-                                   (None, False)):
+            for text, expected in (
+                ('y:2,x:1', None),
+                ('x:2', False),
+                (None, False),
+            ):
                 present = text if place == path else {'capabilities': text}
-                self.assertIs(expected, still_holds(
-                    made, node(*place), present), (place, text))
+                self.assertIs(
+                    expected,
+                    still_holds(made, node(*place), present),
+                    (place, text),
+                )
 
     def test_what_ironic_sets_instead_of_nothing_is_not_known(self):
         made = change('/boot_interface', 'a', op='replace')

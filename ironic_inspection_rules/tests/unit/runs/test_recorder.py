@@ -13,31 +13,33 @@ from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
-NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
-                             inspect_interface='agent')
+NODE = types.SimpleNamespace(
+    uuid=uuidutils.generate_uuid(), inspect_interface='agent'
+)
 
 
 class RecorderTestCase(base.IronicTestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
         self.run_ = recorder.RunRecorder(recorder.INSPECTION)
 
     def store(self, error=None, findings=None):
-        transaction.write(recorder.prepare(self.run_, findings, NODE, error, 5,
-                                           True))
+        transaction.write(
+            recorder.prepare(self.run_, findings, NODE, error, 5, True)
+        )
 
     def test_a_run_that_failed_is_stored_with_what_the_machine_sent(self):
         self.assertFalse(recorder.is_stored(self.run_, NODE.uuid))
         self.store('failed', history.Findings({'cpu': 1}, {}, {}))
         self.assertTrue(recorder.is_stored(self.run_, NODE.uuid))
-        self.assertEqual({'cpu': 1},
-                         db_run.get_data(NODE.uuid)['inventory'])
+        self.assertEqual({'cpu': 1}, db_run.get_data(NODE.uuid)['inventory'])
 
     def test_an_attempt_takes_up_what_those_before_did(self):
-        told, withheld = {'rules': [{'uuid': 'a', 'changes': [1]}]}, {
-            'rules': [{'uuid': 'b', 'withheld': True}]}
+        told, withheld = (
+            {'rules': [{'uuid': 'a', 'changes': [1]}]},
+            {'rules': [{'uuid': 'b', 'withheld': True}]},
+        )
         places = {'b': [['node', '/extra/x']]}
         self.run_.phases = {'preprocess': withheld}
         self.run_.places = {'preprocess': places}
@@ -57,6 +59,6 @@ class RecorderTestCase(base.IronicTestCase):
         self.run_.revision = 3
         self.run_.places = {'main': {'b': [['node', '/extra/x']]}}
         self.store()
-        kept, = db_run.list_runs(NODE.uuid, whole=True)
+        (kept,) = db_run.list_runs(NODE.uuid, whole=True)
         self.assertEqual(self.run_.places, kept.places)
         self.assertNotIn('/extra/x', str(kept.phases))

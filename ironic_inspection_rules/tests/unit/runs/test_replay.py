@@ -23,19 +23,27 @@ PORT = {'uuid': 'p', 'address': '52:54:00:00:00:01', 'extra': {}}
 
 
 def rule(uuid, path, value, phase='main', equal=(1, 1), **fields):
-    return {'uuid': uuid, 'phase': phase,
-            'conditions': [{'op': 'eq', 'args': {'values': list(equal)}}],
-            'actions': [{'op': 'set-attribute', 'args': {
-                'path': path, 'value': value}}], **fields}
+    return {
+        'uuid': uuid,
+        'phase': phase,
+        'conditions': [{'op': 'eq', 'args': {'values': list(equal)}}],
+        'actions': [
+            {'op': 'set-attribute', 'args': {'path': path, 'value': value}}
+        ],
+        **fields,
+    }
 
 
 def failing(uuid=C, phase='main', message='no', **fields):
-    return {'uuid': uuid, 'phase': phase, **fields,
-            'actions': [{'op': 'fail', 'args': {'msg': message}}]}
+    return {
+        'uuid': uuid,
+        'phase': phase,
+        **fields,
+        'actions': [{'op': 'fail', 'args': {'msg': message}}],
+    }
 
 
 class ReplayTestCase(base.TestCase):
-
     def plans(self, *rules):
         ops = registry.installed()
         plans = {phase: [] for phase in model.PHASES}
@@ -47,13 +55,22 @@ class ReplayTestCase(base.TestCase):
     def keep(self, *rules, **changed):
         """Run rules, and return the document of that inspection."""
         facts = working_copy.Facts(
-            {'cpu': {'count': 4}}, {'disks': [1]},
-            {'extra': {'old': 1}, 'traits': ['CUSTOM_A']}, (PORT,))
+            {'cpu': {'count': 4}},
+            {'disks': [1]},
+            {'extra': {'old': 1}, 'traits': ['CUSTOM_A']},
+            (PORT,),
+        )
         document = {
-            'inventory': facts.inventory, 'plugin_data': facts.plugin_data,
-            'event': 'inspection', 'revision': 3, 'result': 'ok',
-            'error': None, 'options': '{"mask_secrets": "always"}',
-            'phases': {}, 'facts': {}}
+            'inventory': facts.inventory,
+            'plugin_data': facts.plugin_data,
+            'event': 'inspection',
+            'revision': 3,
+            'result': 'ok',
+            'error': None,
+            'options': '{"mask_secrets": "always"}',
+            'phases': {},
+            'facts': {},
+        }
         plans = self.plans(*rules)
         for phase in ('preprocess', 'main'):
             target = working_copy.WorkingCopy(facts)
@@ -61,12 +78,21 @@ class ReplayTestCase(base.TestCase):
             error = outcome.error
             document['phases'][phase] = phase_record.of_phase(outcome, 0.5)
             document['facts'][phase] = {
-                'node': facts.node, 'ports': list(facts.ports),
-                'port_groups': [], 'inventory': [],
-                'plugin_data': [], 'error': error and {
-                    'text': str(error), 'op': error.op, 'saving': False,
-                    'limit': isinstance(error.__cause__,
-                                        exceptions.BudgetExceeded)}}
+                'node': facts.node,
+                'ports': list(facts.ports),
+                'port_groups': [],
+                'inventory': [],
+                'plugin_data': [],
+                'error': error
+                and {
+                    'text': str(error),
+                    'op': error.op,
+                    'saving': False,
+                    'limit': isinstance(
+                        error.__cause__, exceptions.BudgetExceeded
+                    ),
+                },
+            }
             if error:
                 document.update(result='failed', error=str(error))
                 break
@@ -83,28 +109,44 @@ class ReplayTestCase(base.TestCase):
         past = self.past(self.keep(*before))
         base_ends, told = past.again(self.plans(*before), budget.BY_PHASE)
         self.assertIsNone(told)
-        return replay.compare(past, base_ends, self.plans(*after),
-                              budget.BY_PHASE)
+        return replay.compare(
+            past, base_ends, self.plans(*after), budget.BY_PHASE
+        )
 
     def test_the_same_rules_do_the_same(self):
-        for rules in ((), (rule(A, '/extra/a', 1),),
-                      (rule(A, '/extra/a', 1, 'preprocess'),
-                       rule(B, '/extra/b', '{node.extra.a}')),
-                      (rule(A, '/extra/a', 1, mode='audit'),),
-                      (rule(A, '/extra/a', 1, sensitive=True),),
-                      (failing(),), (failing(phase='preprocess'),)):
+        for rules in (
+            (),
+            (rule(A, '/extra/a', 1),),
+            (
+                rule(A, '/extra/a', 1, 'preprocess'),
+                rule(B, '/extra/b', '{node.extra.a}'),
+            ),
+            (rule(A, '/extra/a', 1, mode='audit'),),
+            (rule(A, '/extra/a', 1, sensitive=True),),
+            (failing(),),
+            (failing(phase='preprocess'),),
+        ):
             ends, told = self.again(self.keep(*rules), *rules)
             self.assertIsNone(told, repr(rules))
-            failed = rules and rules[0].get('phase') == 'preprocess' and (
-                rules[0]['uuid'] == C)
-            self.assertEqual(['preprocess'] if failed
-                             else ['preprocess', 'main'], list(ends))
+            failed = (
+                rules
+                and rules[0].get('phase') == 'preprocess'
+                and (rules[0]['uuid'] == C)
+            )
+            self.assertEqual(
+                ['preprocess'] if failed else ['preprocess', 'main'],
+                list(ends),
+            )
 
     def test_what_a_sensitive_rule_of_any_phase_set_is_not_told(self):
         for phase in ('preprocess', 'main'):
             before, after = (
-                [rule(A, '/extra/a', value, phase, sensitive=True),
-                 rule(B, '/extra/b', 1)] for value in ('old', 'new'))
+                [
+                    rule(A, '/extra/a', value, phase, sensitive=True),
+                    rule(B, '/extra/b', 1),
+                ]
+                for value in ('old', 'new')
+            )
             told = self.otherwise(before, after)
             self.assertEqual([], told['changes'])
             self.assertTrue(told['differs'], repr(phase))
@@ -117,14 +159,23 @@ class ReplayTestCase(base.TestCase):
             {'op': 'unset-plugin-data', 'args': ['/disks/0']},
             {'op': 'set-plugin-data', 'args': ['/disks/0', 2]},
             {'op': 'set-port-attribute', 'args': ['p', '/extra/a', 1]},
-            {'op': 'log', 'args': ['x'],
-             'when': [{'op': 'eq', 'args': [1, 2]}]}]
+            {
+                'op': 'log',
+                'args': ['x'],
+                'when': [{'op': 'eq', 'args': [1, 2]}],
+            },
+        ]
         kept = self.keep(*rules)
         self.assertIsNone(self.again(kept, *rules)[1])
 
         ran = kept['phases']['main']['rules'][0]
-        records = [ran, kept['phases']['main']['audit'][0], *ran['changes'],
-                   *ran['confirmed'], *ran['when']]
+        records = [
+            ran,
+            kept['phases']['main']['audit'][0],
+            *ran['changes'],
+            *ran['confirmed'],
+            *ran['when'],
+        ]
         names = {'actions', 'matched', 'at', 'left', 'port', 'earlier', 'ran'}
         self.assertLessEqual(names, set().union(*records))
         for recorded in records:
@@ -145,19 +196,31 @@ class ReplayTestCase(base.TestCase):
         self.assertIsNone(self.again(kept, *rules)[1])
 
     def test_what_is_otherwise_is_told(self):
-        kept = self.keep(rule(A, '/extra/a', 1), rule(B, '/extra/b', 1),
-                         rule(C, '/extra/c', 1, equal=(1, 2)))
+        kept = self.keep(
+            rule(A, '/extra/a', 1),
+            rule(B, '/extra/b', 1),
+            rule(C, '/extra/c', 1, equal=(1, 2)),
+        )
         for rules, what in (
-                ((rule(B, '/extra/b', 1),),
-                 f'rule {A} matched, and does not'),
-                ((rule(A, '/extra/a', 1), rule(B, '/extra/b', 1),
-                  rule(C, '/extra/c', 1)),
-                 f'rule {C} did not match, and does'),
-                ((rule(B, '/extra/b', 1), rule(C, '/extra/c', 1)),
-                 f'rule {A} matched, and does not; '
-                 f'rule {C} did not match, and does'),
-                ((rule(A, '/extra/a', 2), rule(B, '/extra/b', 1)),
-                 'its rules do not do the same')):
+            ((rule(B, '/extra/b', 1),), f'rule {A} matched, and does not'),
+            (
+                (
+                    rule(A, '/extra/a', 1),
+                    rule(B, '/extra/b', 1),
+                    rule(C, '/extra/c', 1),
+                ),
+                f'rule {C} did not match, and does',
+            ),
+            (
+                (rule(B, '/extra/b', 1), rule(C, '/extra/c', 1)),
+                f'rule {A} matched, and does not; '
+                f'rule {C} did not match, and does',
+            ),
+            (
+                (rule(A, '/extra/a', 2), rule(B, '/extra/b', 1)),
+                'its rules do not do the same',
+            ),
+        ):
             ends, told = self.again(kept, *rules)
             self.assertEqual(f'phase "main": {what}', told)
             self.assertEqual(['preprocess', 'main'], list(ends))
@@ -175,113 +238,166 @@ class ReplayTestCase(base.TestCase):
 
     def test_what_depends_on_more_than_rules_is_not_compared(self):
         kept = self.keep(failing(phase='preprocess'))
-        for changed, reason in (({'limit': True}, 'as long as it may'),
-                                ({'op': 'api-call'}, 'was called then')):
+        for changed, reason in (
+            ({'limit': True}, 'as long as it may'),
+            ({'op': 'api-call'}, 'was called then'),
+        ):
             document = copy.deepcopy(kept)
             document['facts']['preprocess']['error'].update(changed)
-            self.assertIsNone(self.again(document, failing(
-                phase='preprocess'))[1], (changed, reason))
-            error = self.assertRaises(replay.Incomparable, self.again,
-                                      document)
+            self.assertIsNone(
+                self.again(document, failing(phase='preprocess'))[1],
+                (changed, reason),
+            )
+            error = self.assertRaises(
+                replay.Incomparable, self.again, document
+            )
             self.assertIn(reason, str(error))
 
     def test_secrets_that_rules_saw_are_not_known(self):
-        kept = self.keep(rule(A, '/extra/a', 1),
-                         options='{"mask_secrets": "never"}')
-        self.assertIn('do not do the same',
-                      self.again(kept, rule(A, '/extra/a', 2))[1])
+        kept = self.keep(
+            rule(A, '/extra/a', 1), options='{"mask_secrets": "never"}'
+        )
+        self.assertIn(
+            'do not do the same', self.again(kept, rule(A, '/extra/a', 2))[1]
+        )
         kept['inventory']['password'] = '******'
         self.assertIsNone(self.again(kept, rule(A, '/extra/a', 1))[1])
-        error = self.assertRaises(replay.Incomparable, self.again, kept,
-                                  rule(A, '/extra/a', 2))
+        error = self.assertRaises(
+            replay.Incomparable, self.again, kept, rule(A, '/extra/a', 2)
+        )
         self.assertIn('saw secrets', str(error))
 
     def test_what_is_not_kept_cannot_be_run_again(self):
         for changed, reason in (
-                ({'options': None}, 'what its rules went by'),
-                ({'phases': {}}, 'phase "main"')):
-            error = self.assertRaises(replay.Incomparable, self.past,
-                                      self.keep(**changed))
+            ({'options': None}, 'what its rules went by'),
+            ({'phases': {}}, 'phase "main"'),
+        ):
+            error = self.assertRaises(
+                replay.Incomparable, self.past, self.keep(**changed)
+            )
             self.assertIn(reason, str(error))
 
     def test_what_was_stored_before_is_asked_for_once(self):
         document = self.keep()
         plans = self.plans(rule(A, '/extra/a', '{previous.inventory.x}'))
-        error = self.assertRaises(replay.Incomparable,
-                                  self.past(document).facts, 'main', plans)
+        error = self.assertRaises(
+            replay.Incomparable, self.past(document).facts, 'main', plans
+        )
         self.assertIn('stored before', str(error))
         past = self.past(document, {'inventory': {'x': 5}})
         self.assertIsNone(past.facts('main', self.plans()).previous)
         for _each in range(2):
-            self.assertEqual({'inventory': {'x': 5}},
-                             past.facts('main', plans).previous)
+            self.assertEqual(
+                {'inventory': {'x': 5}}, past.facts('main', plans).previous
+            )
 
     def test_what_it_was_is_told(self):
-        past = self.past(self.keep(rule(A, '/extra/a', 1, 'preprocess'),
-                                   rule(B, '/extra/b', 1),
-                                   rule(C, '/extra/c', 1, equal=(1, 2))))
-        self.assertEqual({'result': 'ok', 'error': None, 'matched': [A, B]},
-                         past.ending)
+        past = self.past(
+            self.keep(
+                rule(A, '/extra/a', 1, 'preprocess'),
+                rule(B, '/extra/b', 1),
+                rule(C, '/extra/c', 1, equal=(1, 2)),
+            )
+        )
+        self.assertEqual(
+            {'result': 'ok', 'error': None, 'matched': [A, B]}, past.ending
+        )
         self.assertEqual(['preprocess', 'main'], past.phases)
         self.assertEqual(3, past.revision('main'))
 
     def test_other_rules_leave_a_machine_otherwise(self):
-        found = self.otherwise([rule(A, '/extra/a', 1)],
-                               [rule(B, '/extra/a', 2),
-                                rule(C, '/extra/old', 1)])
+        found = self.otherwise(
+            [rule(A, '/extra/a', 1)],
+            [rule(B, '/extra/a', 2), rule(C, '/extra/old', 1)],
+        )
         self.assertEqual(
             [('node', 'replace', '/extra/a', 2, 1)],
-            [(each['object'], each['op'], each['path'], each['value'],
-              each['before']) for each in found['changes']])
-        self.assertEqual(('ok', None, [B, C], True), tuple(
-            found[name] for name in ('result', 'error', 'matched',
-                                     'differs')))
+            [
+                (
+                    each['object'],
+                    each['op'],
+                    each['path'],
+                    each['value'],
+                    each['before'],
+                )
+                for each in found['changes']
+            ],
+        )
+        self.assertEqual(
+            ('ok', None, [B, C], True),
+            tuple(
+                found[name]
+                for name in ('result', 'error', 'matched', 'differs')
+            ),
+        )
 
     def test_other_words_for_the_same_make_no_difference(self):
-        found = self.otherwise([rule(A, '/extra/a', 1)],
-                               [rule(B, 'extra.a', 1)])
+        found = self.otherwise(
+            [rule(A, '/extra/a', 1)], [rule(B, 'extra.a', 1)]
+        )
         self.assertEqual(([], False), (found['changes'], found['differs']))
 
     def test_the_next_phase_finds_what_other_rules_left(self):
         second = rule(B, '/extra/b', '{node.extra.a}')
-        found = self.otherwise([rule(A, '/extra/a', 1, 'preprocess'), second],
-                               [rule(A, '/extra/a', 2, 'preprocess'),
-                                second])
-        self.assertEqual({'/extra/a': 2, '/extra/b': 2},
-                         {each['path']: each['value']
-                          for each in found['changes']})
+        found = self.otherwise(
+            [rule(A, '/extra/a', 1, 'preprocess'), second],
+            [rule(A, '/extra/a', 2, 'preprocess'), second],
+        )
+        self.assertEqual(
+            {'/extra/a': 2, '/extra/b': 2},
+            {each['path']: each['value'] for each in found['changes']},
+        )
         gone = self.otherwise(
             [rule(A, '/extra/a', {'x': 1, 'y': 1}, 'preprocess')],
-            [rule(A, '/extra/a', {'y': 1}, 'preprocess')])
-        self.assertEqual([('remove', '/extra/a/x')], [
-            (each['op'], each['path']) for each in gone['changes']])
+            [rule(A, '/extra/a', {'y': 1}, 'preprocess')],
+        )
+        self.assertEqual(
+            [('remove', '/extra/a/x')],
+            [(each['op'], each['path']) for each in gone['changes']],
+        )
 
     def test_traits_of_an_earlier_phase_are_found(self):
         def trait(op, name):
-            return {'uuid': A, 'phase': 'preprocess', 'actions': [
-                {'op': op, 'args': {'name': name}}]}
+            return {
+                'uuid': A,
+                'phase': 'preprocess',
+                'actions': [{'op': op, 'args': {'name': name}}],
+            }
+
         for before, after, changed in (
-                (trait('add-trait', 'CUSTOM_B'), trait(
-                    'add-trait', 'CUSTOM_C'), {('remove', '/CUSTOM_B'),
-                                               ('add', '/CUSTOM_C')}),
-                (trait('add-trait', 'CUSTOM_B'), trait(
-                    'remove-trait', 'CUSTOM_A'), {('remove', '/CUSTOM_B'),
-                                                  ('remove', '/CUSTOM_A')}),
-                (trait('remove-trait', 'CUSTOM_A'), trait(
-                    'add-trait', 'CUSTOM_A'), {('add', '/CUSTOM_A')})):
+            (
+                trait('add-trait', 'CUSTOM_B'),
+                trait('add-trait', 'CUSTOM_C'),
+                {('remove', '/CUSTOM_B'), ('add', '/CUSTOM_C')},
+            ),
+            (
+                trait('add-trait', 'CUSTOM_B'),
+                trait('remove-trait', 'CUSTOM_A'),
+                {('remove', '/CUSTOM_B'), ('remove', '/CUSTOM_A')},
+            ),
+            (
+                trait('remove-trait', 'CUSTOM_A'),
+                trait('add-trait', 'CUSTOM_A'),
+                {('add', '/CUSTOM_A')},
+            ),
+        ):
             found = self.otherwise([before], [after])
-            self.assertEqual(changed, {(each['op'], each['path'])
-                                       for each in found['changes']})
+            self.assertEqual(
+                changed,
+                {(each['op'], each['path']) for each in found['changes']},
+            )
 
     def test_an_end_that_comes_or_goes_is_a_difference(self):
         for before, after, result in (
-                ([], [failing()], 'failed'),
-                ([failing()], [], 'ok'),
-                ([failing(phase='preprocess')], [], 'unknown'),
-                ([failing()], [failing(message='x')], 'failed')):
+            ([], [failing()], 'failed'),
+            ([failing()], [], 'ok'),
+            ([failing(phase='preprocess')], [], 'unknown'),
+            ([failing()], [failing(message='x')], 'failed'),
+        ):
             found = self.otherwise(before, after)
-            self.assertEqual((result, True),
-                             (found['result'], found['differs']))
+            self.assertEqual(
+                (result, True), (found['result'], found['differs'])
+            )
             self.assertEqual(result == 'failed', found['error'] is not None)
         found = self.otherwise([failing()], [failing(uuid=A)])
         self.assertFalse(found['differs'])

@@ -11,7 +11,6 @@ CUT = 'x' * 10 + shortening.ELLIPSIS
 
 
 class ShortenTestCase(base.TestCase):
-
     def test_what_fits_is_kept_as_it_is(self):
         for value in ('x' * 10, [1, 2, 3], {'a': 'b'}):
             self.assertEqual(value, shortening.shorten(value, 10)[0])
@@ -25,35 +24,49 @@ class ShortenTestCase(base.TestCase):
 
     def test_data_that_are_too_long_become_text(self):
         shortened, length = shortening.shorten({'a': 'b' * 100}, 10)
-        self.assertEqual(('{"a": "bbb' + shortening.ELLIPSIS, 10),
-                         (shortened, length))
+        self.assertEqual(
+            ('{"a": "bbb' + shortening.ELLIPSIS, 10), (shortened, length)
+        )
 
     def test_numbers_are_kept_however_short_the_limit_is(self):
-        for value in (None, True, 10 ** 18, 0.1):
+        for value in (None, True, 10**18, 0.1):
             self.assertEqual(value, shortening.shorten(value, 1)[0])
 
     def test_digits_of_long_numbers_are_counted(self):
-        self.assertEqual((10 ** 20, 21), shortening.shorten(10 ** 20))
-        self.assertEqual(('1000000000' + shortening.ELLIPSIS, 10),
-                         shortening.shorten(10 ** 4000, 10))
+        self.assertEqual((10**20, 21), shortening.shorten(10**20))
+        self.assertEqual(
+            ('1000000000' + shortening.ELLIPSIS, 10),
+            shortening.shorten(10**4000, 10),
+        )
 
     def test_characters_are_counted_and_not_their_escapes(self):
-        self.assertEqual(['\N{SNOWMAN}' * 6],
-                         shortening.shorten(['\N{SNOWMAN}' * 6], 10)[0])
+        self.assertEqual(
+            ['\N{SNOWMAN}' * 6], shortening.shorten(['\N{SNOWMAN}' * 6], 10)[0]
+        )
 
     def test_a_value_is_whole_or_ends_where_it_is_cut(self):
-        for value in ('x' * 10, {'a': 'b'}, {'a' * 9: 1}, ['a', 'b', 'c'],
-                      [[[[]]]], {'a': {'b': {}}}, [None] * 9, [10 ** 30],
-                      ['x' * 5, {'y' * 5: ['z' * 5]}]):
-            text = json.dumps(value) if isinstance(value, list | dict
-                                                   ) else value
+        for value in (
+            'x' * 10,
+            {'a': 'b'},
+            {'a' * 9: 1},
+            ['a', 'b', 'c'],
+            [[[[]]]],
+            {'a': {'b': {}}},
+            [None] * 9,
+            [10**30],
+            ['x' * 5, {'y' * 5: ['z' * 5]}],
+        ):
+            text = (
+                json.dumps(value) if isinstance(value, list | dict) else value
+            )
             for longest in range(1, 60):
                 kept, length = shortening.shorten(value, longest)
                 whole = len(text) <= longest
                 self.assertEqual(len(text) if whole else longest, length)
                 self.assertEqual(
                     value if whole else text[:longest] + shortening.ELLIPSIS,
-                    kept)
+                    kept,
+                )
 
     def test_no_more_is_looked_at_than_is_kept(self):
         class Items(list):
@@ -72,5 +85,7 @@ class ShortenTestCase(base.TestCase):
         longest = 'x' * shortening.LONGEST_TEXT
         self.assertIsNone(shortening.shorten_text(None))
         self.assertEqual(longest, shortening.shorten_text(longest))
-        self.assertEqual(longest + shortening.ELLIPSIS,
-                         shortening.shorten_text(longest + 'x'))
+        self.assertEqual(
+            longest + shortening.ELLIPSIS,
+            shortening.shorten_text(longest + 'x'),
+        )

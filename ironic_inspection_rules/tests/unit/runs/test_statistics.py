@@ -21,12 +21,18 @@ PATIENCE = 60
 
 def outcome(*matched, audited=(), **seconds):
     """The outcome of a phase: rules by their UUID."""
+
     def traces(uuids):
-        return tuple(trace.RuleTrace(model.Rule(
-            uuid=uuid, description='the rule', actions=()), True)
-            for uuid in uuids)
-    return runner.PhaseOutcome(traces(matched), audited=traces(audited),
-                          timings=seconds)
+        return tuple(
+            trace.RuleTrace(
+                model.Rule(uuid=uuid, description='the rule', actions=()), True
+            )
+            for uuid in uuids
+        )
+
+    return runner.PhaseOutcome(
+        traces(matched), audited=traces(audited), timings=seconds
+    )
 
 
 def failure(uuid, description=None):
@@ -36,7 +42,6 @@ def failure(uuid, description=None):
 
 
 class RuleCounterTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.written = []
@@ -57,11 +62,19 @@ class RuleCounterTestCase(base.TestCase):
         self.assertEqual([], self.written)
 
         self.counter.flush()
-        rows, = self.written
+        (rows,) = self.written
         self.assertEqual(
             {'a': (2, 1, 2.0, 'one'), 'b': (2, 1, 1.0, 'two')},
-            {uuid: (row['runs'], row['matched'], row['seconds'],
-                    row['last_matched_node']) for uuid, row in rows.items()})
+            {
+                uuid: (
+                    row['runs'],
+                    row['matched'],
+                    row['seconds'],
+                    row['last_matched_node'],
+                )
+                for uuid, row in rows.items()
+            },
+        )
 
     def test_a_rule_that_did_something_has_its_name(self):
         self.counter.count(outcome('a', a=1.0, b=0.5), 'one')
@@ -69,51 +82,99 @@ class RuleCounterTestCase(base.TestCase):
         self.counter.count(outcome(c=1.0), 'one', failure('c', 'Fails'))
         self.counter.flush()
         first, second = self.written
-        self.assertEqual(('a (the rule)', 'b', 'c (Fails)'), tuple(
-            row['label'] for row in (*first.values(), *second.values())))
+        self.assertEqual(
+            ('a (the rule)', 'b', 'c (Fails)'),
+            tuple(row['label'] for row in (*first.values(), *second.values())),
+        )
 
     def test_only_what_happened_is_counted(self):
-        self.counter.count(outcome('b', audited='c', a=1.0, b=1.0, c=1.0),
-                           'one')
+        self.counter.count(
+            outcome('b', audited='c', a=1.0, b=1.0, c=1.0), 'one'
+        )
         self.counter.count(outcome(a=1.0, b=1.0), 'two', failure('b'))
         self.counter.count(outcome(a=1.0), 'two', failure('other'))
         self.counter.count(outcome(a=1.0), 'two', OSError('gone'))
         self.counter.flush()
-        rows, = self.written
+        (rows,) = self.written
         self.assertEqual(
-            {'a': (4, 0, 0, 0, None), 'b': (2, 1, 1, 0, 'one'),
-             'c': (1, 1, 0, 1, 'one')},
-            {uuid: tuple(row[name] for name in (
-                'runs', 'matched', 'failed', 'audited', 'last_matched_node'))
-             for uuid, row in rows.items()})
-        self.assertEqual([True, False, False], [
-            rows[uuid]['last_matched_at'] is None for uuid in 'abc'])
+            {
+                'a': (4, 0, 0, 0, None),
+                'b': (2, 1, 1, 0, 'one'),
+                'c': (1, 1, 0, 1, 'one'),
+            },
+            {
+                uuid: tuple(
+                    row[name]
+                    for name in (
+                        'runs',
+                        'matched',
+                        'failed',
+                        'audited',
+                        'last_matched_node',
+                    )
+                )
+                for uuid, row in rows.items()
+            },
+        )
+        self.assertEqual(
+            [True, False, False],
+            [rows[uuid]['last_matched_at'] is None for uuid in 'abc'],
+        )
 
     def test_an_audit_that_failed_is_counted_as_failed(self):
         told = outcome(audited='a', a=1.0)
-        self.counter.count(dataclasses.replace(told, audited=(
-            told.audited[0]._replace(error='no such field'),)), 'one')
+        self.counter.count(
+            dataclasses.replace(
+                told,
+                audited=(told.audited[0]._replace(error='no such field'),),
+            ),
+            'one',
+        )
         self.counter.flush()
-        self.assertEqual((1, 1), tuple(
-            self.written[0]['a'][name] for name in ('failed', 'would_fail')))
+        self.assertEqual(
+            (1, 1),
+            tuple(
+                self.written[0]['a'][name] for name in ('failed', 'would_fail')
+            ),
+        )
 
     def test_an_audit_that_did_not_match_is_not_counted_as_matched(self):
         told = outcome(audited='a', a=1.0)
-        self.counter.count(dataclasses.replace(told, audited=(
-            told.audited[0]._replace(matched=False, error='no field'),)),
-            'one')
+        self.counter.count(
+            dataclasses.replace(
+                told,
+                audited=(
+                    told.audited[0]._replace(matched=False, error='no field'),
+                ),
+            ),
+            'one',
+        )
         self.counter.flush()
-        self.assertEqual((1, 1, 0, 0, 'a (the rule)'), tuple(
-            self.written[0]['a'][name] for name in (
-                'failed', 'would_fail', 'matched', 'audited', 'label')))
+        self.assertEqual(
+            (1, 1, 0, 0, 'a (the rule)'),
+            tuple(
+                self.written[0]['a'][name]
+                for name in (
+                    'failed',
+                    'would_fail',
+                    'matched',
+                    'audited',
+                    'label',
+                )
+            ),
+        )
 
     def test_what_is_written_later_begins_anew(self):
         for _each in range(2):
             self.counter.count(outcome('a', a=1.0), 'one')
             self.counter.flush()
-        self.assertEqual([(1, 1)] * 2, [
-            (rows['a']['runs'], rows['a']['matched'])
-            for rows in self.written])
+        self.assertEqual(
+            [(1, 1)] * 2,
+            [
+                (rows['a']['runs'], rows['a']['matched'])
+                for rows in self.written
+            ],
+        )
 
     def test_nothing_is_written_twice_or_without_need(self):
         self.counter.flush()
@@ -130,29 +191,38 @@ class RuleCounterTestCase(base.TestCase):
         self.error = None
         self.counter.flush()
 
-        rows, = self.written
-        self.assertEqual((2, 2, 1, 'two'), tuple(
-            rows['a'][name] for name in ('runs', 'matched', 'audited',
-                                         'last_matched_node')))
+        (rows,) = self.written
+        self.assertEqual(
+            (2, 2, 1, 'two'),
+            tuple(
+                rows['a'][name]
+                for name in ('runs', 'matched', 'audited', 'last_matched_node')
+            ),
+        )
         self.assertEqual((1, 1), (rows['b']['runs'], rows['b']['matched']))
 
     def test_a_rule_keeps_its_name_when_it_does_nothing_meanwhile(self):
         def count_and_fail(rows):
             self.counter.count(outcome(a=1.0), 'two')
             raise OSError('gone')
+
         self.counter = statistics.RuleCounter(count_and_fail, NEVER)
         self.counter.count(outcome('a', a=1.0), 'one')
         self.counter.flush()
         self.counter._write = self.write
         self.counter.flush()
 
-        rows, = self.written
-        self.assertEqual((2, 1, 'a (the rule)'), tuple(
-            rows['a'][name] for name in ('runs', 'matched', 'label')))
+        (rows,) = self.written
+        self.assertEqual(
+            (2, 1, 'a (the rule)'),
+            tuple(rows['a'][name] for name in ('runs', 'matched', 'label')),
+        )
 
     def test_the_log_has_the_place_of_what_is_no_error_of_the_database(self):
-        for error, is_shown in ((db_exc.DBError(), False),
-                                (KeyError('gone'), True)):
+        for error, is_shown in (
+            (db_exc.DBError(), False),
+            (KeyError('gone'), True),
+        ):
             logs = self.useFixture(fixtures.FakeLogger())
             self.counter.count(outcome('a', a=1.0), 'one')
             self.error = error
@@ -165,15 +235,20 @@ class RuleCounterTestCase(base.TestCase):
             counter.count(outcome(a=1.0), None)
             counter._write = self.write
             raise OSError('gone')
+
         counter = statistics.RuleCounter(write, NEVER)
         counter.count(outcome('a', a=1.0), 'one')
         counter.flush()
         counter.flush()
 
-        rows, = self.written
-        self.assertEqual((2, 1, 'one'), tuple(
-            rows['a'][name] for name in ('runs', 'matched',
-                                         'last_matched_node')))
+        (rows,) = self.written
+        self.assertEqual(
+            (2, 1, 'one'),
+            tuple(
+                rows['a'][name]
+                for name in ('runs', 'matched', 'last_matched_node')
+            ),
+        )
 
     def test_it_is_written_by_itself(self):
         done = threading.Event()
@@ -186,10 +261,10 @@ class RuleCounterTestCase(base.TestCase):
             for _each in range(100):
                 self.counter.count(outcome('a', a=1.0), 'one')
                 self.counter.flush()
+
         threads = [threading.Thread(target=count) for _each in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(400, sum(rows['a']['runs']
-                                  for rows in self.written))
+        self.assertEqual(400, sum(rows['a']['runs'] for rows in self.written))

@@ -12,8 +12,14 @@ import typing
 
 ABSENT = '<nothing is there>'
 CAPABILITIES = ('node', 'properties', 'capabilities')
-DEFAULTS = {'extra': {}, 'properties': {}, 'resource_class': None,
-            'driver_info': {}, 'description': None, 'pxe_enabled': True}
+DEFAULTS = {
+    'extra': {},
+    'properties': {},
+    'resource_class': None,
+    'driver_info': {},
+    'description': None,
+    'pxe_enabled': True,
+}
 
 
 class Refused(Exception):
@@ -47,8 +53,11 @@ def get(machine, place):
     for token in place:
         if isinstance(value, dict) and token in value:
             value = value[token]
-        elif isinstance(value, list) and token.isdigit() and (
-                int(token) < len(value)):
+        elif (
+            isinstance(value, list)
+            and token.isdigit()
+            and (int(token) < len(value))
+        ):
             value = value[int(token)]
         else:
             return ABSENT
@@ -94,8 +103,9 @@ class Machine:
         self.events = []
 
     def _note(self, rule, before, place, **more):
-        self.events.append(Event(
-            rule, before, copy.deepcopy(self.data), place, **more))
+        self.events.append(
+            Event(rule, before, copy.deepcopy(self.data), place, **more)
+        )
 
     def set(self, rule, place, value):
         """Set a value; parents that are missing are made."""
@@ -127,8 +137,11 @@ class Machine:
         if not rest:
             parent[position] = value
             return
-        inner = parent.get(position) if isinstance(parent, dict) else (
-            parent[position])
+        inner = (
+            parent.get(position)
+            if isinstance(parent, dict)
+            else (parent[position])
+        )
         if inner is None:
             inner = [] if rest[0] == '-' else {}
             parent[position] = inner
@@ -201,8 +214,12 @@ class Machine:
         """Replace the traits."""
         for name in confirmed:
             if name in self.data['traits']:
-                self._note(rule, copy.deepcopy(self.data), ('traits', name),
-                           confirmed=True)
+                self._note(
+                    rule,
+                    copy.deepcopy(self.data),
+                    ('traits', name),
+                    confirmed=True,
+                )
         for name in sorted(set(self.data['traits']) ^ set(names)):
             before = copy.deepcopy(self.data)
             if name in names:
@@ -222,12 +239,15 @@ class Machine:
                     found.add(place)
                 found.add((*place, 'z'))
                 if isinstance(value, dict):
-                    ahead += [((*place, key), each)
-                              for key, each in value.items()]
+                    ahead += [
+                        ((*place, key), each) for key, each in value.items()
+                    ]
                 elif isinstance(value, list):
                     found.add((*place, str(len(value))))
-                    ahead += [((*place, str(index)), each)
-                              for index, each in enumerate(value)]
+                    ahead += [
+                        ((*place, str(index)), each)
+                        for index, each in enumerate(value)
+                    ]
         for name in ('a', 'b', 'c'):
             found.add((*CAPABILITIES, name))
         return sorted(found)

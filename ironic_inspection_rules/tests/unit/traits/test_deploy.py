@@ -7,15 +7,20 @@ PRESENT = ['CUSTOM_A', 'CUSTOM_B']
 
 
 class ProblemTestCase(base.TestCase):
-
     def test_a_subset_is_good(self):
-        for wanted in (None, [], ['CUSTOM_A'], ['CUSTOM_B', 'CUSTOM_A'],
-                       ['CUSTOM_A', 'CUSTOM_A']):
+        for wanted in (
+            None,
+            [],
+            ['CUSTOM_A'],
+            ['CUSTOM_B', 'CUSTOM_A'],
+            ['CUSTOM_A', 'CUSTOM_A'],
+        ):
             self.assertIsNone(deploy.problem(wanted, PRESENT), wanted)
 
     def test_missing_ones_are_named(self):
         found = deploy.problem(
-            ['CUSTOM_Z', 'CUSTOM_A', 'HW_CPU_X86_VMX', 'CUSTOM_Z'], PRESENT)
+            ['CUSTOM_Z', 'CUSTOM_A', 'HW_CPU_X86_VMX', 'CUSTOM_Z'], PRESENT
+        )
         self.assertTrue(found.endswith(': CUSTOM_Z, HW_CPU_X86_VMX'), found)
 
     def test_what_is_no_list_is_refused(self):

@@ -8,24 +8,41 @@ from ironic_inspection_rules.traits import names
 
 
 class ProblemTestCase(base.TestCase):
-
     def test_a_name_of_nothing_that_is_known_was_to_be_a_custom_one(self):
-        for name, meant in (('lower-case', 'CUSTOM_LOWER_CASE'),
-                            ('gpu', 'CUSTOM_GPU'),
-                            ('HW_CPU_X86_VMXX', 'HW_CPU_X86_VMX')):
+        for name, meant in (
+            ('lower-case', 'CUSTOM_LOWER_CASE'),
+            ('gpu', 'CUSTOM_GPU'),
+            ('HW_CPU_X86_VMXX', 'HW_CPU_X86_VMX'),
+        ):
             self.assertIn(f'did you mean "{meant}"?', names.problem(name))
         for name in ('', '-', 'CUSTOM_', 'x' * 250):
             self.assertNotIn('did you mean', names.problem(name))
 
     def test_standard_and_custom_names_are_good(self):
-        for name in (os_traits.HW_CPU_X86_VMX, 'CUSTOM_A', 'CUSTOM_1_B',
-                     'CUSTOM__', 'CUSTOM_' + 'A' * 248):
+        for name in (
+            os_traits.HW_CPU_X86_VMX,
+            'CUSTOM_A',
+            'CUSTOM_1_B',
+            'CUSTOM__',
+            'CUSTOM_' + 'A' * 248,
+        ):
             self.assertIsNone(names.problem(name), name)
 
     def test_anything_else_is_refused_by_name(self):
-        for name in ('', 'CUSTOM_', 'custom_a', 'CUSTOM_a', 'CUSTOM-A',
-                     'CUSTOM_A ', ' CUSTOM_A', 'CUSTOM_A\n', 'CUSTOM_É',
-                     'CUSTOM_٣', 'HW_CPU_X86_NOT_A_CPU', 'THIS_NAME'):
+        for name in (
+            '',
+            'CUSTOM_',
+            'custom_a',
+            'CUSTOM_a',
+            'CUSTOM-A',
+            'CUSTOM_A ',
+            ' CUSTOM_A',
+            'CUSTOM_A\n',
+            'CUSTOM_É',
+            'CUSTOM_٣',
+            'HW_CPU_X86_NOT_A_CPU',
+            'THIS_NAME',
+        ):
             self.assertIn(f"'{name}'", names.problem(name))
 
     def test_a_long_name_is_refused_with_its_length(self):
@@ -37,28 +54,28 @@ class ProblemTestCase(base.TestCase):
 
 
 class ValidateTestCase(base.TestCase):
-
     def test_good_names_pass(self):
         names.validate([])
         names.validate(['CUSTOM_A', 'HW_CPU_X86_VMX'])
 
     def test_every_bad_name_is_named(self):
-        error = self.assertRaises(exceptions.Invalid, names.validate,
-                                  ['CUSTOM_A', 'bad', 'worse'])
+        error = self.assertRaises(
+            exceptions.Invalid, names.validate, ['CUSTOM_A', 'bad', 'worse']
+        )
         self.assertIn("'bad'", str(error))
         self.assertIn("'worse'", str(error))
         self.assertNotIn('CUSTOM_A', str(error))
 
 
 class ValidateCountTestCase(base.TestCase):
-
     many = [f'CUSTOM_{number}' for number in range(names.MAX_TRAITS)]
 
     def test_a_full_node_passes_and_duplicates_count_once(self):
         names.validate_count(self.many + self.many)
 
     def test_one_too_many_is_refused(self):
-        error = self.assertRaises(exceptions.Invalid, names.validate_count,
-                                  [*self.many, 'CUSTOM_A'])
+        error = self.assertRaises(
+            exceptions.Invalid, names.validate_count, [*self.many, 'CUSTOM_A']
+        )
         self.assertIn('50', str(error))
         self.assertIn('51', str(error))

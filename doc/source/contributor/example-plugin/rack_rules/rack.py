@@ -14,14 +14,17 @@ _NAME = re.compile(r'(r[0-9]+)-u([0-9]+)')
 class InRack(plugin.Condition):
     """``in-rack``: the name says that the machine is in this rack."""
 
-    def facts(self, arguments: plugin.Arguments, inverted: bool = False
-              ) -> typing.Iterator[plugin.Fact]:
+    def facts(
+        self, arguments: plugin.Arguments, inverted: bool = False
+    ) -> typing.Iterator[plugin.Fact]:
         if not inverted:
             # As text, all names of a rack are between these two.
-            yield plugin.Fact(arguments['name'], 'ge',
-                              f"{arguments['rack']}-u")
-            yield plugin.Fact(arguments['name'], 'lt',
-                              f"{arguments['rack']}-v")
+            yield plugin.Fact(
+                arguments['name'], 'ge', f'{arguments["rack"]}-u'
+            )
+            yield plugin.Fact(
+                arguments['name'], 'lt', f'{arguments["rack"]}-v'
+            )
 
     def __call__(self, name: str, rack: str) -> bool:
         match = _NAME.fullmatch(name)
@@ -31,19 +34,23 @@ class InRack(plugin.Condition):
 class SetRack(plugin.Action):
     """``set-rack``: keep the rack and the unit that a name tells."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(
+        self, arguments: plugin.Arguments
+    ) -> typing.Iterator[plugin.Write]:
         for path in ('/extra/rack', '/extra/unit'):
-            yield plugin.Write('node', path, arguments['name'],
-                               argument='name')
+            yield plugin.Write(
+                'node', path, arguments['name'], argument='name'
+            )
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(
+        self, arguments: typing.Mapping[str, typing.Any]
+    ) -> typing.Iterator[tuple[str, str]]:
         if 'name' in arguments and not _NAME.fullmatch(arguments['name']):
             yield 'name', 'must be like r12-u07'
 
-    def __call__(self, target: plugin.Target, name: str,
-                 with_unit: bool = True) -> None:
+    def __call__(
+        self, target: plugin.Target, name: str, with_unit: bool = True
+    ) -> None:
         match = _NAME.fullmatch(name)
         if match is None:
             raise exceptions.OperationError(f'"{name}" tells no rack')

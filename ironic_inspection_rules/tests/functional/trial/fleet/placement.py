@@ -28,13 +28,20 @@ def application():
     directory = pathlib.Path(tempfile.mkdtemp(prefix='placement'))
     conf = cfg.ConfigOpts()
     placement_conf.register_opts(conf)
-    conf.set_override('connection', f'sqlite:///{directory}/placement.db',
-                      'placement_database')
+    conf.set_override(
+        'connection',
+        f'sqlite:///{directory}/placement.db',
+        'placement_database',
+    )
     conf.set_override('sync_on_startup', True, 'placement_database')
     conf.set_override('sqlite_synchronous', False, 'placement_database')
     conf.set_override('auth_strategy', 'noauth2', 'api')
-    conf([], project='placement', default_config_files=[],
-         default_config_dirs=[])
+    conf(
+        [],
+        project='placement',
+        default_config_files=[],
+        default_config_dirs=[],
+    )
     # Else it takes the database of whoever has set oslo.db's default: Ironic.
     db_api.configure(conf)
     return deploy.loadapp(conf)
@@ -69,8 +76,8 @@ class Placement:
         """
         if node not in self._reported:
             self._generations[node] = self.call(
-                'POST', '/resource_providers',
-                {'uuid': node, 'name': node})['generation']
+                'POST', '/resource_providers', {'uuid': node, 'name': node}
+            )['generation']
             self._reported[node] = (None, False, False)
             self._traits[node] = set()
         wanted = (resource_class, reserved, used)
@@ -86,33 +93,59 @@ class Placement:
         :param query: of ``GET /allocation_candidates``; where Placement
             refuses it, Nova finds no host.
         """
-        answer = self.call('GET', f'/allocation_candidates?{query}',
-                           expected=(200, 400))
-        return {node for request in answer.get('allocation_requests', ())
-                for node in request['allocations']}
+        answer = self.call(
+            'GET', f'/allocation_candidates?{query}', expected=(200, 400)
+        )
+        return {
+            node
+            for request in answer.get('allocation_requests', ())
+            for node in request['allocations']
+        }
 
     def _offer(self, node, resource_class, reserved, used):
         consumer = f'/allocations/{node}'
         if self._reported[node][2]:
             self.call('DELETE', consumer)
             self._generations[node] = self.call(
-                'GET', f'/resource_providers/{node}')['generation']
-        self._put(node, 'inventories', {'inventories': {resource_class: {
-            'total': 1, 'reserved': int(reserved), 'min_unit': 1,
-            'max_unit': 1, 'step_size': 1, 'allocation_ratio': 1.0}}
-            if resource_class else {}})
+                'GET', f'/resource_providers/{node}'
+            )['generation']
+        self._put(
+            node,
+            'inventories',
+            {
+                'inventories': {
+                    resource_class: {
+                        'total': 1,
+                        'reserved': int(reserved),
+                        'min_unit': 1,
+                        'max_unit': 1,
+                        'step_size': 1,
+                        'allocation_ratio': 1.0,
+                    }
+                }
+                if resource_class
+                else {}
+            },
+        )
         used = bool(used and resource_class)
         if used:
-            self.call('PUT', consumer, {
-                'allocations': {node: {'resources': {resource_class: 1}}},
-                'project_id': str(uuid.UUID(int=1)),
-                'user_id': str(uuid.UUID(int=2)),
-                'consumer_generation': None})
+            self.call(
+                'PUT',
+                consumer,
+                {
+                    'allocations': {node: {'resources': {resource_class: 1}}},
+                    'project_id': str(uuid.UUID(int=1)),
+                    'user_id': str(uuid.UUID(int=2)),
+                    'consumer_generation': None,
+                },
+            )
             self._generations[node] += 1
         self._reported[node] = (resource_class, reserved, used)
 
     def _put(self, node, what, body):
         name = 'resource_provider_generation'
         self._generations[node] = self.call(
-            'PUT', f'/resource_providers/{node}/{what}',
-            {name: self._generations[node], **body})[name]
+            'PUT',
+            f'/resource_providers/{node}/{what}',
+            {name: self._generations[node], **body},
+        )[name]

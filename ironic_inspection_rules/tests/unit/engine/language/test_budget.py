@@ -23,7 +23,6 @@ def nested(depth):
 
 
 class BudgetTestCase(base.TestCase):
-
     def refused(self, reason, call, *args):
         self.assertRaisesRegex(exceptions.BudgetExceeded, reason, call, *args)
 
@@ -58,14 +57,15 @@ class BudgetTestCase(base.TestCase):
 
     def test_each_phase_has_the_limits_that_are_documented(self):
         for phase, operations, seconds in (
-                ('early', 100_000, 2), ('preprocess', 1_000_000, 10),
-                ('main', 1_000_000, 10)):
+            ('early', 100_000, 2),
+            ('preprocess', 1_000_000, 10),
+            ('main', 1_000_000, 10),
+        ):
             limits = budget.BY_PHASE[phase]
             self.assertEqual(seconds, limits.time)
             allowance = budget.Budget(limits)
             allowance.spend(operations)
-            self.refused(f'more than {operations} operations',
-                         allowance.spend)
+            self.refused(f'more than {operations} operations', allowance.spend)
             allowance = budget.Budget(limits)
             allowance.check_loop(100_000)
             self.refused('100001 items', allowance.check_loop, 100_001)
@@ -75,13 +75,22 @@ class BudgetTestCase(base.TestCase):
             self.refused('longer than', allowance.make_text, (16 << 20) + 1)
 
     def test_a_value_is_about_as_large_as_its_json(self):
-        for value in ([1000] * 100, [[None] * 99], {'a' * 398: 1000},
-                      [{'a' * 394: True}], ['x' * 398], [['x' * 396]],
-                      {'a' * 200: ['x' * 193]}):
+        for value in (
+            [1000] * 100,
+            [[None] * 99],
+            {'a' * 398: 1000},
+            [{'a' * 394: True}],
+            ['x' * 398],
+            [['x' * 396]],
+            {'a' * 200: ['x' * 193]},
+        ):
             size = len(json.dumps(value))
             budget.Budget(budget.Limits(size=size + 5)).make_value(value)
-            self.refused('larger than', budget.Budget(
-                budget.Limits(size=size - 8)).make_value, value)
+            self.refused(
+                'larger than',
+                budget.Budget(budget.Limits(size=size - 8)).make_value,
+                value,
+            )
 
     def test_text_costs_an_operation_for_every_256_characters(self):
         allowance = budget.Budget(budget.Limits(operations=4))
@@ -109,8 +118,9 @@ class BudgetTestCase(base.TestCase):
     def test_the_clock_is_looked_at_before_an_item_of_a_loop_is_read(self):
         field = template.compile_value('{item}')
         late = budget.Budget(budget.Limits(time=-1))
-        self.refused('longer than', field.render,
-                     budget.View({'item': [1]}, late))
+        self.refused(
+            'longer than', field.render, budget.View({'item': [1]}, late)
+        )
         self.assertEqual('a', field.render(budget.View({'item': 'a'}, late)))
 
     def test_another_budget_pays_while_its_context_lasts(self):
@@ -129,8 +139,9 @@ class BudgetTestCase(base.TestCase):
 
 DOCUMENTS = st.recursive(
     st.none() | st.integers() | st.text('[]{}"\\,: a\u2200'),
-    lambda inner: st.lists(inner) | st.dictionaries(
-        st.text('[]{}"\\'), inner), max_leaves=20)
+    lambda inner: st.lists(inner) | st.dictionaries(st.text('[]{}"\\'), inner),
+    max_leaves=20,
+)
 
 
 def height(document):
@@ -162,12 +173,13 @@ def counted(text):
 
 
 class NestingTestCase(base.TestCase):
-
     @hypothesis.given(DOCUMENTS)
     def test_json_is_as_deep_as_what_it_stands_for(self, document):
         depth = height(document)
-        for text in (json.dumps(document),
-                     json.dumps(document, ensure_ascii=False)):
+        for text in (
+            json.dumps(document),
+            json.dumps(document, ensure_ascii=False),
+        ):
             self.assertFalse(budget.is_deeper(text.encode(), depth))
             if depth:
                 self.assertTrue(budget.is_deeper(text.encode(), depth - 1))
@@ -194,8 +206,10 @@ class NestingTestCase(base.TestCase):
 
     @hypothesis.given(st.text('"\\[]{}, a\u00e4'), st.integers(0, 4))
     def test_it_counts_as_byte_by_byte(self, text, limit):
-        self.assertEqual(counted(text.encode()) > limit,
-                         budget.is_deeper(text.encode(), limit))
+        self.assertEqual(
+            counted(text.encode()) > limit,
+            budget.is_deeper(text.encode(), limit),
+        )
 
     def test_parts_of_a_text_take_no_memory_of_their_own(self):
         # One for each would take many times the size of the text.

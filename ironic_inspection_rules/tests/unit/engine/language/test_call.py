@@ -13,50 +13,70 @@ from ironic_inspection_rules.tests.unit.engine import phase
 
 
 class PatternTestCase(base.TestCase):
-
     def test_an_item_of_a_machine_is_short(self):
-        for length, told in ((1024, 'None'), (1025, (
-                'the item is longer than 1024 characters, too long for a '
-                'regular expression'))):
-            outcome, _roots = phase.run({'conditions': [
-                {'op': 'matches', 'args': ['x', '{item}'],
-                 'loop': '{plugin_data.l}'}]},
-                plugin_data={'l': ['x' * length]})
+        for length, told in (
+            (1024, 'None'),
+            (
+                1025,
+                (
+                    'the item is longer than 1024 characters, too long for a '
+                    'regular expression'
+                ),
+            ),
+        ):
+            outcome, _roots = phase.run(
+                {
+                    'conditions': [
+                        {
+                            'op': 'matches',
+                            'args': ['x', '{item}'],
+                            'loop': '{plugin_data.l}',
+                        }
+                    ]
+                },
+                plugin_data={'l': ['x' * length]},
+            )
             self.assertIn(told, str(outcome.error))
 
 
 class PathTemplateTestCase(base.TestCase):
-
     def render(self, text, name):
         return call.compile_path(text).render(
-            budget.View({'node': {'a': name}}))
+            budget.View({'node': {'a': name}})
+        )
 
     def test_a_field_is_one_token(self):
         for name in ('b', 'b/c', '../b', 'b.c', '~1', ''):
             for text in ('/extra/{node.a}/x', 'extra.{node.a}.x'):
-                self.assertEqual(('extra', name, 'x'),
-                                 self.render(text, name))
-        self.assertEqual(('extra', 'n-b/c'),
-                         self.render('/extra/n-{node.a}', 'b/c'))
+                self.assertEqual(('extra', name, 'x'), self.render(text, name))
+        self.assertEqual(
+            ('extra', 'n-b/c'), self.render('/extra/n-{node.a}', 'b/c')
+        )
 
     def test_a_machine_cannot_leave_the_path_without_an_attribute(self):
         for text in ('/{node.a}', '/{node.a}/x', '{node.a}.x'):
-            self.assertRaises(exceptions.OperationError, self.render, text,
-                              '')
+            self.assertRaises(exceptions.OperationError, self.render, text, '')
 
     def test_no_machine_appends(self):
         self.assertFalse(path.appends(self.render('/l/{node.a}', '-')[1]))
         self.assertTrue(path.appends(call.compile_path('/l/-')[1]))
 
     def test_lists_and_missing_fields_are_no_part(self):
-        self.assertRaises(exceptions.OperationError, self.render,
-                          '/extra/{node.a}', [])
-        self.assertIsInstance(self.render('/extra/{node.b}', 1),
-                              rendering.Missing)
+        self.assertRaises(
+            exceptions.OperationError, self.render, '/extra/{node.a}', []
+        )
+        self.assertIsInstance(
+            self.render('/extra/{node.b}', 1), rendering.Missing
+        )
 
     def test_items_of_the_rule_may_hold_more_of_the_path(self):
         compiled = call.compile_path(
-            '/extra/{item}', loop.Loop.of(['a/b', 'c']))
-        self.assertEqual([('extra', 'a', 'b'), ('extra', 'c')],
-                         [compiled.render(budget.View({loop.INDEX: number}))
-                          for number in range(2)])
+            '/extra/{item}', loop.Loop.of(['a/b', 'c'])
+        )
+        self.assertEqual(
+            [('extra', 'a', 'b'), ('extra', 'c')],
+            [
+                compiled.render(budget.View({loop.INDEX: number}))
+                for number in range(2)
+            ],
+        )

@@ -16,24 +16,24 @@ paths = st.lists(fuzz.keys, min_size=1, max_size=4).map(tuple)
 
 
 class ParseTestCase(base.TestCase):
-
     def test_all_forms_of_a_path(self):
         for text in ('/extra/a', 'extra/a', 'extra.a'):
             self.assertEqual(('extra', 'a'), data_path.parse(text))
 
     def test_too_many_parts_are_refused(self):
         data_path.parse('/a' * 32)
-        self.assertRaises(exceptions.OperationError, data_path.parse,
-                          '/a' * 33)
+        self.assertRaises(
+            exceptions.OperationError, data_path.parse, '/a' * 33
+        )
 
     def test_escapes_of_a_pointer(self):
-        self.assertEqual(('a/b', 'c~d', '~1', ''),
-                         data_path.parse('/a~1b/c~0d/~01/'))
+        self.assertEqual(
+            ('a/b', 'c~d', '~1', ''), data_path.parse('/a~1b/c~0d/~01/')
+        )
 
     def test_what_names_nothing_is_refused(self):
         for text in ('', '/', '.', '.a', '//a'):
-            self.assertRaises(exceptions.OperationError, data_path.parse,
-                              text)
+            self.assertRaises(exceptions.OperationError, data_path.parse, text)
 
     @fuzz.settings
     @hypothesis.given(paths)
@@ -43,15 +43,14 @@ class ParseTestCase(base.TestCase):
 
 
 class DataTestCase(base.TestCase):
-
     def test_getting_from_plain_values_finds_nothing(self):
         for data in (None, 1, 'text', True):
-            self.assertIs(data_path.ABSENT, data_path.get(data, ('0',)),
-                          repr(data))
+            self.assertIs(
+                data_path.ABSENT, data_path.get(data, ('0',)), repr(data)
+            )
 
 
 class SameTestCase(base.TestCase):
-
     def test_types_count_at_any_depth(self):
         self.assertFalse(data_path.same([{'a': 1}], [{'a': True}]))
         self.assertFalse(data_path.same([{'a': 1}], [{'a': 1.0}]))
@@ -74,17 +73,19 @@ class SameTestCase(base.TestCase):
         for each in (other, copy.deepcopy(one)):
             self.assertEqual(
                 data_path.same(one, each),
-                data_path.identity(one) == data_path.identity(each))
+                data_path.identity(one) == data_path.identity(each),
+            )
 
     def test_zero_is_the_same_with_either_sign(self):
-        self.assertEqual(data_path.identity([0.0]),
-                         data_path.identity([-0.0]))
+        self.assertEqual(data_path.identity([0.0]), data_path.identity([-0.0]))
 
     def test_numbers_that_a_machine_chose_are_told_apart_quickly(self):
-        modulus = 2 ** 61 - 1
+        modulus = 2**61 - 1
         self.assertEqual(hash(modulus), hash(2 * modulus))
-        self.assertNotEqual(hash(data_path.identity(modulus)),
-                            hash(data_path.identity(2 * modulus)))
+        self.assertNotEqual(
+            hash(data_path.identity(modulus)),
+            hash(data_path.identity(2 * modulus)),
+        )
 
     @fuzz.settings
     @hypothesis.given(fuzz.json_values)
@@ -94,13 +95,19 @@ class SameTestCase(base.TestCase):
 
 
 class WalkTestCase(base.TestCase):
-
     def test_all_values_come_in_order_with_their_places(self):
         value = {'a': [1, {'b': 2}], 3: 'c'}
         self.assertEqual(
-            [((), value), (('a',), value['a']), (('a', '0'), 1),
-             (('a', '1'), {'b': 2}), (('a', '1', 'b'), 2), (('3',), 'c')],
-            list(data_path.walk(value)))
+            [
+                ((), value),
+                (('a',), value['a']),
+                (('a', '0'), 1),
+                (('a', '1'), {'b': 2}),
+                (('a', '1', 'b'), 2),
+                (('3',), 'c'),
+            ],
+            list(data_path.walk(value)),
+        )
 
     def test_a_deep_value_needs_no_deep_stack(self):
         value = []
@@ -110,16 +117,22 @@ class WalkTestCase(base.TestCase):
 
     def test_texts_are_replaced_and_keys_if_asked_for(self):
         value = {'a': ['b', 1, None, {'c': 'd'}]}
-        self.assertEqual({'a': ['B', 1, None, {'c': 'D'}]},
-                         data_path.replace_texts(value, str.upper))
-        self.assertEqual({'A': ['B', 1, None, {'C': 'D'}]},
-                         data_path.replace_texts(value, str.upper, keys=True))
+        self.assertEqual(
+            {'a': ['B', 1, None, {'c': 'D'}]},
+            data_path.replace_texts(value, str.upper),
+        )
+        self.assertEqual(
+            {'A': ['B', 1, None, {'C': 'D'}]},
+            data_path.replace_texts(value, str.upper, keys=True),
+        )
 
     def test_what_was_appended_has_an_index(self):
         data = {'l': [{'m': {'-': 1}}, {'l': [1, 2, 3]}]}
         for path, found in (
-                (('l', '-'), ('l', '1')), (('l', '-', 'l', '-'),
-                                           ('l', '1', 'l', '2')),
-                (('l', '0', 'm', '-'), ('l', '0', 'm', '-')),
-                (('l', '0'), ('l', '0')), ((), ())):
+            (('l', '-'), ('l', '1')),
+            (('l', '-', 'l', '-'), ('l', '1', 'l', '2')),
+            (('l', '0', 'm', '-'), ('l', '0', 'm', '-')),
+            (('l', '0'), ('l', '0')),
+            ((), ()),
+        ):
             self.assertEqual(found, data_path.resolve(data, path))

@@ -71,30 +71,33 @@ class Specified:
 
 
 class RegistryTestCase(base.TestCase):
-
     def test_classes_and_instances_are_ops(self):
-        ops = registry.Registry({'always': Always},
-                                {'nothing': Nothing()})
+        ops = registry.Registry({'always': Always}, {'nothing': Nothing()})
 
         self.assertIsInstance(ops.conditions['always'].plugin, Always)
-        self.assertEqual("what='nothing'",
-                         str(ops.actions['nothing'].signature))
+        self.assertEqual(
+            "what='nothing'", str(ops.actions['nothing'].signature)
+        )
 
     def test_what_is_no_plugin_is_named(self):
         for conditions, actions in (
-                ({'mine': Nothing}, {}), ({}, {'mine': Always}),
-                ({'mine': len}, {}), ({'mine': TakesAnything}, {}),
-                ({}, {'mine': NoTarget}), ({'mine': Unfinished}, {}),
-                ({}, {'mine': Broken})):
+            ({'mine': Nothing}, {}),
+            ({}, {'mine': Always}),
+            ({'mine': len}, {}),
+            ({'mine': TakesAnything}, {}),
+            ({}, {'mine': NoTarget}),
+            ({'mine': Unfinished}, {}),
+            ({}, {'mine': Broken}),
+        ):
             error = self.assertRaises(
-                exceptions.PluginError, registry.Registry, conditions,
-                actions)
+                exceptions.PluginError, registry.Registry, conditions, actions
+            )
             self.assertIn('mine', str(error))
 
     def test_an_action_of_the_form_of_the_specification_is_told_the_page(self):
         error = self.assertRaises(
-            exceptions.PluginError, registry.Registry, {},
-            {'mine': Specified})
+            exceptions.PluginError, registry.Registry, {}, {'mine': Specified}
+        )
         for text in ('"mine"', 'language.plugin.Action', registry.PAGE):
             self.assertIn(text, str(error))
 
@@ -108,17 +111,26 @@ class InstalledTestCase(base.TestCase):
         self.addCleanup(registry.installed.cache_clear)
 
     def install(self, **conditions):
-        found = [metadata.EntryPoint(name.replace('_', '-'), value,
-                                     registry.CONDITIONS)
-                 for name, values in conditions.items() for value in values]
-        self.useFixture(fixtures.MonkeyPatch(
-            'stevedore.ExtensionManager.list_entry_points',
-            lambda manager: found if manager.namespace == registry.CONDITIONS
-            else []))
+        found = [
+            metadata.EntryPoint(
+                name.replace('_', '-'), value, registry.CONDITIONS
+            )
+            for name, values in conditions.items()
+            for value in values
+        ]
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'stevedore.ExtensionManager.list_entry_points',
+                lambda manager: (
+                    found if manager.namespace == registry.CONDITIONS else []
+                ),
+            )
+        )
 
     def failure(self):
-        return str(self.assertRaises(exceptions.PluginError,
-                                     registry.installed))
+        return str(
+            self.assertRaises(exceptions.PluginError, registry.installed)
+        )
 
     def test_those_of_this_package_are_there(self):
         ops = registry.installed()

@@ -12,7 +12,6 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class RenderingTestCase(base.TestCase):
-
     def test_missing_fields_are_equal_by_their_text(self):
         self.assertEqual(rendering.Missing('a'), rendering.Missing('a'))
         self.assertNotEqual(rendering.Missing('a'), rendering.Missing('b'))
@@ -20,22 +19,22 @@ class RenderingTestCase(base.TestCase):
 
     def test_only_what_is_missing_is_another_value(self):
         value = rendering.OrElse(template.compile_value('{node.a}'), 'x')
-        for node, rendered in (({}, 'x'), ({'a': None}, None),
-                               ({'a': 0}, 0)):
-            self.assertEqual(rendered, value.render(
-                budget.View({'node': node})))
+        for node, rendered in (({}, 'x'), ({'a': None}, None), ({'a': 0}, 0)):
+            self.assertEqual(
+                rendered, value.render(budget.View({'node': node}))
+            )
 
 
 FIELD = '{plugin_data.bmc_address}'
 
 
 def roots(plugin_data=None, **inventory):
-    return budget.View({'inventory': inventory,
-                        'plugin_data': plugin_data or {}})
+    return budget.View(
+        {'inventory': inventory, 'plugin_data': plugin_data or {}}
+    )
 
 
 class BMCAddressTestCase(base.TestCase):
-
     def found(self, data):
         """Return the address as rules of both languages find it."""
         found = template.compile_value(FIELD).render(budget.View(data))
@@ -47,14 +46,23 @@ class BMCAddressTestCase(base.TestCase):
     def test_it_is_found_in_the_inventory(self):
         both = {'bmc_address': '192.0.2.1', 'bmc_v6address': '2001:db8::1'}
         self.assertEqual('192.0.2.1', self.found(roots(**both)))
-        self.assertEqual('2001:db8::1', self.found(
-            roots(**{**both, 'bmc_address': ''})))
-        self.assertEqual('192.0.2.1', old_text.render(
-            '{data[bmc_address]}', document.InspectorData(roots(**both))))
+        self.assertEqual(
+            '2001:db8::1', self.found(roots(**{**both, 'bmc_address': ''}))
+        )
+        self.assertEqual(
+            '192.0.2.1',
+            old_text.render(
+                '{data[bmc_address]}', document.InspectorData(roots(**both))
+            ),
+        )
 
     def test_what_others_have_put_there_is_first(self):
-        self.assertEqual('theirs', self.found(
-            roots({'bmc_address': 'theirs'}, bmc_address='192.0.2.1')))
+        self.assertEqual(
+            'theirs',
+            self.found(
+                roots({'bmc_address': 'theirs'}, bmc_address='192.0.2.1')
+            ),
+        )
 
     def test_there_is_none_where_none_was_found(self):
         self.assertIsNone(self.found(roots(bmc_address=None)))
@@ -62,8 +70,11 @@ class BMCAddressTestCase(base.TestCase):
 
     def test_the_data_as_a_whole_do_not_have_it(self):
         data = roots({'a': 1}, bmc_address='192.0.2.1')
-        self.assertEqual({'a': 1},
-                         template.compile_value('{plugin_data}').render(budget.View(data)))
+        self.assertEqual(
+            {'a': 1},
+            template.compile_value('{plugin_data}').render(budget.View(data)),
+        )
         self.assertEqual(
             "{'inventory': {'bmc_address': '192.0.2.1'}, 'a': 1}",
-            old_text.render('{data}', document.InspectorData(data)))
+            old_text.render('{data}', document.InspectorData(data)),
+        )

@@ -10,31 +10,44 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class SentenceTestCase(base.TestCase):
-
     def tell(self, op, args, **plugin_data):
-        plan = compiler.compile_rule(model.Rule(
-            uuid='r', conditions=({'op': op, 'args': args},), actions=()),
-            registry.installed())
+        plan = compiler.compile_rule(
+            model.Rule(
+                uuid='r', conditions=({'op': op, 'args': args},), actions=()
+            ),
+            registry.installed(),
+        )
         view = budget.View({'plugin_data': plugin_data})
         return plan.conditions[0].reason(view, view)
 
     def test_it_says_all_arguments(self):
         self.assertEqual(
             "value='x', regex='a.*'",
-            self.tell('matches', ['{plugin_data.a}', 'a.*'], a='x'))
+            self.tell('matches', ['{plugin_data.a}', 'a.*'], a='x'),
+        )
         self.assertEqual(
             "values=[1, 'x', [2, 'y']]",
-            self.tell('eq', [1, '{plugin_data.a}', [2, '{plugin_data.b}']],
-                      a='x', b='y'))
+            self.tell(
+                'eq',
+                [1, '{plugin_data.a}', [2, '{plugin_data.b}']],
+                a='x',
+                b='y',
+            ),
+        )
         self.assertEqual(
             "values=['1', 2], force_strings=True",
-            self.tell('eq', {'values': ['{plugin_data.a}', 2],
-                             'force_strings': True}, a='1'))
+            self.tell(
+                'eq',
+                {'values': ['{plugin_data.a}', 2], 'force_strings': True},
+                a='1',
+            ),
+        )
 
     def test_what_is_not_there_comes_first(self):
         self.assertEqual(
             'field {plugin_data.b} does not exist',
-            self.tell('eq', ['{plugin_data.a}', '{plugin_data.b}'], a=1))
+            self.tell('eq', ['{plugin_data.a}', '{plugin_data.b}'], a=1),
+        )
 
 
 class Near(plugin.Relation):
@@ -47,14 +60,16 @@ class Near(plugin.Relation):
 
 
 class RelationTestCase(base.TestCase):
-
     def check(self, args, expected, op='near', **plugin_data):
         ops = registry.Registry({'near': Near}, {})
-        plan = compiler.compile_rule(model.Rule(
-            uuid='r', conditions=({'op': op, 'args': args},), actions=()),
-            ops)
+        plan = compiler.compile_rule(
+            model.Rule(
+                uuid='r', conditions=({'op': op, 'args': args},), actions=()
+            ),
+            ops,
+        )
         view = budget.View({'plugin_data': plugin_data})
-        condition, = plan.conditions
+        (condition,) = plan.conditions
         self.assertIs(expected, condition.check(view))
         self.assertIs(expected, condition.decide(view).result)
 
@@ -78,7 +93,11 @@ class RelationTestCase(base.TestCase):
 
     def test_an_error_of_a_stranger_names_the_op(self):
         error = self.assertRaises(
-            exceptions.PluginFailed, self.check,
-            ['{plugin_data.a}', 2], True, a='x')
+            exceptions.PluginFailed,
+            self.check,
+            ['{plugin_data.a}', 2],
+            True,
+            a='x',
+        )
         self.assertEqual('near', error.op)
         self.assertIn('Near.holds', str(error))

@@ -23,20 +23,23 @@ READERS = {
     'the name of a secret': masking.is_secret,
     'a number': comparison.as_number,
     'an address': lambda text: value_conditions.InNet()(
-        f'10.0.0.1/{text}', '10.0.0.0/8'),
+        f'10.0.0.1/{text}', '10.0.0.0/8'
+    ),
     'a path': lambda text: path.parse(f'/{text}'),
     'a template': lambda text: template.compile_value(f'{{item}}{text}'),
     'a field of ironic-inspector': lambda text: field.compile_field(
-        f'data://{text}'),
+        f'data://{text}'
+    ),
     'a text of ironic-inspector': lambda text: legacy_text.render(
-        f'{text}{{data[a]}}', {'a': 1}),
+        f'{text}{{data[a]}}', {'a': 1}
+    ),
     'a path of ironic-inspector': lambda text: action._read_path(
-        f'/extra/{text}'),
+        f'/extra/{text}'
+    ),
 }
 
 
 class TextCacheTestCase(base.TestCase):
-
     def test_short_texts_are_read_once(self):
         read = []
         known = text_cache.for_short(maxsize=2, longest=3)(read.append)
@@ -73,11 +76,12 @@ class TextCacheTestCase(base.TestCase):
 
 
 class EqualTextsTestCase(base.TestCase):
-
     def test_equal_texts_become_one(self):
         texts = text_cache.EqualTexts()
-        first, second = (json.loads('{"rack": "rack 1", "unit": 1, "x": []}')
-                         for _number in range(2))
+        first, second = (
+            json.loads('{"rack": "rack 1", "unit": 1, "x": []}')
+            for _number in range(2)
+        )
         self.assertIsNot(first['rack'], second['rack'])
         made = texts.mapping(first.items())
         other = texts.mapping(second.items())
@@ -86,6 +90,7 @@ class EqualTextsTestCase(base.TestCase):
 
     def test_many_texts_stay_what_they_are(self):
         texts = text_cache.EqualTexts()
-        rows = [{'n': f'{number % 7000}', 'm': number}
-                for number in range(20_000)]
+        rows = [
+            {'n': f'{number % 7000}', 'm': number} for number in range(20_000)
+        ]
         self.assertEqual(rows, [texts.mapping(row.items()) for row in rows])

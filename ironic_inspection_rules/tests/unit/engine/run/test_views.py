@@ -32,7 +32,6 @@ def data_and_path(draw):
 
 
 class OneStepTestCase(base.TestCase):
-
     def test_whoever_holds_the_original_keeps_it(self):
         data = {'a': {'b': [1, {'c': 2}]}, 'other': {}}
         changed = views.Tree().assign(data, ('a', 'b', '1', 'c'), 3)
@@ -46,8 +45,13 @@ class OneStepTestCase(base.TestCase):
 
     def test_an_index_beyond_the_end_is_refused(self):
         for token in ('2', '-1', '01', 'a', '1e1', '٠'):
-            self.assertRaises(exceptions.OperationError, views.Tree().assign,
-                              [1], (token,), 2)
+            self.assertRaises(
+                exceptions.OperationError,
+                views.Tree().assign,
+                [1],
+                (token,),
+                2,
+            )
 
     @fuzz.settings
     @hypothesis.given(fuzz.json_values, paths, fuzz.json_values)
@@ -81,13 +85,13 @@ class OneStepTestCase(base.TestCase):
     @hypothesis.given(fuzz.mappings, paths, fuzz.json_values)
     def test_removing_undoes_assigning_a_new_key(self, data, path, value):
         changed = views.Tree().remove(
-            views.Tree().assign(data, ('new', *path), value), ('new',))
+            views.Tree().assign(data, ('new', *path), value), ('new',)
+        )
 
         self.assertEqual(repr(data), repr(changed))
 
 
 class ManyStepsTestCase(base.TestCase):
-
     def test_a_list_is_copied_once(self):
         data = {'a': [0]}
         changes = views.Tree()

@@ -27,15 +27,27 @@ SENSITIVE = model.Rule(uuid='sensitive', sensitive=True, actions=())
 
 
 def make(**facts):
-    return working_copy.WorkingCopy(working_copy.Facts(**{
-        'inventory': {}, 'plugin_data': {}, 'node': {'extra': {}}, **facts}))
+    return working_copy.WorkingCopy(
+        working_copy.Facts(
+            **{
+                'inventory': {},
+                'plugin_data': {},
+                'node': {'extra': {}},
+                **facts,
+            }
+        )
+    )
 
 
 class ConfirmedTestCase(base.TestCase):
-
     def test_what_is_set_to_what_it_was_is_noted(self):
-        target = make(node={'extra': {'size': 1}, 'traits': ['CUSTOM_A'],
-                            'properties': {'capabilities': 'a:b,c:d'}})
+        target = make(
+            node={
+                'extra': {'size': 1},
+                'traits': ['CUSTOM_A'],
+                'properties': {'capabilities': 'a:b,c:d'},
+            }
+        )
 
         target.set('node', ('extra', 'size'), 1)
         trait.AddTrait()(target, 'CUSTOM_A')
@@ -43,13 +55,20 @@ class ConfirmedTestCase(base.TestCase):
         capability.SetCapability()(target, 'c', 'd')
 
         self.assertEqual(
-            [('node', '/extra/size', 1), ('traits', '/CUSTOM_A', 'CUSTOM_A'),
-             ('traits', '/CUSTOM_A', 'CUSTOM_A'),
-             ('node', '/properties/capabilities/c', 'd')],
-            [(each.object, each.path, each.value)
-             for each in target.journal.confirmed])
-        self.assertTrue(all(each.before == each.value
-                            for each in target.journal.confirmed))
+            [
+                ('node', '/extra/size', 1),
+                ('traits', '/CUSTOM_A', 'CUSTOM_A'),
+                ('traits', '/CUSTOM_A', 'CUSTOM_A'),
+                ('node', '/properties/capabilities/c', 'd'),
+            ],
+            [
+                (each.object, each.path, each.value)
+                for each in target.journal.confirmed
+            ],
+        )
+        self.assertTrue(
+            all(each.before == each.value for each in target.journal.confirmed)
+        )
         self.assertEqual([], target.journal.changes)
 
     def test_only_so_many_are_noted_but_of_a_sensitive_rule(self):
@@ -60,24 +79,31 @@ class ConfirmedTestCase(base.TestCase):
             for _number in range(1100):
                 target.set('node', ('extra', 'size'), 1)
 
-            self.assertEqual(noted, (len(target.journal.confirmed),
-                                     len(target.journal.withheld)))
+            self.assertEqual(
+                noted,
+                (len(target.journal.confirmed), len(target.journal.withheld)),
+            )
 
 
 class DiscardTestCase(base.TestCase):
-
     def test_the_last_such_item_of_a_list_goes(self):
-        for before, after in (([2, 1, 2, 1], [2, 1, 1]), ([1, 2], [1]),
-                              ([2, 1, 1, 1], [1, 1, 1]), ([2], []),
-                              ([1, 3, 4, 2], [1, 3, 4]), ([True], [True]),
-                              ([1], [1]), ([], []), ({'2': 1}, {'2': 1})):
+        for before, after in (
+            ([2, 1, 2, 1], [2, 1, 1]),
+            ([1, 2], [1]),
+            ([2, 1, 1, 1], [1, 1, 1]),
+            ([2], []),
+            ([1, 3, 4, 2], [1, 3, 4]),
+            ([True], [True]),
+            ([1], [1]),
+            ([], []),
+            ({'2': 1}, {'2': 1}),
+        ):
             target = make(plugin_data={'l': before})
             target.discard('plugin_data', ('l',), 2)
             self.assertEqual(after, target.get('plugin_data', ('l',)))
 
 
 class CostTestCase(base.TestCase):
-
     def test_what_is_looked_for_in_a_list_is_paid_for(self):
         for count in (15, 160, 1610):
             target, till = make(plugin_data={'l': [1] * count}), paid.Till()
@@ -89,20 +115,20 @@ class CostTestCase(base.TestCase):
 
 
 class FactsTestCase(base.TestCase):
-
     def test_without_a_node_there_are_no_ports(self):
         facts = working_copy.Facts({'a': 1}, {}, ports=({},))
-        self.assertEqual({'inventory': {'a': 1}, 'plugin_data': {}},
-                         facts.roots())
+        self.assertEqual(
+            {'inventory': {'a': 1}, 'plugin_data': {}}, facts.roots()
+        )
 
 
 class ViewTestCase(base.TestCase):
-
     def test_only_the_masked_view_hides_secrets(self):
         target = make(plugin_data={'password': 'x'})
         self.assertEqual('x', target.view(False)['plugin_data']['password'])
-        self.assertEqual('******',
-                         target.view(True)['plugin_data']['password'])
+        self.assertEqual(
+            '******', target.view(True)['plugin_data']['password']
+        )
 
     def test_what_nobody_looks_at_is_not_masked(self):
         target = make(inventory={'password': 'x'})
@@ -112,13 +138,22 @@ class ViewTestCase(base.TestCase):
 
     def test_unknown_data_is_none_of_both(self):
         for masked in (False, True):
-            self.assertRaises(KeyError, make().view(masked).__getitem__,
-                              'item')
+            self.assertRaises(
+                KeyError, make().view(masked).__getitem__, 'item'
+            )
 
     @fuzz.settings
-    @hypothesis.given(fuzz.mappings, st.lists(st.tuples(
-        st.sampled_from(['set', 'extend', 'unset']), test_path.paths,
-        fuzz.json_values), max_size=5))
+    @hypothesis.given(
+        fuzz.mappings,
+        st.lists(
+            st.tuples(
+                st.sampled_from(['set', 'extend', 'unset']),
+                test_path.paths,
+                fuzz.json_values,
+            ),
+            max_size=5,
+        ),
+    )
     def test_both_views_tell_the_same_story(self, data, steps):
         before = copy.deepcopy(data)
         target = make(plugin_data=data)
@@ -131,12 +166,13 @@ class ViewTestCase(base.TestCase):
             except exceptions.OperationError:
                 pass
         self.assertEqual(repr(before), repr(data))
-        self.assertEqual(repr(masking.mask(target.roots['plugin_data'])),
-                         repr(masked['plugin_data']))
+        self.assertEqual(
+            repr(masking.mask(target.roots['plugin_data'])),
+            repr(masked['plugin_data']),
+        )
 
 
 class OwnershipTestCase(base.TestCase):
-
     def test_what_grows_is_copied_once_in_both_views(self):
         given = {'a': [1], 'b': {'c': {}}}
         target = make(plugin_data=given)
@@ -147,9 +183,16 @@ class OwnershipTestCase(base.TestCase):
         for step in range(3):
             target.extend('plugin_data', ('a',), {'step': step})
             target.set('plugin_data', ('b', f'{step}'), {'step': step})
-            seen.add(tuple(
-                (id(view['plugin_data']), id(view['plugin_data']['a']),
-                 id(view['plugin_data']['b'])) for view in views))
+            seen.add(
+                tuple(
+                    (
+                        id(view['plugin_data']),
+                        id(view['plugin_data']['a']),
+                        id(view['plugin_data']['b']),
+                    )
+                    for view in views
+                )
+            )
         self.assertEqual(1, len(seen))
         self.assertEqual(views[0]['plugin_data'], views[1]['plugin_data'])
         self.assertEqual({'a': [1], 'b': {'c': {}}}, given)
@@ -160,8 +203,10 @@ class OwnershipTestCase(base.TestCase):
         target.set('plugin_data', ('c',), target.get('plugin_data', ('a',)))
         target.extend('plugin_data', ('a', 'b'), 2)
         target.extend('plugin_data', ('c', 'b'), 3)
-        self.assertEqual({'a': {'b': [1, 2]}, 'c': {'b': [1, 3]}},
-                         target.roots['plugin_data'])
+        self.assertEqual(
+            {'a': {'b': [1, 2]}, 'c': {'b': [1, 3]}},
+            target.roots['plugin_data'],
+        )
 
     def test_an_item_is_as_deep_as_what_is_set_in_its_place(self):
         for path in (('a',), ('a', 'b')):
@@ -170,8 +215,7 @@ class OwnershipTestCase(base.TestCase):
                 for _level in range(depth):
                     value = [value]
                 ends = []
-                for write, place in (('extend', path),
-                                     ('set', (*path, 'c'))):
+                for write, place in (('extend', path), ('set', (*path, 'c'))):
                     target = make()
                     try:
                         with target.paid_by(budget.Budget(budget.MAIN)):
@@ -193,7 +237,6 @@ class OwnershipTestCase(base.TestCase):
 
 
 class ChangeTestCase(base.TestCase):
-
     def test_setting_the_same_value_changes_nothing(self):
         target = make(node={'extra': {'a': [1]}})
         target.set('node', ('extra', 'a'), [1])
@@ -204,17 +247,23 @@ class ChangeTestCase(base.TestCase):
         target = make(node={'extra': {}, 'name': 'a', 'owner': 'b'})
         target.set('node', ('extra', 'a', 'b'), 1)
         target.unset('node', ('name',))
-        self.assertEqual({'extra': {'a': {'b': 1}}, 'name': data_path.ABSENT},
-                         target.changed('node'))
+        self.assertEqual(
+            {'extra': {'a': {'b': 1}}, 'name': data_path.ABSENT},
+            target.changed('node'),
+        )
 
     def test_changed_has_names_lost_with_a_whole_mapping(self):
         target = make(node={'extra': {}, 'properties': {'a': 1, 'b': 2}})
         target.set('node', ('properties',), {'b': 2, 'c': 3})
-        self.assertEqual({'a': data_path.ABSENT, 'b': 2, 'c': 3},
-                         target.changed('node', 'properties'))
+        self.assertEqual(
+            {'a': data_path.ABSENT, 'b': 2, 'c': 3},
+            target.changed('node', 'properties'),
+        )
         target.unset('node', ('properties',))
-        self.assertEqual({'a': data_path.ABSENT, 'b': data_path.ABSENT},
-                         target.changed('node', 'properties'))
+        self.assertEqual(
+            {'a': data_path.ABSENT, 'b': data_path.ABSENT},
+            target.changed('node', 'properties'),
+        )
 
     def test_changed_has_what_changed_of_a_port(self):
         target = make(ports=({'address': MAC, 'extra': {}}, {'extra': {}}))
@@ -223,9 +272,11 @@ class ChangeTestCase(base.TestCase):
         self.assertEqual({}, target.changed('ports', '1'))
 
     def test_final_values_give_another_target_the_same_data(self):
-        facts = {'node': {'extra': {'a': 1}, 'name': 'n', 'traits': []},
-                 'ports': ({'address': MAC, 'extra': {}},),
-                 'plugin_data': {'p': 1}}
+        facts = {
+            'node': {'extra': {'a': 1}, 'name': 'n', 'traits': []},
+            'ports': ({'address': MAC, 'extra': {}},),
+            'plugin_data': {'p': 1},
+        }
         target, other = make(**facts), make(**facts)
         target.set('node', ('extra', 'b'), 2)
         target.set_traits(['CUSTOM_A'])
@@ -249,8 +300,10 @@ class ChangeTestCase(base.TestCase):
         target = make(ports=({'address': MAC},))
         target.set('ports', ('0', 'address'), '52:54:00:aa:bb:09')
         target.set('ports', ('0', 'name'), 'a')
-        self.assertEqual([f'port {MAC}'] * 2,
-                         [change.object for change in target.journal.changes])
+        self.assertEqual(
+            [f'port {MAC}'] * 2,
+            [change.object for change in target.journal.changes],
+        )
         self.assertEqual(('0',), target.port('52:54:00:AA:BB:09'))
 
     def test_what_a_sensitive_rule_sets_is_withheld(self):

@@ -28,27 +28,47 @@ BESIDE = ('list-arguments', 'built-in-only', lint.DUPLICATE)
 
 
 class GoodRulesTestCase(files.FilesTestCase):
-
     def setUp(self):
         super().setUp()
-        self.found = [(case, self.lint(case)) for case in corpus.load()
-                      if not case.get('problems')]
+        self.found = [
+            (case, self.lint(case))
+            for case in corpus.load()
+            if not case.get('problems')
+        ]
 
     def lint(self, case):
-        path = self.write('rules.json', json.dumps([
-            {name: value for name, value in rule.items() if name != 'uuid'}
-            for rule in case.rules]))
-        return [each for each in lint.lint([path], registry.installed())
-                if each.is_problem and each.check not in BESIDE]
+        path = self.write(
+            'rules.json',
+            json.dumps(
+                [
+                    {
+                        name: value
+                        for name, value in rule.items()
+                        if name != 'uuid'
+                    }
+                    for rule in case.rules
+                ]
+            ),
+        )
+        return [
+            each
+            for each in lint.lint([path], registry.installed())
+            if each.is_problem and each.check not in BESIDE
+        ]
 
     def test_nothing_is_said_that_is_not_so(self):
-        expected = {(check, name)
-                    for entry in yaml.safe_load(EXPECTED.read_text())
-                    for check, names in entry['checks'].items()
-                    for name in names}
-        found = {(each.check, f'{case.file}: {case.name}')
-                 for case, findings in self.found
-                 for each in findings if each.check not in (ALWAYS, NEVER)}
+        expected = {
+            (check, name)
+            for entry in yaml.safe_load(EXPECTED.read_text())
+            for check, names in entry['checks'].items()
+            for name in names
+        }
+        found = {
+            (each.check, f'{case.file}: {case.name}')
+            for case, findings in self.found
+            for each in findings
+            if each.check not in (ALWAYS, NEVER)
+        }
         self.assertEqual(sorted(expected), sorted(found))
 
     def test_each_warning_has_its_reason(self):
@@ -61,10 +81,14 @@ class GoodRulesTestCase(files.FilesTestCase):
         for case, findings in self.found:
             said = {each.check for each in findings} & {ALWAYS, NEVER}
             holds = case.get('holds')
-            if not said or holds not in (True, False) or (
-                    case.get('condition') is None):
+            if (
+                not said
+                or holds not in (True, False)
+                or (case.get('condition') is None)
+            ):
                 continue
             compared += 1
-            self.assertEqual(said, {ALWAYS if holds else NEVER},
-                             (case.file, case.name))
+            self.assertEqual(
+                said, {ALWAYS if holds else NEVER}, (case.file, case.name)
+            )
         self.assertGreater(compared, 80)

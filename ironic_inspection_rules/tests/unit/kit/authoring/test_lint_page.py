@@ -13,17 +13,26 @@ from ironic_inspection_rules.tests.unit.rule_file import files
 
 PAGE = 'doc/source/reference/lint.rst'
 
-_ROW = re.compile(r'^   \* - ``(?P<check>[a-z-]+)``: .+\n'
-                  r'     - (?:``(?P<bad>.+)``|–)\n'
-                  r'     - (?:``(?P<good>.+)``|–)$', re.MULTILINE)
+_ROW = re.compile(
+    r'^   \* - ``(?P<check>[a-z-]+)``: .+\n'
+    r'     - (?:``(?P<bad>.+)``|–)\n'
+    r'     - (?:``(?P<good>.+)``|–)$',
+    re.MULTILINE,
+)
 _LOG = '{op: log, args: {msg: x}}'
-_ELSEWHERE = {lint.FILE, lint.UNMATCHED, lint.PLUGIN, lint.TABLE,
-              lint.UNKNOWN_TABLE, lint.UNUSED, lint.TABLE_VALUE}
+_ELSEWHERE = {
+    lint.FILE,
+    lint.UNMATCHED,
+    lint.PLUGIN,
+    lint.TABLE,
+    lint.UNKNOWN_TABLE,
+    lint.UNUSED,
+    lint.TABLE_VALUE,
+}
 """What is no matter of a rule alone."""
 
 
 class LintPageTestCase(files.FilesTestCase):
-
     def setUp(self):
         super().setUp()
         if PAGE not in guide.pages():
@@ -47,12 +56,12 @@ class LintPageTestCase(files.FilesTestCase):
 
     def findings_of_file(self, text):
         """Return what is found in a file."""
-        return lint.lint([self.write('rule.yaml', text)],
-                         registry.installed())
+        return lint.lint([self.write('rule.yaml', text)], registry.installed())
 
     def test_each_check_has_its_line(self):
-        self.assertEqual(set(lint.DESCRIPTIONS),
-                         {row['check'] for row in self.rows})
+        self.assertEqual(
+            set(lint.DESCRIPTIONS), {row['check'] for row in self.rows}
+        )
         text = guide.Page(PAGE).text
         self.assertEqual(text.count('\n   * - ``'), len(self.rows))
 
@@ -61,41 +70,56 @@ class LintPageTestCase(files.FilesTestCase):
             if row['bad'] is None:
                 self.assertIn(row['check'], _ELSEWHERE)
                 continue
-            self.assertIn(row['check'],
-                          [check for check, _message in
-                           self.checks(row['bad'])], row['bad'])
+            self.assertIn(
+                row['check'],
+                [check for check, _message in self.checks(row['bad'])],
+                row['bad'],
+            )
 
     def test_levels_are_as_the_page_says(self):
         text = guide.Page(PAGE).text
         levels = dict.fromkeys(lint.DESCRIPTIONS, lint.WARNING)
-        for level, words in ((lint.ERROR, 'are errors'),
-                             (lint.NOTE, 'are notes')):
-            sentence = re.search(rf'((?:``[a-z-]+``(?:,| and)?\s)+){words}',
-                                 text)
+        for level, words in (
+            (lint.ERROR, 'are errors'),
+            (lint.NOTE, 'are notes'),
+        ):
+            sentence = re.search(
+                rf'((?:``[a-z-]+``(?:,| and)?\s)+){words}', text
+            )
             for check in re.findall('[a-z-]+', sentence[1]):
                 if check != 'and':
                     levels[check] = level
         for row in self.rows:
             if row['bad'] is not None:
-                self.check_level(levels, row['check'],
-                                 self.findings(row['bad']))
+                self.check_level(
+                    levels, row['check'], self.findings(row['bad'])
+                )
         twice = 'tables: {t: {key: k, rows: [{k: 1}, {k: 1}]}}'
         self.check_level(levels, lint.TABLE, self.findings_of_file(twice))
-        unknown = ('{tables: {t: {key: k, rows: [{k: 1}]}}, rules: [{vars: '
-                   '{a: "{tables.u | row(inventory.hostname)}"}, '
-                   f'actions: [{_LOG}]}}]}}')
-        self.check_level(levels, lint.UNKNOWN_TABLE,
-                         self.findings_of_file(unknown))
+        unknown = (
+            '{tables: {t: {key: k, rows: [{k: 1}]}}, rules: [{vars: '
+            '{a: "{tables.u | row(inventory.hostname)}"}, '
+            f'actions: [{_LOG}]}}]}}'
+        )
+        self.check_level(
+            levels, lint.UNKNOWN_TABLE, self.findings_of_file(unknown)
+        )
         self.check_level(levels, lint.FILE, self.findings_of_file('{'))
 
     def check_level(self, levels, check, found):
         """Check that what is found by a check is of its level."""
-        self.assertEqual({levels[check]}, {
-            each.level for each in found if each.check == check}, check)
+        self.assertEqual(
+            {levels[check]},
+            {each.level for each in found if each.check == check},
+            check,
+        )
 
     def test_what_is_good_is_good(self):
         for row in self.rows:
             if row['good'] is not None:
-                found = [each for each in self.checks(row['good'])
-                         if each[0] != lint.NEEDS]
+                found = [
+                    each
+                    for each in self.checks(row['good'])
+                    if each[0] != lint.NEEDS
+                ]
                 self.assertEqual([], found, row['good'])

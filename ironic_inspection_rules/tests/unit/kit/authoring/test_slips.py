@@ -16,19 +16,24 @@ LOG = 'actions: [{op: log, args: {msg: x}}]\n'
 
 
 class SlipsTestCase(files.FilesTestCase):
-
     def messages(self, rule):
         if 'actions:' not in rule:
             rule += LOG
-        return [each.message for each in lint.lint(
-            [self.write('rule.yaml', rule)], registry.installed())]
+        return [
+            each.message
+            for each in lint.lint(
+                [self.write('rule.yaml', rule)], registry.installed()
+            )
+        ]
 
     def test_nine_of_ten_are_found(self):
         slips = yaml.safe_load(SLIPS.read_text())
         missed = []
         for slip in slips:
-            found = any(re.search(slip['names'], message)
-                        for message in self.messages(slip['rule']))
+            found = any(
+                re.search(slip['names'], message)
+                for message in self.messages(slip['rule'])
+            )
             # What is listed as missed and found all the same is no longer
             # missed.
             self.assertIsNot(found, 'missed' in slip, slip['slip'])

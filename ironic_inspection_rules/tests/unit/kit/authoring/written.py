@@ -15,11 +15,18 @@ CONDITIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ('ge', {'values': ['{inventory.memory.physical_mb}', 4096]}),
     ('is-empty', {'value': '{node.driver}'}),
     ('!is-none', {'value': '{plugin_data[pci_devices]}'}),
-    ('one-of', {'value': '{inventory.system_vendor.manufacturer | upper}',
-                'values': ['Dell # Inc.', "o'Neil: é", '[x]', ' {{}} ']}),
+    (
+        'one-of',
+        {
+            'value': '{inventory.system_vendor.manufacturer | upper}',
+            'values': ['Dell # Inc.', "o'Neil: é", '[x]', ' {{}} '],
+        },
+    ),
     ('matches', {'value': '{node.name}', 'regex': 'r(ack)?[0-9]+'}),
-    ('in-net', {'address': '{inventory[bmc_address]}',
-                'subnet': '10.0.0.0/8'}),
+    (
+        'in-net',
+        {'address': '{inventory[bmc_address]}', 'subnet': '10.0.0.0/8'},
+    ),
 )
 
 ACTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -46,9 +53,14 @@ def slip(chance: random.Random, name: str) -> str:
     """One letter out, in, swapped or another one."""
     place = chance.randrange(len(name) - 1)
     before, after = name[:place], name[place:]
-    return chance.choice((before + after[1:], before + after[0] + after,
-                          before + after[1] + after[0] + after[2:],
-                          f'{before}q{after[1:]}'))
+    return chance.choice(
+        (
+            before + after[1:],
+            before + after[0] + after,
+            before + after[1] + after[0] + after[2:],
+            f'{before}q{after[1:]}',
+        )
+    )
 
 
 class Rules:
@@ -67,34 +79,43 @@ class Rules:
 
     def _rule(self, number: int) -> dict[str, Any]:
         chance = self._chance
-        rule = {'description': f'Rule {number}: é',
-                'priority': chance.choice((0, 5, '7')),
-                'phase': chance.choice(('main', 'early')),
-                'conditions': self._some(CONDITIONS),
-                'actions': self._some(ACTIONS)}
+        rule = {
+            'description': f'Rule {number}: é',
+            'priority': chance.choice((0, 5, '7')),
+            'phase': chance.choice(('main', 'early')),
+            'conditions': self._some(CONDITIONS),
+            'actions': self._some(ACTIONS),
+        }
         for name in ('description', 'priority', 'phase', 'conditions'):
             if chance.random() < 0.3:
                 del rule[name]
         return self._keys(rule)
 
     def _some(self, known: Any) -> list[dict[str, Any]]:
-        return [self._operation(*copy.deepcopy(self._chance.choice(known)))
-                for _each in range(self._chance.choice((1, 1, 2, 3)))]
+        return [
+            self._operation(*copy.deepcopy(self._chance.choice(known)))
+            for _each in range(self._chance.choice((1, 1, 2, 3)))
+        ]
 
     def _operation(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
         chance = self._chance
         given: Any = self._keys(self._texts(args))
         if chance.random() < 0.5:
-            given = (given['values'] if list(given) == ['values']
-                     else list(given.values()))
+            given = (
+                given['values']
+                if list(given) == ['values']
+                else list(given.values())
+            )
         made = {'op': self._name(op), 'args': given}
         if chance.random() < 0.2:
             made['loop'] = ['a', 'b']
         return self._keys(made)
 
     def _keys(self, mapping: dict[str, Any]) -> dict[str, Any]:
-        return {name if name == 'actions' else self._name(name): value
-                for name, value in mapping.items()}
+        return {
+            name if name == 'actions' else self._name(name): value
+            for name, value in mapping.items()
+        }
 
     def _name(self, name: str) -> str:
         if not self._slips or len(name) < 3 or self._chance.random() < 0.8:
@@ -106,8 +127,11 @@ class Rules:
             return {key: self._texts(each) for key, each in value.items()}
         if isinstance(value, list):
             return [self._texts(each) for each in value]
-        words = (TYPOS.findall(value) if isinstance(value, str)
-                 and value.startswith('{') else ())
+        words = (
+            TYPOS.findall(value)
+            if isinstance(value, str) and value.startswith('{')
+            else ()
+        )
         if not words or not self._slips or self._chance.random() < 0.8:
             return value
         word = self._chance.choice(words)
@@ -152,9 +176,12 @@ class Writer:
 
     def _line(self, text: str, may_comment: bool = True) -> None:
         if may_comment and self._maybe():
-            text += self._chance.choice(
-                (' ', '   ') if TIGHT.search(text) else (' ', '\t', ' \t')
-            ) + self._comment()
+            text += (
+                self._chance.choice(
+                    (' ', '   ') if TIGHT.search(text) else (' ', '\t', ' \t')
+                )
+                + self._comment()
+            )
         elif may_comment and self._maybe(0.1):
             text += ' '
         self._lines.append(text)
@@ -163,9 +190,13 @@ class Writer:
     def _between(self) -> None:
         """Write lines that mean nothing."""
         while self._maybe():
-            self._lines.append(self._chance.choice((
-                '', '', '  ')) if self._maybe(0.5) else (
-                ' ' * self._chance.choice(self._margins) + self._comment()))
+            self._lines.append(
+                self._chance.choice(('', '', '  '))
+                if self._maybe(0.5)
+                else (
+                    ' ' * self._chance.choice(self._margins) + self._comment()
+                )
+            )
 
     def _value(self, value: Any, above: int, lead: str) -> None:
         """Write a value behind what leads to it: ``key:`` or ``-``.
@@ -206,7 +237,8 @@ class Writer:
         else:
             may_stay = is_list and lead.endswith(':')
             indent = above + self._chance.choice(
-                (0, 2) if may_stay else (1, 2, 4))
+                (0, 2) if may_stay else (1, 2, 4)
+            )
             indent = max(0, indent)
             first = ''
             if lead or anchor:
@@ -220,13 +252,18 @@ class Writer:
             if is_list:
                 self._value(item, indent, f'{margin}-')
             else:
-                self._value(value[item], indent,
-                            f'{margin}{self._quoted(item)}:')
+                self._value(
+                    value[item], indent, f'{margin}{self._quoted(item)}:'
+                )
 
     def _scalar(self, value: Any, above: int, lead: str) -> None:
-        if isinstance(value, str) and value and self._maybe(0.15) and (
-                '\n' not in value or value[0] != ' ') and value.strip() == (
-                value):
+        if (
+            isinstance(value, str)
+            and value
+            and self._maybe(0.15)
+            and ('\n' not in value or value[0] != ' ')
+            and value.strip() == (value)
+        ):
             folded = '\n' not in value and self._maybe(0.5)
             self._line(lead + ('>-' if folded else '|-'))
             margin = ' ' * (max(above, 0) + self._chance.choice((1, 2, 5)))
@@ -269,12 +306,17 @@ class Writer:
         return anchor + self._items(value, margin)
 
     def _items(self, value: Any, margin: int) -> str:
-        items = ([self._flow(item, margin) for item in value]
-                 if isinstance(value, list) else [
-            f'{self._quoted(key)}: {self._flow(item, margin)}'
-            for key, item in value.items()])
-        text = ','.join(self._gap(margin) + item + self._gap(margin)
-                        for item in items)
+        items = (
+            [self._flow(item, margin) for item in value]
+            if isinstance(value, list)
+            else [
+                f'{self._quoted(key)}: {self._flow(item, margin)}'
+                for key, item in value.items()
+            ]
+        )
+        text = ','.join(
+            self._gap(margin) + item + self._gap(margin) for item in items
+        )
         if items and self._maybe(0.1):
             text += ','
         opening, closing = '[]' if isinstance(value, list) else '{}'

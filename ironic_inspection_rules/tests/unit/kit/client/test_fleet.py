@@ -36,36 +36,51 @@ class BareMetal:
             start = 0
             if 'marker' in body:
                 start = self.uuids.index(body['marker']) + 1
-            wanted = self.uuids[start:start + body['limit']]
+            wanted = self.uuids[start : start + body['limit']]
             if wanted[-1] != self.uuids[-1]:
                 following = wanted[-1]
-        return answer({'nodes': [{'uuid': uuid} for uuid in wanted],
-                       'next': following})
+        return answer(
+            {'nodes': [{'uuid': uuid} for uuid in wanted], 'next': following}
+        )
 
 
 class FleetTestCase(base.TestCase):
-
     def test_a_page_says_only_what_was_given(self):
         cloud = BareMetal(2)
         page = fleet.evaluate_page(cloud, {'driver': 'ipmi'}, limit=5)
         self.assertIsNone(page['next'])
         self.assertEqual(
-            [(URL, {'nodes': {'driver': 'ipmi'}, 'limit': 5})], cloud.asked)
+            [(URL, {'nodes': {'driver': 'ipmi'}, 'limit': 5})], cloud.asked
+        )
 
     def test_rules_are_posted_as_they_are(self):
         # One without a UUID replaces the stored one of its description.
         cloud = BareMetal(4)
-        page = fleet.evaluate_page(cloud, ['b', 'a'], [RULE], compare=True,
-                                   prune=True)
+        page = fleet.evaluate_page(
+            cloud, ['b', 'a'], [RULE], compare=True, prune=True
+        )
         self.assertEqual(['b', 'a'], [node['uuid'] for node in page['nodes']])
         self.assertEqual(
-            [(URL, {'nodes': ['b', 'a'], 'rules': [RULE], 'prune': True,
-                    'compare': True})], cloud.asked)
+            [
+                (
+                    URL,
+                    {
+                        'nodes': ['b', 'a'],
+                        'rules': [RULE],
+                        'prune': True,
+                        'compare': True,
+                    },
+                )
+            ],
+            cloud.asked,
+        )
 
     def test_the_next_page_is_asked_for_by_its_marker(self):
         cloud = BareMetal(3)
         first = fleet.evaluate_page(cloud, {}, limit=2)
         last = fleet.evaluate_page(cloud, {}, limit=2, marker=first['next'])
-        self.assertEqual(cloud.uuids, [
-            node['uuid'] for page in (first, last) for node in page['nodes']])
+        self.assertEqual(
+            cloud.uuids,
+            [node['uuid'] for page in (first, last) for node in page['nodes']],
+        )
         self.assertIsNone(last['next'])

@@ -27,18 +27,34 @@ class Baremetal:
 
 
 class LargeTestCase(base.TestCase):
-
     def send(self, body):
         ironic = Baremetal()
         http.call_large(ironic, 'PUT', '/inspection_rules', body=body)
         return ironic.arguments
 
     def test_body_is_sent_as_json(self):
-        for body in ({}, [], None, {'rules': []}, {'a': {}, 'b': [[], {}]},
-                     {'rules': [{'description': 'Zürich \ud83d "x"',
-                                 'actions': [{'args': [1, None, [True]]}]}],
-                      'tables': {'m': {'key': 'n', 'types': {},
-                                       'rows': [{'n': 1.5}, {'n': {}}]}}}):
+        for body in (
+            {},
+            [],
+            None,
+            {'rules': []},
+            {'a': {}, 'b': [[], {}]},
+            {
+                'rules': [
+                    {
+                        'description': 'Zürich \ud83d "x"',
+                        'actions': [{'args': [1, None, [True]]}],
+                    }
+                ],
+                'tables': {
+                    'm': {
+                        'key': 'n',
+                        'types': {},
+                        'rows': [{'n': 1.5}, {'n': {}}],
+                    }
+                },
+            },
+        ):
             sent = self.send(body)['data']
             self.assertIsInstance(sent, bytes)
             self.assertEqual(body, json.loads(sent))
@@ -53,34 +69,70 @@ class LargeTestCase(base.TestCase):
         self.send({'a': 'secret'})
 
         self.assertEqual(
-            ['PUT /inspection_rules with a body of 14 bytes',
-             'PUT /inspection_rules was answered with 200, request ID req-1'],
-            logger.output.splitlines())
+            [
+                'PUT /inspection_rules with a body of 14 bytes',
+                'PUT /inspection_rules was answered with 200, request ID '
+                'req-1',
+            ],
+            logger.output.splitlines(),
+        )
 
 
 class ProblemsTestCase(base.TestCase):
-
     def problems(self, body):
         ironic = fakes.Baremetal()
         ironic.answers = [(400, body)]
-        exc = self.assertRaises(sdk_exceptions.HttpException, http.call,
-                                ironic, 'PUT', '/inspection_rules')
+        exc = self.assertRaises(
+            sdk_exceptions.HttpException,
+            http.call,
+            ironic,
+            'PUT',
+            '/inspection_rules',
+        )
         return http.problems(exc)
 
     def test_they_are_data(self):
         self.assertEqual(
-            [exceptions.Problem('/rules/0', 'bad', 'good'),
-             exceptions.Problem('', 'worse')],
-            self.problems({'error_message': json.dumps({
-                'faultstring': 'Refused', 'problems': [
-                    {'pointer': '/rules/0', 'detail': 'bad', 'hint': 'good'},
-                    {'pointer': '', 'detail': 'worse'}]})}))
+            [
+                exceptions.Problem('/rules/0', 'bad', 'good'),
+                exceptions.Problem('', 'worse'),
+            ],
+            self.problems(
+                {
+                    'error_message': json.dumps(
+                        {
+                            'faultstring': 'Refused',
+                            'problems': [
+                                {
+                                    'pointer': '/rules/0',
+                                    'detail': 'bad',
+                                    'hint': 'good',
+                                },
+                                {'pointer': '', 'detail': 'worse'},
+                            ],
+                        }
+                    )
+                }
+            ),
+        )
 
     def test_errors_of_others_have_none(self):
-        for body in (None, [], 'text', {}, {'error_message': 'text'},
-                     {'error_message': {'faultstring': 'text'}},
-                     *({'error_message': json.dumps(error)} for error in (
-                         {'faultstring': 'text'}, [], {'problems': 5},
-                         {'problems': [{'pointer': '/a'}]},
-                         {'problems': ['/a']}))):
+        for body in (
+            None,
+            [],
+            'text',
+            {},
+            {'error_message': 'text'},
+            {'error_message': {'faultstring': 'text'}},
+            *(
+                {'error_message': json.dumps(error)}
+                for error in (
+                    {'faultstring': 'text'},
+                    [],
+                    {'problems': 5},
+                    {'problems': [{'pointer': '/a'}]},
+                    {'problems': ['/a']},
+                )
+            ),
+        ):
             self.assertEqual([], self.problems(body), body)

@@ -12,16 +12,19 @@ UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
 
 
 class FindTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.kit.client.inspection_rule.inspection_rules',
-            lambda baremetal: [
-                {'uuid': 'a', 'description': 'Tag'},
-                {'uuid': 'b', 'description': 'BMC'},
-                {'uuid': 'c', 'description': 'BMC'},
-                {'uuid': 'd', 'description': None}]))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.kit.client.inspection_rule.inspection_rules',
+                lambda baremetal: [
+                    {'uuid': 'a', 'description': 'Tag'},
+                    {'uuid': 'b', 'description': 'BMC'},
+                    {'uuid': 'c', 'description': 'BMC'},
+                    {'uuid': 'd', 'description': None},
+                ],
+            )
+        )
 
     def find(self, name):
         return inspection_rule.find_inspection_rule(None, name)

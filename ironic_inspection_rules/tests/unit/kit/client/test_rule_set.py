@@ -13,29 +13,49 @@ LOG = [{'op': 'log', 'args': ['x']}]
 
 
 def created(uuid):
-    return {'uuid': uuid, 'description': 'big', 'outcome': 'created',
-            'matched_by': None, 'fields': []}
+    return {
+        'uuid': uuid,
+        'description': 'big',
+        'outcome': 'created',
+        'matched_by': None,
+        'fields': [],
+    }
 
 
 class PlanTestCase(base.TestCase):
-
     def plan(self, prune, *uuids):
-        answer = (200, {'revision': 3, 'rules': [
-            created(uuid or MADE) for uuid in uuids]})
+        answer = (
+            200,
+            {
+                'revision': 3,
+                'rules': [created(uuid or MADE) for uuid in uuids],
+            },
+        )
         ironic = fakes.Baremetal()
         ironic.answers = [answer, (200, {'inspection_rules': []}), answer]
-        return rule_set.plan(ironic, [
-            {'description': 'big', 'actions': LOG,
-             **({'uuid': uuid.upper()} if uuid else {})}
-            for uuid in uuids], prune)
+        return rule_set.plan(
+            ironic,
+            [
+                {
+                    'description': 'big',
+                    'actions': LOG,
+                    **({'uuid': uuid.upper()} if uuid else {}),
+                }
+                for uuid in uuids
+            ],
+            prune,
+        )
 
     def test_a_uuid_that_does_not_exist_yet_is_not_invented(self):
         for prune in (True, False):
             plan = self.plan(prune, GIVEN, None)
-            self.assertEqual([GIVEN, '(known after apply)'],
-                             [step['uuid'] for step in plan.steps])
-            self.assertEqual('(known after apply)',
-                             plan.steps[1]['after']['uuid'])
+            self.assertEqual(
+                [GIVEN, '(known after apply)'],
+                [step['uuid'] for step in plan.steps],
+            )
+            self.assertEqual(
+                '(known after apply)', plan.steps[1]['after']['uuid']
+            )
             told = commands.as_json(plan)
             self.assertNotIn(MADE, told)
             self.assertIn(GIVEN, told)

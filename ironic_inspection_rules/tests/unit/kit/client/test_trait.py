@@ -19,9 +19,11 @@ class FakeBaremetal(proxy.Proxy):
         self.requests = []
 
     def get(self, url, **kwargs):
-        request = requests.Request('GET', f'http://ironic.test/v1{url}'
-                                   if url.startswith('/') else url,
-                                   params=kwargs.get('params')).prepare()
+        request = requests.Request(
+            'GET',
+            f'http://ironic.test/v1{url}' if url.startswith('/') else url,
+            params=kwargs.get('params'),
+        ).prepare()
         self.requests.append(request.url.removeprefix('http://ironic.test'))
         response = requests.Response()
         response.status_code = self.status
@@ -37,48 +39,65 @@ class FakeBaremetal(proxy.Proxy):
 
 
 class NodesTestCase(base.TestCase):
-
     def names(self, baremetal, *args, **kwargs):
-        return [node.name for node in trait.nodes(
-            baremetal, *args, microversion='1.37', **kwargs)]
+        return [
+            node.name
+            for node in trait.nodes(
+                baremetal, *args, microversion='1.37', **kwargs
+            )
+        ]
 
     def test_every_filter_is_sent(self):
         baremetal = FakeBaremetal({'nodes': [{'name': 'one'}]})
-        self.assertEqual(['one'], self.names(
-            baremetal, traits=['CUSTOM_A', 'CUSTOM_B'],
-            traits_any=('CUSTOM_C',), not_traits={'CUSTOM_D'},
-            not_traits_any=['CUSTOM_E']))
         self.assertEqual(
-            ['/v1/nodes?traits=CUSTOM_A,CUSTOM_B&traits-any=CUSTOM_C'
-             '&not-traits=CUSTOM_D&not-traits-any=CUSTOM_E'],
-            baremetal.requests)
+            ['one'],
+            self.names(
+                baremetal,
+                traits=['CUSTOM_A', 'CUSTOM_B'],
+                traits_any=('CUSTOM_C',),
+                not_traits={'CUSTOM_D'},
+                not_traits_any=['CUSTOM_E'],
+            ),
+        )
+        self.assertEqual(
+            [
+                '/v1/nodes?traits=CUSTOM_A,CUSTOM_B&traits-any=CUSTOM_C'
+                '&not-traits=CUSTOM_D&not-traits-any=CUSTOM_E'
+            ],
+            baremetal.requests,
+        )
 
     def test_what_the_sdk_knows_is_sent_too(self):
         baremetal = FakeBaremetal({'nodes': []})
         self.names(baremetal, True, traits=['CUSTOM_A'], is_maintenance=True)
         self.assertEqual(
             ['/v1/nodes/detail?traits=CUSTOM_A&maintenance=True'],
-            baremetal.requests)
+            baremetal.requests,
+        )
 
     def test_pages_are_followed(self):
         baremetal = FakeBaremetal(
-            {'nodes': [{'uuid': '1', 'name': 'one'}],
-             'next': 'http://ironic.test/v1/nodes?traits=CUSTOM_A&marker=1'},
-            {'nodes': [{'uuid': '2', 'name': 'two'}]})
-        self.assertEqual(['one', 'two'],
-                         self.names(baremetal, traits=['CUSTOM_A']))
+            {
+                'nodes': [{'uuid': '1', 'name': 'one'}],
+                'next': 'http://ironic.test/v1/nodes?traits=CUSTOM_A&marker=1',
+            },
+            {'nodes': [{'uuid': '2', 'name': 'two'}]},
+        )
+        self.assertEqual(
+            ['one', 'two'], self.names(baremetal, traits=['CUSTOM_A'])
+        )
         self.assertIn('traits=CUSTOM_A', baremetal.requests[1])
         self.assertIn('marker=1', baremetal.requests[1])
 
     def test_a_name_that_is_none_reaches_ironic(self):
         baremetal = FakeBaremetal({'nodes': []})
         self.names(baremetal, traits=['%s &x=1'])
-        self.assertEqual(['/v1/nodes?traits=%25s+%26x%3D1'],
-                         baremetal.requests)
+        self.assertEqual(
+            ['/v1/nodes?traits=%25s+%26x%3D1'], baremetal.requests
+        )
 
 
 class TraitsTestCase(base.TestCase):
-
     found = {'traits': [{'name': 'CUSTOM_A', 'nodes': 1}]}
 
     def test_all_are_asked_for(self):
@@ -89,10 +108,13 @@ class TraitsTestCase(base.TestCase):
     def test_some_are_asked_for(self):
         baremetal = FakeBaremetal(self.found)
         trait.traits(baremetal, 'in:CUSTOM_A', associated=False)
-        self.assertEqual(['/v1/traits?name=in%3ACUSTOM_A&associated=False'],
-                         baremetal.requests)
+        self.assertEqual(
+            ['/v1/traits?name=in%3ACUSTOM_A&associated=False'],
+            baremetal.requests,
+        )
 
     def test_an_error_is_raised(self):
         baremetal = FakeBaremetal({'error_message': 'no'}, status=400)
-        self.assertRaises(sdk_exceptions.BadRequestException,
-                          trait.traits, baremetal, 'x')
+        self.assertRaises(
+            sdk_exceptions.BadRequestException, trait.traits, baremetal, 'x'
+        )

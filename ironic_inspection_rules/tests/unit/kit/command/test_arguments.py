@@ -24,49 +24,67 @@ def _even(text):
 
 def complaint(parse, words):
     """Return the last line that a parser writes before it ends."""
-    with contextlib.redirect_stderr(io.StringIO()) as errors, (
-            contextlib.suppress(SystemExit)):
+    with (
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+        contextlib.suppress(SystemExit),
+    ):
         parse(words)
     return errors.getvalue().splitlines(keepends=True)[-1]
 
 
 class ArrangedTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.parser = argparse.ArgumentParser()
         self.parser.add_argument('files', nargs='+')
-        self.parser.add_argument('--list', nargs='+', action='extend',
-                                 default=[])
-        self.parser.add_argument('--even', nargs='+', action='extend',
-                                 default=[], type=_even)
+        self.parser.add_argument(
+            '--list', nargs='+', action='extend', default=[]
+        )
+        self.parser.add_argument(
+            '--even', nargs='+', action='extend', default=[], type=_even
+        )
         self.parser.add_argument('-o', '--output')
         self.parser.add_argument('--fix', action='store_true')
 
     def parsed(self, line):
-        return vars(self.parser.parse_args(arguments.arranged(
-            self.parser._actions, line.split())))
+        return vars(
+            self.parser.parse_args(
+                arguments.arranged(self.parser._actions, line.split())
+            )
+        )
 
     def check(self, line, **expected):
-        self.assertEqual({'files': [], 'list': [], 'even': [],
-                          'output': None, 'fix': False, **expected},
-                         self.parsed(line), line)
+        self.assertEqual(
+            {
+                'files': [],
+                'list': [],
+                'even': [],
+                'output': None,
+                'fix': False,
+                **expected,
+            },
+            self.parsed(line),
+            line,
+        )
 
     def test_every_order_means_the_same(self):
         for parts in itertools.permutations(
-                ('--list 1 2', '--fix', '--output x', 'a', 'b')):
+            ('--list 1 2', '--fix', '--output x', 'a', 'b')
+        ):
             line = ' '.join(parts)
             if '2 a' in line or '2 b' in line:
                 # Only the parts themselves tell where the list ends.
                 continue
             files = [part for part in parts if part in ('a', 'b')]
-            self.check(line, files=files, list=['1', '2'], fix=True,
-                       output='x')
+            self.check(
+                line, files=files, list=['1', '2'], fix=True, output='x'
+            )
 
     def test_files_that_are_missing_are_the_last_of_a_list(self):
         self.check('--list 1 2 a', files=['a'], list=['1', '2'])
-        self.check('--list 1 --list 2 a --fix', files=['a'],
-                   list=['1', '2'], fix=True)
+        self.check(
+            '--list 1 --list 2 a --fix', files=['a'], list=['1', '2'], fix=True
+        )
         self.check('b --list 1 2 a', files=['b'], list=['1', '2', 'a'])
 
     def test_a_list_has_what_its_type_takes(self):
@@ -91,19 +109,25 @@ class ArrangedTestCase(base.TestCase):
         self.parser.add_argument('old')
         self.parser.add_argument('new')
         for line in ('--list 1 a b', 'a --list 1 b', 'a b --list 1'):
-            self.assertEqual({'old': 'a', 'new': 'b', 'list': ['1']},
-                             self.parsed(line), line)
+            self.assertEqual(
+                {'old': 'a', 'new': 'b', 'list': ['1']},
+                self.parsed(line),
+                line,
+            )
 
     def test_what_is_missing_is_missed(self):
-        for line, named in (('--list 1', 'files'), ('--even 3 a', '--even'),
-                            ('--list', '--list'), ('--lsit 1 a', '--lsit')):
+        for line, named in (
+            ('--list 1', 'files'),
+            ('--even 3 a', '--even'),
+            ('--list', '--list'),
+            ('--lsit 1 a', '--lsit'),
+        ):
             plain = complaint(self.parser.parse_args, line.split())
             self.assertIn(named, plain)
             self.assertEqual(plain, complaint(self.parsed, line))
 
 
 class CommandTestCase(test_shell.CallTestCase):
-
     def setUp(self):
         super().setUp()
         self.machine = self.write('a.json', test_profile.GOOD)
@@ -113,42 +137,56 @@ class CommandTestCase(test_shell.CallTestCase):
         for words in (['memory=5%'], ['memory=5%', 'disks=1']):
             last = self.call('profile', self.machine, '--tolerance', *words)
             self.assertEqual(0, last[0])
-            self.assertEqual(last, self.call('profile', '--tolerance',
-                                             *words, self.machine))
+            self.assertEqual(
+                last, self.call('profile', '--tolerance', *words, self.machine)
+            )
 
     def test_rules_behind_an_inventory(self):
-        for command, files in (('test', [self.rules]), ('lint', [self.rules]),
-                               ('diff', [self.rules, self.rules])):
+        for command, files in (
+            ('test', [self.rules]),
+            ('lint', [self.rules]),
+            ('diff', [self.rules, self.rules]),
+        ):
             self.assertEqual(
                 self.call(command, *files, '--inventory', self.machine),
-                self.call(command, '--inventory', self.machine, *files))
+                self.call(command, '--inventory', self.machine, *files),
+            )
 
     def test_what_cannot_be_written_is_told_before_the_work(self):
-        for options in (('test', self.rules, '--html'),
-                        ('diff', self.rules, self.rules, '--html'),
-                        ('profile', self.machine, '-o'),
-                        ('convert', self.rules, '-o')):
+        for options in (
+            ('test', self.rules, '--html'),
+            ('diff', self.rules, self.rules, '--html'),
+            ('profile', self.machine, '-o'),
+            ('convert', self.rules, '-o'),
+        ):
             for path in (self.directory, self.directory / 'no' / 'x'):
                 with contextlib.redirect_stderr(io.StringIO()) as errors:
                     code, _output = self.call(
-                        *options, str(path), *(
+                        *options,
+                        str(path),
+                        *(
                             ('--inventory', self.machine)
-                            if options[0] == 'test' else ()))
+                            if options[0] == 'test'
+                            else ()
+                        ),
+                    )
                 self.assertEqual(64, code)
-                self.assertIn(f'no file can be written there: {path}',
-                              errors.getvalue())
+                self.assertIn(
+                    f'no file can be written there: {path}', errors.getvalue()
+                )
 
     def test_a_full_disk_is_told_with_the_file(self):
         full = '/dev/full'
         if not os.path.exists(full):
             self.skipTest('no device that is always full')
         machine = ('--inventory', self.machine)
-        for words in (('test', self.rules, *machine, '--html', full),
-                      ('test', self.rules, *machine, '--coverage',
-                       '--html', full),
-                      ('diff', self.rules, self.rules, '--html', full),
-                      ('profile', self.machine, '-o', full),
-                      ('convert', self.rules, '-o', full)):
+        for words in (
+            ('test', self.rules, *machine, '--html', full),
+            ('test', self.rules, *machine, '--coverage', '--html', full),
+            ('diff', self.rules, self.rules, '--html', full),
+            ('profile', self.machine, '-o', full),
+            ('convert', self.rules, '-o', full),
+        ):
             with contextlib.redirect_stderr(io.StringIO()) as errors:
                 code, _output = self.call(*words)
             self.assertEqual(1, code, words)
@@ -160,8 +198,10 @@ class CommandTestCase(test_shell.CallTestCase):
             self.skipTest('no device that is always full')
         # Longer than what is kept back until the end.
         with open(full, 'w', buffering=1024) as stream:
-            with contextlib.redirect_stdout(stream), (
-                    contextlib.redirect_stderr(io.StringIO())) as errors:
+            with (
+                contextlib.redirect_stdout(stream),
+                contextlib.redirect_stderr(io.StringIO()) as errors,
+            ):
                 code = shell.main(['schema'])
             self.assertEqual(1, code)
             self.assertIn(full, errors.getvalue())
@@ -171,17 +211,23 @@ class CommandTestCase(test_shell.CallTestCase):
     def test_a_dash_is_standard_output(self):
         self.assertEqual(
             self.call('profile', self.machine),
-            self.call('profile', '-o', '-', self.machine))
-        self.assertIn('<html', self.call(
-            'test', self.rules, '--html', '-', '--inventory',
-            self.machine)[1])
+            self.call('profile', '-o', '-', self.machine),
+        )
+        self.assertIn(
+            '<html',
+            self.call(
+                'test', self.rules, '--html', '-', '--inventory', self.machine
+            )[1],
+        )
 
     def test_a_page_on_standard_output_has_nothing_beside_it(self):
         machine = ('--inventory', self.machine)
-        for words in (('test', self.rules, *machine),
-                      ('test', self.rules, '-f', 'json', *machine),
-                      ('test', self.rules, '--coverage', *machine),
-                      ('diff', self.rules, self.rules, *machine)):
+        for words in (
+            ('test', self.rules, *machine),
+            ('test', self.rules, '-f', 'json', *machine),
+            ('test', self.rules, '--coverage', *machine),
+            ('diff', self.rules, self.rules, *machine),
+        ):
             _code, output = self.call(*words, '--html', '-')
             self.assertTrue(output.startswith('<!DOCTYPE html>'), output)
             self.assertTrue(output.rstrip().endswith('</html>'), output)
@@ -189,8 +235,7 @@ class CommandTestCase(test_shell.CallTestCase):
     def test_the_parser_complains_of_what_was_written(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             self.call('schema', '--x')
-        plain = complaint(argparse.ArgumentParser(prog='').parse_args,
-                          ['--x'])
+        plain = complaint(argparse.ArgumentParser(prog='').parse_args, ['--x'])
         self.assertIn('--x', plain)
         self.assertTrue(errors.getvalue().endswith(plain), errors.getvalue())
 
@@ -204,19 +249,23 @@ class CommandTestCase(test_shell.CallTestCase):
 
     def test_a_machine_in_place_of_a_tolerance_is_named(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
-            self.assertEqual(64, self.call('profile', '--tolerance',
-                                           self.machine)[0])
-        self.assertIn(f'"{self.machine}" is no tolerance such as memory=5%',
-                      errors.getvalue())
+            self.assertEqual(
+                64, self.call('profile', '--tolerance', self.machine)[0]
+            )
+        self.assertIn(
+            f'"{self.machine}" is no tolerance such as memory=5%',
+            errors.getvalue(),
+        )
 
 
 class RevisionTestCase(base.TestCase):
-
     def test_the_set_before_the_first_change_has_a_number(self):
-        self.assertEqual([0, 12], [arguments.revision(text)
-                                   for text in ('0', '12')])
+        self.assertEqual(
+            [0, 12], [arguments.revision(text) for text in ('0', '12')]
+        )
 
     def test_anything_else_is_no_revision(self):
         for text in ('', '-1', '1.5', 'last', '1' * 10):
-            self.assertRaises(argparse.ArgumentTypeError, arguments.revision,
-                              text)
+            self.assertRaises(
+                argparse.ArgumentTypeError, arguments.revision, text
+            )

@@ -36,7 +36,6 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 class CompletionTestCase(base.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -53,27 +52,40 @@ class CompletionTestCase(base.TestCase):
             script = f'source {path}; complete -C {line}'
         else:
             script = {'bash': _BASH, 'zsh': _ZSH}[shell].format(
-                path=path, name=NAME, count=len(words),
-                words=' '.join(map(shlex.quote, words)))
-        arguments = {'bash': ['--norc'], 'fish': ['--no-config'],
-                     'zsh': ['-f']}[shell]
-        done = subprocess.run([shell, *arguments, '-c', script], text=True,
-                              capture_output=True, check=False)
+                path=path,
+                name=NAME,
+                count=len(words),
+                words=' '.join(map(shlex.quote, words)),
+            )
+        arguments = {
+            'bash': ['--norc'],
+            'fish': ['--no-config'],
+            'zsh': ['-f'],
+        }[shell]
+        done = subprocess.run(
+            [shell, *arguments, '-c', script],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         self.assertEqual('', done.stderr)
         return [line.partition('\t')[0] for line in done.stdout.splitlines()]
 
     def check(self, shell):
         for words, offered in (
-                ((PROGRAM, 'l'), 'lint'),
-                ((PROGRAM, 'completion', 'z'), 'zsh'),
-                ((PROGRAM, 'test', 'rules.yaml', '--exp'), '--expect'),
-                ((PROGRAM, 'test', 'rules.yaml', '--format', ''), 'junit')):
+            ((PROGRAM, 'l'), 'lint'),
+            ((PROGRAM, 'completion', 'z'), 'zsh'),
+            ((PROGRAM, 'test', 'rules.yaml', '--exp'), '--expect'),
+            ((PROGRAM, 'test', 'rules.yaml', '--format', ''), 'junit'),
+        ):
             self.assertIn(offered, self.offers(shell, *words), words)
 
     def check_files(self, shell):
         """Check that options are not offered where a value or a file is."""
-        for words in ((PROGRAM, 'prove', '--ask', ''),
-                      (PROGRAM, 'test', 'rules.yaml', '--inventory', '')):
+        for words in (
+            (PROGRAM, 'prove', '--ask', ''),
+            (PROGRAM, 'test', 'rules.yaml', '--inventory', ''),
+        ):
             self.assertNotIn('--format', self.offers(shell, *words), words)
 
     def check_client(self, shell):
@@ -82,8 +94,9 @@ class CompletionTestCase(base.TestCase):
         client = (completion.CLIENT, 'baremetal', 'inspection', 'rule')
         self.assertIn('plan', self.offers(shell, *client, 'pl'))
         self.assertIn('--prune', self.offers(shell, *client, 'plan', '--pr'))
-        self.assertIn('audit', self.offers(
-            shell, *client, 'edit', 'x', '--mode', ''))
+        self.assertIn(
+            'audit', self.offers(shell, *client, 'edit', 'x', '--mode', '')
+        )
         client = (client[0], '--os-cloud', 'home', *client[1:])
         self.assertIn('plan', self.offers(shell, *client, 'pl'))
         self.assertIn('--prune', self.offers(shell, *client, 'plan', '--pr'))
@@ -99,8 +112,12 @@ class CompletionTestCase(base.TestCase):
 
     def test_bash_completes_a_value_after_an_equals_sign(self):
         for words in (('=',), ('=', 'jso')):
-            self.assertIn('json', self.offers(
-                'bash', PROGRAM, 'test', 'rules.yaml', '--format', *words))
+            self.assertIn(
+                'json',
+                self.offers(
+                    'bash', PROGRAM, 'test', 'rules.yaml', '--format', *words
+                ),
+            )
 
     def test_zsh(self):
         self.check('zsh')
@@ -113,8 +130,10 @@ class CompletionTestCase(base.TestCase):
         self.assertIn('--fix', self.offers('zsh', PROGRAM, 'lint', '-'))
 
     def test_zsh_completes_a_value_after_an_equals_sign(self):
-        self.assertIn('json', self.offers(
-            'zsh', PROGRAM, 'test', 'rules.yaml', '--format=jso'))
+        self.assertIn(
+            'json',
+            self.offers('zsh', PROGRAM, 'test', 'rules.yaml', '--format=jso'),
+        )
 
     def test_fish(self):
         self.check('fish')
@@ -122,8 +141,11 @@ class CompletionTestCase(base.TestCase):
         self.check_client('fish')
 
     def test_every_command_is_completed(self):
-        names = {'_'.join(call.words) for call in self.calls
-                 if call.program == PROGRAM}
+        names = {
+            '_'.join(call.words)
+            for call in self.calls
+            if call.program == PROGRAM
+        }
         self.assertLessEqual({'lint', 'test', 'prove', 'completion'}, names)
         for call in self.calls:
             self.assertIn('--help', call.options)
@@ -133,9 +155,17 @@ class CompletionTestCase(base.TestCase):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'script')
         path.write_text(completion.bash(self.calls))
         done = subprocess.run(
-            ['bash', '--norc', '-c', f'complete -W own openstack; '
-             f'source {path}; complete -p openstack {PROGRAM}'],
-            text=True, capture_output=True, check=False)
+            [
+                'bash',
+                '--norc',
+                '-c',
+                f'complete -W own openstack; '
+                f'source {path}; complete -p openstack {PROGRAM}',
+            ],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         first, second = done.stdout.splitlines()
         self.assertIn("-W 'own'", first)
         self.assertIn(f'_{NAME}', second)

@@ -16,8 +16,11 @@ from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
-_SETUP = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
-    'setup.cfg')
+_SETUP = (
+    pathlib.Path(ironic_inspection_rules.__file__)
+    .parents[1]
+    .joinpath('setup.cfg')
+)
 
 
 def entry_points(group):
@@ -26,13 +29,14 @@ def entry_points(group):
         return {}
     setup = configparser.ConfigParser()
     setup.read(_SETUP)
-    pairs = (line.split('=') for line
-             in setup['entry_points'][group].strip().splitlines())
+    pairs = (
+        line.split('=')
+        for line in setup['entry_points'][group].strip().splitlines()
+    )
     return {name.strip(): place.strip() for name, place in pairs}
 
 
 class OpenStackHelpTestCase(base.TestCase):
-
     def test_every_command_of_the_openstack_client_has_help(self):
         found = {**entry_points('openstack.baremetal.v1')}
         if not found:
@@ -51,7 +55,6 @@ class OpenStackHelpTestCase(base.TestCase):
 
 
 class HelpTestCase(test_shell.CallTestCase):
-
     def test_every_command_on_files_has_help(self):
         names = entry_points('ironic_inspection_rules.commands')
         if not names:
@@ -100,8 +103,9 @@ class CheatSheetTestCase(test_shell.CallTestCase):
             for name in names:
                 entry_point = '_'.join((*prefix, *name))
                 if entry_point in of_client:
-                    self.check(of_client[entry_point], name,
-                               words[len(name):])
+                    self.check(
+                        of_client[entry_point], name, words[len(name) :]
+                    )
                     break
             else:
                 self.fail(line)

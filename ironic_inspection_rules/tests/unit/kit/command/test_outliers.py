@@ -14,20 +14,23 @@ from ironic_inspection_rules.tests.unit.kit.machine.outliers import test_peers
 
 
 class OutliersTestCase(test_shell.CallTestCase):
-
     def setUp(self):
         super().setUp()
         self.machines = test_peers.fleet(8)
         self.folder = str(self.directory / 'fleet')
 
     def write_all(self):
-        return {name: self.write(f'fleet/{name}.json', machine)
-                for name, machine in self.machines.items()}
+        return {
+            name: self.write(f'fleet/{name}.json', machine)
+            for name, machine in self.machines.items()
+        }
 
     def test_nothing_is_odd(self):
         self.write_all()
-        self.assertEqual((0, '8 machines compared, 0 odd\n'),
-                         self.call('outliers', self.folder))
+        self.assertEqual(
+            (0, '8 machines compared, 0 odd\n'),
+            self.call('outliers', self.folder),
+        )
 
     def test_odd_ones_are_told_and_end_with_two(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
@@ -40,37 +43,56 @@ class OutliersTestCase(test_shell.CallTestCase):
         code, output = self.call('outliers', '-f', 'json', *paths.values())
         self.assertEqual(2, code)
         plain = json.loads(output)
-        self.assertEqual([(paths['m03'], 'processor', None)], [
-            (each['machine'], each['kind'], each['slot'])
-            for each in plain['findings']])
-        self.assertEqual({'findings', 'kinds', 'skipped', 'groups'},
-                         set(plain))
+        self.assertEqual(
+            [(paths['m03'], 'processor', None)],
+            [
+                (each['machine'], each['kind'], each['slot'])
+                for each in plain['findings']
+            ],
+        )
+        self.assertEqual(
+            {'findings', 'kinds', 'skipped', 'groups'}, set(plain)
+        )
 
     def test_many_files_are_read_on_all_processors(self):
         self.machines = test_peers.fleet(60)
         self.machines['m55']['inventory']['cpu']['count'] = 4
         paths = self.write_all()
         code, output = self.call('outliers', self.folder, '-f', 'json')
-        self.assertEqual([paths['m55']], [
-            each['machine'] for each in json.loads(output)['findings']])
+        self.assertEqual(
+            [paths['m55']],
+            [each['machine'] for each in json.loads(output)['findings']],
+        )
 
     def test_what_is_ignored_is_not_odd(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
         self.write_all()
-        for words in ((self.folder, '--ignore', 'processor', 'flag'),
-                      ('--ignore', 'flag', 'processor', self.folder)):
-            self.assertEqual((0, '8 machines compared, 0 odd\n'),
-                             self.call('outliers', *words))
+        for words in (
+            (self.folder, '--ignore', 'processor', 'flag'),
+            ('--ignore', 'flag', 'processor', self.folder),
+        ):
+            self.assertEqual(
+                (0, '8 machines compared, 0 odd\n'),
+                self.call('outliers', *words),
+            )
 
     def test_peers_are_as_one_says(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
         self.write_all()
-        for field in ('inventory.cpu.count', '/inventory/cpu/count',
-                      '{inventory.cpu.count}'):
+        for field in (
+            'inventory.cpu.count',
+            '/inventory/cpu/count',
+            '{inventory.cpu.count}',
+        ):
             code, output = self.call('outliers', '--by', field, self.folder)
             self.assertEqual(
-                (0, '4: not compared, 1 machine, which is too few\n'
-                    '7 machines compared, 0 odd\n'), (code, output))
+                (
+                    0,
+                    '4: not compared, 1 machine, which is too few\n'
+                    '7 machines compared, 0 odd\n',
+                ),
+                (code, output),
+            )
         code, output = self.call('outliers', self.folder, '--min-peers', '9')
         self.assertEqual(0, code)
         self.assertIn('8 machines, which are too few', output)
@@ -79,9 +101,16 @@ class OutliersTestCase(test_shell.CallTestCase):
         self.write_all()
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):
-            self.call('outliers', '--by', 'inventory.cpu.count',
-                      'inventory.typo.name', '-o',
-                      str(self.directory / 'out'), '--', self.folder)
+            self.call(
+                'outliers',
+                '--by',
+                'inventory.cpu.count',
+                'inventory.typo.name',
+                '-o',
+                str(self.directory / 'out'),
+                '--',
+                self.folder,
+            )
         self.assertIn('inventory.typo.name', errors.getvalue())
         self.assertNotIn('inventory.cpu.count', errors.getvalue())
 
@@ -92,28 +121,32 @@ class OutliersTestCase(test_shell.CallTestCase):
         self.write_all()
         code, output = self.call('outliers', self.folder)
         self.assertEqual(0, code)
-        self.assertIn('Acme One: there are 2 kinds\n'
-                      '  7 machines: inventory.memory.physical_mb: 512 GiB\n'
-                      '  5 machines: inventory.memory.physical_mb: 1 GiB\n',
-                      output)
+        self.assertIn(
+            'Acme One: there are 2 kinds\n'
+            '  7 machines: inventory.memory.physical_mb: 512 GiB\n'
+            '  5 machines: inventory.memory.physical_mb: 1 GiB\n',
+            output,
+        )
 
     def learn(self, *words):
         """Return the path of the rules, and how many each machine breaks."""
         paths = self.write_all()
         rules = str(self.directory / 'rules.yaml')
-        _code, output = self.call('outliers', self.folder, '--learn', rules,
-                                  *words)
+        _code, output = self.call(
+            'outliers', self.folder, '--learn', rules, *words
+        )
         self.assertIn('machines compared', output)
         code, output = self.call('lint', rules, '-f', 'json')
         self.assertEqual(0, code, output)
-        self.assertEqual({'note'}, {'note'} | {
-            each['level'] for each in json.loads(output)})
-        code, output = self.call('test', rules, '--inventory',
-                                 self.folder, '-f', 'json')
+        self.assertEqual(
+            {'note'}, {'note'} | {each['level'] for each in json.loads(output)}
+        )
+        code, output = self.call(
+            'test', rules, '--inventory', self.folder, '-f', 'json'
+        )
         self.assertEqual(0, code, output)
         broken = {}
-        for name, tried in zip(sorted(paths), json.loads(output),
-                               strict=True):
+        for name, tried in zip(sorted(paths), json.loads(output), strict=True):
             for rule in tried['audit']:
                 if rule['matched']:
                     broken[name] = broken.get(name, 0) + 1
@@ -125,7 +158,8 @@ class OutliersTestCase(test_shell.CallTestCase):
             made = odd_fleet.group(draw, number, 12, 0)
             self.machines.update(
                 (name, machine.inventory())
-                for name, machine in made.machines.items())
+                for name, machine in made.machines.items()
+            )
         self.machines['m1-0004']['inventory']['memory']['physical_mb'] //= 2
         self.machines['m2-0006']['inventory']['disks'].pop()
         self.machines['m03']['inventory']['cpu']['count'] = 4
@@ -141,15 +175,23 @@ class OutliersTestCase(test_shell.CallTestCase):
     def test_rules_are_for_machines_of_the_group_only(self):
         for name in ('m01', 'm02', 'm03'):
             self.machines[name]['plugin_data']['extra'] = {
-                'system': {'motherboard': {'name': "B'1"}}}
+                'system': {'motherboard': {'name': "B'1"}}
+            }
         self.machines['m07']['inventory']['memory']['physical_mb'] = 2048
         other = test_peers.plain(9, cpu={'count': 1})
         other['inventory']['system_vendor']['product_name'] = 'Two'
         self.machines['other'] = other
         self.assertEqual({'m07'}, set(self.learn()))
-        self.assertEqual({'m07'}, set(self.learn(
-            '--by', '/inventory/system_vendor/manufacturer',
-            'inventory.cpu.count')))
+        self.assertEqual(
+            {'m07'},
+            set(
+                self.learn(
+                    '--by',
+                    '/inventory/system_vendor/manufacturer',
+                    'inventory.cpu.count',
+                )
+            ),
+        )
 
     def test_a_file_that_cannot_be_read_ends_with_one(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
@@ -167,13 +209,18 @@ class OutliersTestCase(test_shell.CallTestCase):
         self.patch(sys, 'stdin', io.StringIO(json.dumps(odd)))
         code, output = self.call('outliers', self.folder, '-', '-f', 'json')
         self.assertEqual(2, code)
-        self.assertEqual(['-'], [each['machine'] for each
-                                 in json.loads(output)['findings']])
+        self.assertEqual(
+            ['-'], [each['machine'] for each in json.loads(output)['findings']]
+        )
 
     def test_wrong_usage(self):
         self.write_all()
-        for words in (('--ignore', 'fan'), ('--by', 'cpu'),
-                      ('--by', 'node.name'), ('--min-peers', '0')):
+        for words in (
+            ('--ignore', 'fan'),
+            ('--by', 'cpu'),
+            ('--by', 'node.name'),
+            ('--min-peers', '0'),
+        ):
             with contextlib.redirect_stderr(io.StringIO()) as errors:
                 code, _output = self.call('outliers', self.folder, *words)
             self.assertEqual(64, code)
@@ -182,8 +229,10 @@ class OutliersTestCase(test_shell.CallTestCase):
     def test_the_result_may_be_a_file(self):
         self.write_all()
         path = self.directory / 'found.json'
-        self.assertEqual((0, ''), self.call('outliers', self.folder, '-f',
-                                            'json', '-o', str(path)))
+        self.assertEqual(
+            (0, ''),
+            self.call('outliers', self.folder, '-f', 'json', '-o', str(path)),
+        )
         self.assertEqual([], json.loads(path.read_text())['findings'])
 
     def test_nothing_a_machine_sends_moves_the_cursor(self):
@@ -199,8 +248,10 @@ class OutliersTestCase(test_shell.CallTestCase):
         self.machines['m03']['inventory']['cpu']['count'] = 4
         self.write_all()
         path = self.directory / 'odd.html'
-        self.assertEqual((2, ''), self.call(
-            'outliers', self.folder, '-f', 'html', '-o', str(path)))
+        self.assertEqual(
+            (2, ''),
+            self.call('outliers', self.folder, '-f', 'html', '-o', str(path)),
+        )
         page = path.read_text()
         self.assertTrue(page.startswith('<!DOCTYPE html>'))
         self.assertIn('count 4', page)

@@ -25,30 +25,38 @@ COPIES = """
 """
 
 MACHINE = {
-    'inventory': {'bmc_account': {'password': f'{CANARY}-inventory'},
-                  'cpu': {'count': 4}},
-    'plugin_data': {'site': {'api_token': f'{CANARY}-plugin'}}}
+    'inventory': {
+        'bmc_account': {'password': f'{CANARY}-inventory'},
+        'cpu': {'count': 4},
+    },
+    'plugin_data': {'site': {'api_token': f'{CANARY}-plugin'}},
+}
 
-NODE = {'driver_info': {'ipmi_password': f'{CANARY}-node'},
-        'extra': {'admin_password': f'{CANARY}-extra'}}
+NODE = {
+    'driver_info': {'ipmi_password': f'{CANARY}-node'},
+    'extra': {'admin_password': f'{CANARY}-extra'},
+}
 
 
 class SecretsTestCase(test_shell.CallTestCase):
-
     def setUp(self):
         super().setUp()
         self.rules = self.write('rules.yaml', RULES)
         self.arguments = (
-            '--inventory', self.write('machine.json', MACHINE),
-            '--node', self.write('node.json', NODE))
+            '--inventory',
+            self.write('machine.json', MACHINE),
+            '--node',
+            self.write('node.json', NODE),
+        )
 
     def told(self, *arguments):
         """Call ``test``.
 
         :returns: what it prints.
         """
-        code, output = self.call('test', self.rules, *self.arguments,
-                                 *arguments)
+        code, output = self.call(
+            'test', self.rules, *self.arguments, *arguments
+        )
         self.assertIn(code, (0, 2, 3))
         self.assertNotIn(CANARY, output)
         return output

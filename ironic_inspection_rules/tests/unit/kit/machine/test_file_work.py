@@ -37,17 +37,21 @@ def _prepare_asking():
 
 
 class InChunksTestCase(base.TestCase):
-
     def do(self, count, jobs):
         paths = [str(number) for number in range(count)]
         done = []
-        found = [each for results in file_work.in_chunks(
-                     paths, functools.partial(_prepare, 5), done.append, jobs)
-                 for each in results]
+        found = [
+            each
+            for results in file_work.in_chunks(
+                paths, functools.partial(_prepare, 5), done.append, jobs
+            )
+            for each in results
+        ]
         self.assertEqual(paths, [path for _number, path, _pid in found])
         self.assertEqual(count, sum(done))
-        self.assertEqual({5} if count else set(), {
-            number for number, _path, _pid in found})
+        self.assertEqual(
+            {5} if count else set(), {number for number, _path, _pid in found}
+        )
         return {pid for _number, _path, pid in found}
 
     def test_one_process_does_all_of_it_itself(self):
@@ -64,8 +68,14 @@ class InChunksTestCase(base.TestCase):
 
     def test_an_error_reaches_the_caller(self):
         paths = [str(number) for number in range(200)]
-        self.assertRaisesRegex(ValueError, '0', list, file_work.in_chunks(
-            paths, _prepare_failing, lambda count: None, 2))
+        self.assertRaisesRegex(
+            ValueError,
+            '0',
+            list,
+            file_work.in_chunks(
+                paths, _prepare_failing, lambda count: None, 2
+            ),
+        )
 
     def test_so_many_chunks_wait_that_no_process_is_idle(self):
         begun, seen = [], []
@@ -84,15 +94,25 @@ class InChunksTestCase(base.TestCase):
                 return done
 
         self.patch(file_work.futures, 'ProcessPoolExecutor', Pool)
-        for _chunk in file_work.in_chunks(['x'] * 500, _prepare,
-                                          lambda count: None, 2):
+        for _chunk in file_work.in_chunks(
+            ['x'] * 500, _prepare, lambda count: None, 2
+        ):
             seen.append(len(begun))
         self.assertEqual([*range(7, 21), *[20] * 6], seen)
 
     def test_an_interrupt_is_for_the_first_process(self):
         # What is started in the background may ignore interrupts.
-        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(
-            signal.SIGINT, signal.default_int_handler))
+        self.addCleanup(
+            signal.signal,
+            signal.SIGINT,
+            signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
         for count, expected in ((200, {True}), (1, {False})):
-            self.assertEqual(expected, set(file_work.in_chunks(
-                ['x'] * count, _prepare_asking, lambda count: None, 2)))
+            self.assertEqual(
+                expected,
+                set(
+                    file_work.in_chunks(
+                        ['x'] * count, _prepare_asking, lambda count: None, 2
+                    )
+                ),
+            )

@@ -18,9 +18,9 @@ class App:
 
     def __init__(self, baremetal='baremetal'):
         self.cloud = types.SimpleNamespace(
-            config=types.SimpleNamespace(config={}), baremetal=baremetal)
-        self.client_manager = types.SimpleNamespace(
-            sdk_connection=self.cloud)
+            config=types.SimpleNamespace(config={}), baremetal=baremetal
+        )
+        self.client_manager = types.SimpleNamespace(sdk_connection=self.cloud)
         self.stdout = io.StringIO()
         self.stderr = io.StringIO()
 
@@ -32,8 +32,9 @@ class Baremetal:
         self.answers = []
         self.calls = []
 
-    def request(self, path, method, microversion, retriable_status_codes,
-                **arguments):
+    def request(
+        self, path, method, microversion, retriable_status_codes, **arguments
+    ):
         arguments = _with_json(arguments)
         self.calls.append((method, path, arguments))
         return _response(path, *self.answers.pop(0))
@@ -52,13 +53,15 @@ class Ironic:
         self.calls = []
         self._lock = threading.Lock()
 
-    def request(self, path, method, microversion, retriable_status_codes,
-                **arguments):
+    def request(
+        self, path, method, microversion, retriable_status_codes, **arguments
+    ):
         arguments = _with_json(arguments)
         with self._lock:
             self.calls.append((method, path, arguments))
             answer = self.routes.get(
-                (method, path), (404, {'error_message': 'not there'}))
+                (method, path), (404, {'error_message': 'not there'})
+            )
             if isinstance(answer, list):
                 answer = answer.pop(0) if len(answer) > 1 else answer[0]
         if callable(answer):
@@ -67,16 +70,22 @@ class Ironic:
 
     def asked(self, method, path):
         """Return the arguments of all requests to a path."""
-        return [arguments for some_method, some_path, arguments in self.calls
-                if (some_method, some_path) == (method, path)]
+        return [
+            arguments
+            for some_method, some_path, arguments in self.calls
+            if (some_method, some_path) == (method, path)
+        ]
 
 
 def _with_json(arguments):
     """Return the arguments of a request with a body of bytes as plain data."""
     if 'data' not in arguments:
         return arguments
-    rest = {name: value for name, value in arguments.items()
-            if name not in ('data', 'headers', 'log')}
+    rest = {
+        name: value
+        for name, value in arguments.items()
+        if name not in ('data', 'headers', 'log')
+    }
     return {**rest, 'json': json.loads(arguments['data'])}
 
 

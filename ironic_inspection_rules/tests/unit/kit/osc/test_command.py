@@ -19,26 +19,29 @@ from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 
 class AnyOrderTestCase(base.TestCase):
-
     def check(self, kind, *parts):
         parser = kind(fakes.App(), None).get_parser('openstack')
-        orders = [vars(parser.parse_args(' '.join(order).split()))
-                  for order in itertools.permutations(parts)
-                  if order.index('a') < order.index('b')]
+        orders = [
+            vars(parser.parse_args(' '.join(order).split()))
+            for order in itertools.permutations(parts)
+            if order.index('a') < order.index('b')
+        ]
         self.assertEqual([orders[0]] * len(orders), orders)
 
     def test_every_order_means_the_same(self):
-        self.check(rule_set.PlanInspectionRules, 'a', 'b', '--prune',
-                   '-f json')
-        self.check(rule_set.ApplyInspectionRules, 'a', 'b', '--yes',
-                   '--message x')
-        self.check(inspection_rule.ImportInspectionRules, 'a', 'b',
-                   '--replace')
+        self.check(
+            rule_set.PlanInspectionRules, 'a', 'b', '--prune', '-f json'
+        )
+        self.check(
+            rule_set.ApplyInspectionRules, 'a', 'b', '--yes', '--message x'
+        )
+        self.check(
+            inspection_rule.ImportInspectionRules, 'a', 'b', '--replace'
+        )
         self.check(inspection_run.ShowInspectionRun, 'a', 'b', '-f json')
 
 
 class WrongCallTestCase(base.TestCase):
-
     def check(self, kind, *words):
         errors = self.useFixture(fixtures.StringStream('stderr')).stream
         self.useFixture(fixtures.MonkeyPatch('sys.stderr', errors))
@@ -53,16 +56,14 @@ class WrongCallTestCase(base.TestCase):
         # Only the usage has it.
         self.assertIn('--prune', self.check(rule_set.PlanInspectionRules))
         for kind, *words in (
-                (rule_set.PlanInspectionRules, 'a', '--prun', '-x'),
-                (rule_set.ApplyInspectionRules, 'a',
-                 '--max-capacity-loss', '200'),
-                (inspection_rule.EvaluateInspectionRules, '--node')):
-            self.assertIn('openstack plan: error: ',
-                          self.check(kind, *words))
+            (rule_set.PlanInspectionRules, 'a', '--prun', '-x'),
+            (rule_set.ApplyInspectionRules, 'a', '--max-capacity-loss', '200'),
+            (inspection_rule.EvaluateInspectionRules, '--node'),
+        ):
+            self.assertIn('openstack plan: error: ', self.check(kind, *words))
 
 
 class BaremetalTestCase(base.TestCase):
-
     def test_any_microversion_of_ironic_will_do(self):
         app = fakes.App()
         app.cloud.config.config['baremetal_api_version'] = '1.115'
@@ -72,41 +73,57 @@ class BaremetalTestCase(base.TestCase):
 
 
 class ErrorTestCase(base.TestCase):
-
     def refused(self, status, body, served, nodes=(403, {})):
         ironic = fakes.Ironic()
-        ironic.routes = {('GET', '/nodes/one/inspection_runs'): (status, body),
-                         ('GET', '/nodes'): nodes}
+        ironic.routes = {
+            ('GET', '/nodes/one/inspection_runs'): (status, body),
+            ('GET', '/nodes'): nodes,
+        }
         if served:
             ironic.routes['GET', '/traits'] = 200, {'traits': []}
         command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
-        return str(self.assertRaises(
-            osc_exceptions.CommandError, command.run,
-            command.get_parser('openstack').parse_args(['one'])))
+        return str(
+            self.assertRaises(
+                osc_exceptions.CommandError,
+                command.run,
+                command.get_parser('openstack').parse_args(['one']),
+            )
+        )
 
     def test_an_ironic_without_the_plugin_is_said_to_be_one(self):
         for status in (400, 404, 405, 500):
-            self.assertIn('[api]middleware = inspection-rules', self.refused(
-                status, {'error_message': 'Unexpected arguments'}, False))
+            self.assertIn(
+                '[api]middleware = inspection-rules',
+                self.refused(
+                    status, {'error_message': 'Unexpected arguments'}, False
+                ),
+            )
 
     def test_a_bug_in_finding_out_what_is_missing_is_not_hidden(self):
         def fail(baremetal):
             raise KeyError('bug')
 
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.kit.client.inspection_rule.is_served',
-            fail))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.kit.client.inspection_rule.is_served',
+                fail,
+            )
+        )
         ironic = fakes.Ironic()
         command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
-        self.assertRaises(KeyError, command.run, command.get_parser(
-            'openstack').parse_args(['one']))
+        self.assertRaises(
+            KeyError,
+            command.run,
+            command.get_parser('openstack').parse_args(['one']),
+        )
 
     def test_what_is_no_ironic_is_said_to_be_none(self):
         told = self.refused(404, {}, False, (404, {}))
 
         self.assertNotIn('middleware', told)
-        self.assertIn('No API of Ironic is at /nodes/one/inspection_runs',
-                      told)
+        self.assertIn(
+            'No API of Ironic is at /nodes/one/inspection_runs', told
+        )
 
     def test_an_answer_that_is_no_json_is_said_to_be_none(self):
         app = fakes.App()
@@ -114,18 +131,24 @@ class ErrorTestCase(base.TestCase):
         answer.status_code, answer.url = 200, 'http://wrong'
         answer._content = b'<html>'
         app.cloud.baremetal = types.SimpleNamespace(
-            request=lambda *args, **kwargs: answer)
+            request=lambda *args, **kwargs: answer
+        )
         command = inspection_run.ListInspectionRuns(app, None)
 
         error = self.assertRaises(
-            exceptions.Invalid, command.run,
-            command.get_parser('openstack').parse_args(['one']))
+            exceptions.Invalid,
+            command.run,
+            command.get_parser('openstack').parse_args(['one']),
+        )
 
         self.assertIn('http://wrong is no JSON', str(error))
 
     def test_what_ironic_says_in_either_form_is_printed(self):
-        for error in ({'faultstring': 'No node one'}, {
-                'code': 404, 'title': 'Not Found',
-                'description': 'No node one'}):
-            self.assertEqual('No node one', self.refused(
-                404, {'error_message': json.dumps(error)}, True))
+        for error in (
+            {'faultstring': 'No node one'},
+            {'code': 404, 'title': 'Not Found', 'description': 'No node one'},
+        ):
+            self.assertEqual(
+                'No node one',
+                self.refused(404, {'error_message': json.dumps(error)}, True),
+            )

@@ -14,38 +14,49 @@ from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 UUIDS = [f'9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1{digit}' for digit in '0123']
-NODES = [{'uuid': uuid, 'name': name} for uuid, name
-         in zip(UUIDS, ('rack1-07', None, '../up', 'new'), strict=True)]
+NODES = [
+    {'uuid': uuid, 'name': name}
+    for uuid, name in zip(
+        UUIDS, ('rack1-07', None, '../up', 'new'), strict=True
+    )
+]
 
 
 def stored(number):
     return 200, {
-        'inventory': {'hostname': 'rack1-07', 'interfaces': [
-            {'mac_address': f'ac:1f:6b:00:00:0{number}'}]},
-        'plugin_data': {'inspection_rules': {}, 'kept': number}}
+        'inventory': {
+            'hostname': 'rack1-07',
+            'interfaces': [{'mac_address': f'ac:1f:6b:00:00:0{number}'}],
+        },
+        'plugin_data': {'inspection_rules': {}, 'kept': number},
+    }
 
 
 class ExportInspectionDataTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.ironic = fakes.Ironic()
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': NODES})
         for number, uuid in enumerate(UUIDS[:3]):
             self.ironic.routes['GET', f'/nodes/{uuid}/inventory'] = stored(
-                number)
+                number
+            )
         self.scratch = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.directory = self.scratch / 'deep' / 'machines'
         self.app = fakes.App(self.ironic)
 
     def export(self, *arguments):
         command = inspection_data.ExportInspectionData(self.app, None)
-        return command.take_action(command.get_parser('openstack').parse_args(
-            [str(self.directory), *arguments]))
+        return command.take_action(
+            command.get_parser('openstack').parse_args(
+                [str(self.directory), *arguments]
+            )
+        )
 
     def texts(self):
-        return {path.name: path.read_text()
-                for path in self.directory.iterdir()}
+        return {
+            path.name: path.read_text() for path in self.directory.iterdir()
+        }
 
     def test_a_full_disk_is_told_with_the_file(self):
         if not os.path.exists('/dev/full'):
@@ -53,54 +64,83 @@ class ExportInspectionDataTestCase(base.TestCase):
         self.directory.mkdir(parents=True)
         part = self.directory / 'rack1-07.part'
         part.symlink_to('/dev/full')
-        error = self.assertRaises(osc_exceptions.CommandError, self.export,
-                                  '--force', '--jobs', '1')
+        error = self.assertRaises(
+            osc_exceptions.CommandError, self.export, '--force', '--jobs', '1'
+        )
         self.assertIn(str(part), str(error))
 
     def test_the_files_are_those_that_rules_are_tried_on(self):
         self.assertFalse(self.export('resource_class=baremetal'))
         self.assertEqual(
-            {'rack1-07.json', f'{UUIDS[1]}.json',
-             f'_up-{UUIDS[2]}.json'}, set(self.texts()))
+            {'rack1-07.json', f'{UUIDS[1]}.json', f'_up-{UUIDS[2]}.json'},
+            set(self.texts()),
+        )
         paths = machine_test.find_inventories([str(self.directory)])
-        self.assertEqual([{'kept': 1}, {'kept': 2}, {'kept': 0}], [
-            machine_file.load(path).plugin_data for path in paths])
+        self.assertEqual(
+            [{'kept': 1}, {'kept': 2}, {'kept': 0}],
+            [machine_file.load(path).plugin_data for path in paths],
+        )
         self.assertIn('3 inventories', self.app.stdout.getvalue())
-        self.assertIn('Without an inventory: 1 node\n',
-                      self.app.stderr.getvalue())
+        self.assertIn(
+            'Without an inventory: 1 node\n', self.app.stderr.getvalue()
+        )
         self.assertEqual({'deep'}, set(os.listdir(self.scratch)))
 
     def test_of_a_machine_that_failed_the_kept_data_are_written(self):
         runs = f'/nodes/{UUIDS[3]}/inspection_runs'
-        self.ironic.routes['GET', runs] = (200, {'inspection_runs': [
-            {'uuid': 'r', 'result': 'failed'}]})
-        self.ironic.routes['GET', f'{runs}/r'] = (200, {
-            'inventory': {'hostname': 'new'}, 'plugin_data': {'kept': 3}})
+        self.ironic.routes['GET', runs] = (
+            200,
+            {'inspection_runs': [{'uuid': 'r', 'result': 'failed'}]},
+        )
+        self.ironic.routes['GET', f'{runs}/r'] = (
+            200,
+            {'inventory': {'hostname': 'new'}, 'plugin_data': {'kept': 3}},
+        )
         # One that passed, and one of which nothing is kept.
         for number, result in ((0, 'ok'), (1, 'failed')):
             runs = f'/nodes/{UUIDS[number]}/inspection_runs'
-            self.ironic.routes['GET', runs] = (200, {'inspection_runs': [
-                {'uuid': 'r', 'result': result}]})
-            self.ironic.routes['GET', f'{runs}/r'] = (200, {
-                'inventory': None, 'plugin_data': None})
+            self.ironic.routes['GET', runs] = (
+                200,
+                {'inspection_runs': [{'uuid': 'r', 'result': result}]},
+            )
+            self.ironic.routes['GET', f'{runs}/r'] = (
+                200,
+                {'inventory': None, 'plugin_data': None},
+            )
         self.export()
-        self.assertEqual({'hostname': 'new'}, machine_file.load(
-            str(self.directory / 'new.json')).inventory)
+        self.assertEqual(
+            {'hostname': 'new'},
+            machine_file.load(str(self.directory / 'new.json')).inventory,
+        )
         self.assertIn('4 inventories', self.app.stdout.getvalue())
 
     def test_filters_reach_ironic(self):
         self.export('resource_class=baremetal')
         self.assertEqual(
-            [{'params': {'resource_class': 'baremetal',
-                         'fields': 'uuid,name'}}],
-            self.ironic.asked('GET', '/nodes'))
+            [
+                {
+                    'params': {
+                        'resource_class': 'baremetal',
+                        'fields': 'uuid,name',
+                    }
+                }
+            ],
+            self.ironic.asked('GET', '/nodes'),
+        )
 
     def test_options_may_stand_before_filters(self):
-        self.export('--jobs', '2', 'resource_class=baremetal', '--force',
-                    'driver=ipmi')
+        self.export(
+            '--jobs', '2', 'resource_class=baremetal', '--force', 'driver=ipmi'
+        )
         [asked] = self.ironic.asked('GET', '/nodes')
-        self.assertEqual({'resource_class': 'baremetal', 'driver': 'ipmi',
-                          'fields': 'uuid,name'}, asked['params'])
+        self.assertEqual(
+            {
+                'resource_class': 'baremetal',
+                'driver': 'ipmi',
+                'fields': 'uuid,name',
+            },
+            asked['params'],
+        )
 
     def test_anonymous_files_say_no_name_not_even_their_own(self):
         self.export('--anonymize')
@@ -115,8 +155,10 @@ class ExportInspectionDataTestCase(base.TestCase):
         key.write_bytes(b'sixteen bytes ok')
         for directory in ('one', 'two', 'three'):
             self.directory = self.scratch / directory
-            self.export('--anonymize',
-                        *(['--key', str(key)] if directory != 'three' else []))
+            self.export(
+                '--anonymize',
+                *(['--key', str(key)] if directory != 'three' else []),
+            )
         texts = []
         for directory in ('one', 'two', 'three'):
             self.directory = self.scratch / directory
@@ -127,10 +169,16 @@ class ExportInspectionDataTestCase(base.TestCase):
     def test_a_short_key_is_refused(self):
         key = self.scratch / 'key'
         key.write_bytes(b'short')
-        self.assertRaises(osc_exceptions.CommandError, self.export,
-                          '--anonymize', '--key', str(key))
-        self.assertRaises(osc_exceptions.CommandError, self.export,
-                          '--key', str(key))
+        self.assertRaises(
+            osc_exceptions.CommandError,
+            self.export,
+            '--anonymize',
+            '--key',
+            str(key),
+        )
+        self.assertRaises(
+            osc_exceptions.CommandError, self.export, '--key', str(key)
+        )
 
     def test_files_that_are_there_are_not_overwritten_unasked(self):
         self.directory.mkdir(parents=True)
@@ -142,9 +190,16 @@ class ExportInspectionDataTestCase(base.TestCase):
         self.assertIn('kept', json.loads(mine.read_text())['plugin_data'])
 
     def test_a_name_in_other_letters_does_not_hide_a_file(self):
-        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [
-            {'uuid': UUIDS[0], 'name': 'one'},
-            {'uuid': UUIDS[1], 'name': 'ONE'}]})
+        self.ironic.routes['GET', '/nodes'] = (
+            200,
+            {
+                'nodes': [
+                    {'uuid': UUIDS[0], 'name': 'one'},
+                    {'uuid': UUIDS[1], 'name': 'ONE'},
+                ]
+            },
+        )
         self.export()
-        self.assertEqual({'one.json', f'ONE-{UUIDS[1]}.json'},
-                         set(self.texts()))
+        self.assertEqual(
+            {'one.json', f'ONE-{UUIDS[1]}.json'}, set(self.texts())
+        )

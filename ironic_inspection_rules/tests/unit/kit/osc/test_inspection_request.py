@@ -7,13 +7,28 @@ from ironic_inspection_rules.kit.osc import inspection_request
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
-REQUEST = {'uuid': 'a-uuid', 'node_uuid': 'a-node', 'event': 'continue',
-           'state': 'waiting', 'attempts': 0, 'worker': None,
-           'last_error': None, 'links': [],
-           'created_at': '2000-01-01T00:00:00+00:00', 'started_at': None,
-           'finished_at': None}
-NODES = (200, {'nodes': [{'uuid': 'a-node', 'name': 'rack1-07'},
-                         {'uuid': 'b-node', 'name': None}]})
+REQUEST = {
+    'uuid': 'a-uuid',
+    'node_uuid': 'a-node',
+    'event': 'continue',
+    'state': 'waiting',
+    'attempts': 0,
+    'worker': None,
+    'last_error': None,
+    'links': [],
+    'created_at': '2000-01-01T00:00:00+00:00',
+    'started_at': None,
+    'finished_at': None,
+}
+NODES = (
+    200,
+    {
+        'nodes': [
+            {'uuid': 'a-node', 'name': 'rack1-07'},
+            {'uuid': 'b-node', 'name': None},
+        ]
+    },
+)
 LIST = ('GET', '/inspection_requests')
 
 
@@ -22,12 +37,14 @@ def reapply(uuid):
 
 
 def request(uuid, state='waiting', last_error=None):
-    return {'uuid': f'request-{uuid}', 'state': state,
-            'last_error': last_error}
+    return {
+        'uuid': f'request-{uuid}',
+        'state': state,
+        'last_error': last_error,
+    }
 
 
 class CommandTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.baremetal = fakes.Baremetal()
@@ -35,28 +52,51 @@ class CommandTestCase(base.TestCase):
     def run_command(self, command, *arguments):
         instance = command(fakes.App(self.baremetal), None)
         return instance.take_action(
-            instance.get_parser('openstack').parse_args(arguments))
+            instance.get_parser('openstack').parse_args(arguments)
+        )
 
     def test_requests_are_listed_over_all_pages(self):
         self.baremetal.answers = [
-            (200, {'inspection_requests': [REQUEST],
-                   'next': 'http://x/v1/inspection_requests?marker=a-uuid'}),
-            (200, {'inspection_requests': [REQUEST]}), NODES]
+            (
+                200,
+                {
+                    'inspection_requests': [REQUEST],
+                    'next': 'http://x/v1/inspection_requests?marker=a-uuid',
+                },
+            ),
+            (200, {'inspection_requests': [REQUEST]}),
+            NODES,
+        ]
         columns, rows = self.run_command(
-            inspection_request.ListInspectionRequests)
+            inspection_request.ListInspectionRequests
+        )
         self.assertEqual('UUID', columns[0])
         self.assertEqual(['a-uuid', 'a-uuid'], [row[0] for row in rows])
-        self.assertEqual([{}, {'marker': 'a-uuid'}], [
-            arguments['params']
-            for _method, _path, arguments in self.baremetal.calls[:2]])
+        self.assertEqual(
+            [{}, {'marker': 'a-uuid'}],
+            [
+                arguments['params']
+                for _method, _path, arguments in self.baremetal.calls[:2]
+            ],
+        )
 
     def test_a_list_names_the_node_the_age_and_the_reason(self):
         error = 'Failed. Reason: hooks: Failed. Reason: ' + 'no disk ' * 40
-        self.baremetal.answers = [(200, {'inspection_requests': [
-            {**REQUEST, 'last_error': error},
-            {**REQUEST, 'node_uuid': 'b-node'}]}), NODES]
+        self.baremetal.answers = [
+            (
+                200,
+                {
+                    'inspection_requests': [
+                        {**REQUEST, 'last_error': error},
+                        {**REQUEST, 'node_uuid': 'b-node'},
+                    ]
+                },
+            ),
+            NODES,
+        ]
         columns, rows = self.run_command(
-            inspection_request.ListInspectionRequests)
+            inspection_request.ListInspectionRequests
+        )
         first = dict(zip(columns, rows[0], strict=True))
         self.assertEqual('rack1-07', first['Node'])
         self.assertEqual('b-node', rows[1][1])
@@ -67,23 +107,38 @@ class CommandTestCase(base.TestCase):
     def test_a_long_list_has_all_there_is(self):
         self.baremetal.answers = [(200, {'inspection_requests': [REQUEST]})]
         columns, (row,) = self.run_command(
-            inspection_request.ListInspectionRequests, '--long')
-        self.assertEqual(REQUEST['created_at'],
-                         dict(zip(columns, row, strict=True))['created_at'])
+            inspection_request.ListInspectionRequests, '--long'
+        )
+        self.assertEqual(
+            REQUEST['created_at'],
+            dict(zip(columns, row, strict=True))['created_at'],
+        )
 
     def test_a_list_can_be_of_a_node_and_a_state(self):
         self.baremetal.answers = [(200, {'inspection_requests': []})]
-        self.run_command(inspection_request.ListInspectionRequests,
-                         '--node', 'one', '--state', 'error')
+        self.run_command(
+            inspection_request.ListInspectionRequests,
+            '--node',
+            'one',
+            '--state',
+            'error',
+        )
         self.assertEqual(
-            [('GET', '/inspection_requests',
-              {'params': {'node': 'one', 'state': 'error'}})],
-            self.baremetal.calls)
+            [
+                (
+                    'GET',
+                    '/inspection_requests',
+                    {'params': {'node': 'one', 'state': 'error'}},
+                )
+            ],
+            self.baremetal.calls,
+        )
 
     def test_a_request_is_shown_without_its_links(self):
         self.baremetal.answers = [(200, REQUEST)]
         fields, values = self.run_command(
-            inspection_request.ShowInspectionRequest, 'a-uuid')
+            inspection_request.ShowInspectionRequest, 'a-uuid'
+        )
         shown = dict(zip(fields, values, strict=True))
         self.assertEqual({**shown, 'links': []}, REQUEST)
         self.assertNotIn('links', shown)
@@ -93,45 +148,58 @@ class CommandTestCase(base.TestCase):
         self.run_command(inspection_request.AbortInspectionRequest, 'a-uuid')
         self.assertEqual(
             [('DELETE', '/inspection_requests/a-uuid', {})],
-            self.baremetal.calls)
+            self.baremetal.calls,
+        )
 
     def test_a_node_is_reapplied(self):
         self.baremetal.answers = [(202, REQUEST)]
         fields, _values = self.run_command(
-            inspection_request.ReapplyInspection, 'one')
+            inspection_request.ReapplyInspection, 'one'
+        )
         self.assertIn('state', fields)
         self.assertEqual(
             [('POST', '/nodes/one/inventory/reapply', {'json': {}})],
-            self.baremetal.calls)
+            self.baremetal.calls,
+        )
 
     def test_what_ironic_refuses_is_told(self):
         self.baremetal.answers = [(409, {'error_message': 'locked'})]
         self.assertRaises(
-            sdk_exceptions.ConflictException, self.run_command,
-            inspection_request.ReapplyInspection, 'one')
+            sdk_exceptions.ConflictException,
+            self.run_command,
+            inspection_request.ReapplyInspection,
+            'one',
+        )
 
 
 class ReapplyInspectionRulesTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.patch(inspection_request, '_PAUSE', 0)
         self.ironic = fakes.Ironic()
         self.app = fakes.App(self.ironic)
         self.ironic.routes[LIST] = (200, {'inspection_requests': []})
-        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [
-            {'uuid': uuid, 'name': f'name-{uuid}'} for uuid in 'abc']})
+        self.ironic.routes['GET', '/nodes'] = (
+            200,
+            {
+                'nodes': [
+                    {'uuid': uuid, 'name': f'name-{uuid}'} for uuid in 'abc'
+                ]
+            },
+        )
         for uuid in 'abc':
             self.ironic.routes[reapply(uuid)] = (202, request(uuid))
 
     def becomes(self, uuid, *states, error=None):
         self.ironic.routes['GET', f'/inspection_requests/request-{uuid}'] = [
-            (200, request(uuid, state, error)) for state in states]
+            (200, request(uuid, state, error)) for state in states
+        ]
 
     def reapply(self, *arguments):
         command = inspection_request.ReapplyInspectionRules(self.app, None)
-        return command.take_action(command.get_parser('openstack').parse_args(
-            ['--nodes', *arguments]))
+        return command.take_action(
+            command.get_parser('openstack').parse_args(['--nodes', *arguments])
+        )
 
     def printed(self):
         return self.app.stdout.getvalue()
@@ -140,14 +208,21 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
         self.assertEqual(0, self.reapply())
         self.assertEqual('3 accepted\n', self.printed())
         for uuid in 'abc':
-            self.assertEqual([{'json': {}}],
-                             self.ironic.asked(*reapply(uuid)))
+            self.assertEqual([{'json': {}}], self.ironic.asked(*reapply(uuid)))
 
     def test_filters_choose_them(self):
         self.reapply('resource_class=baremetal')
-        self.assertEqual([{'params': {'resource_class': 'baremetal',
-                                      'fields': 'uuid,name'}}],
-                         self.ironic.asked('GET', '/nodes'))
+        self.assertEqual(
+            [
+                {
+                    'params': {
+                        'resource_class': 'baremetal',
+                        'fields': 'uuid,name',
+                    }
+                }
+            ],
+            self.ironic.asked('GET', '/nodes'),
+        )
 
     def test_a_limit_is_kept(self):
         self.reapply('--limit', '1')
@@ -155,8 +230,10 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
         self.assertEqual([], self.ironic.asked(*reapply('b')))
 
     def test_one_that_is_refused_is_told_and_stops_no_other(self):
-        self.ironic.routes[reapply('b')] = (409, {
-            'error_message': 'Node b is locked'})
+        self.ironic.routes[reapply('b')] = (
+            409,
+            {'error_message': 'Node b is locked'},
+        )
         self.assertEqual(1, self.reapply())
         self.assertIn('2 accepted, 1 refused\n', self.printed())
         self.assertRegex(self.printed(), r'name-b +\| refused \| .*locked')
@@ -190,12 +267,13 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
         def interrupt(**_arguments):
             raise KeyboardInterrupt
 
-        self.ironic.routes[
-            'GET', '/inspection_requests/request-a'] = interrupt
+        self.ironic.routes['GET', '/inspection_requests/request-a'] = interrupt
         self.assertEqual(130, self.reapply('--wait', '--jobs', '1'))
         self.assertEqual('3 accepted\n', self.printed())
-        self.assertIn('Interrupted; what Ironic has accepted goes on',
-                      self.app.stderr.getvalue())
+        self.assertIn(
+            'Interrupted; what Ironic has accepted goes on',
+            self.app.stderr.getvalue(),
+        )
 
     def test_no_nodes_are_said(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})

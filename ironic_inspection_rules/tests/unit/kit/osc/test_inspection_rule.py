@@ -9,63 +9,106 @@ from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 
 class ExportTestCase(base.TestCase):
-
     def test_a_dash_and_nothing_are_standard_output(self):
-        rule = {**dict.fromkeys(model.FIELDS), 'description': 'Tag',
-                'built_in': False, 'sensitive': False}
+        rule = {
+            **dict.fromkeys(model.FIELDS),
+            'description': 'Tag',
+            'built_in': False,
+            'sensitive': False,
+        }
         for words in ((), ('-',)):
             baremetal = fakes.Baremetal()
-            baremetal.answers = [(200, {'inspection_rules': [rule]}),
-                                 (200, {'tables': []})]
+            baremetal.answers = [
+                (200, {'inspection_rules': [rule]}),
+                (200, {'tables': []}),
+            ]
             app = fakes.App(baremetal)
             command = inspection_rule.ExportInspectionRules(app, None)
             command.take_action(
-                command.get_parser('openstack').parse_args(words))
+                command.get_parser('openstack').parse_args(words)
+            )
             self.assertIn('description: Tag\n', app.stdout.getvalue())
 
 
 class TablesTestCase(base.TestCase):
-
     def test_no_change_is_said_in_words(self):
-        change = {'object': 'node', 'op': 'add', 'path': '/extra/a',
-                  'value': 1}
+        change = {
+            'object': 'node',
+            'op': 'add',
+            'path': '/extra/a',
+            'value': 1,
+        }
         for changes, said in (([], True), ([change], False)):
             text = inspection_rule._as_tables(
-                {'rules': [], 'changes': changes, 'error': None})
+                {'rules': [], 'changes': changes, 'error': None}
+            )
             self.assertIs(said, 'nothing would change' in text)
             self.assertIs(not said, '/extra/a' in text)
 
     def test_what_a_rule_in_audit_would_do_is_apart(self):
-        entry = {'uuid': 'u', 'description': None, 'matched': True,
-                 'error': None, 'changes': []}
-        change = {'object': 'node', 'op': 'add', 'path': '/extra/a',
-                  'value': 1}
+        entry = {
+            'uuid': 'u',
+            'description': None,
+            'matched': True,
+            'error': None,
+            'changes': [],
+        }
+        change = {
+            'object': 'node',
+            'op': 'add',
+            'path': '/extra/a',
+            'value': 1,
+        }
         for changed, expected in (
-                ({'changes': [change]}, '/extra/a'),
-                ({'error': 'too small'}, 'would fail: too small'),
-                ({}, 'would change nothing')):
-            text = inspection_rule._as_tables({
-                'rules': [], 'changes': [], 'error': None,
-                'audit': [{**entry, **changed}]})
+            ({'changes': [change]}, '/extra/a'),
+            ({'error': 'too small'}, 'would fail: too small'),
+            ({}, 'would change nothing'),
+        ):
+            text = inspection_rule._as_tables(
+                {
+                    'rules': [],
+                    'changes': [],
+                    'error': None,
+                    'audit': [{**entry, **changed}],
+                }
+            )
             # What will not be carried out is no change.
             _in_force, _said, audited = text.partition(
-                'nothing would change\naudit: u\n')
+                'nothing would change\naudit: u\n'
+            )
             self.assertIn(expected, audited)
 
     def test_a_rule_in_audit_that_is_sensitive_or_does_nothing(self):
         for entry, expected in (
-                ({'uuid': 'u', 'matched': True, 'withheld': True},
-                 'audit: a sensitive rule, u'),
-                ({'uuid': 'u', 'matched': False, 'description': 'U',
-                  'error': None, 'changes': []}, 'nothing would change')):
-            text = inspection_rule._as_tables({
-                'rules': [], 'changes': [], 'error': None,
-                'audit': [entry]})
+            (
+                {'uuid': 'u', 'matched': True, 'withheld': True},
+                'audit: a sensitive rule, u',
+            ),
+            (
+                {
+                    'uuid': 'u',
+                    'matched': False,
+                    'description': 'U',
+                    'error': None,
+                    'changes': [],
+                },
+                'nothing would change',
+            ),
+        ):
+            text = inspection_rule._as_tables(
+                {'rules': [], 'changes': [], 'error': None, 'audit': [entry]}
+            )
             self.assertEqual(expected, text.splitlines()[-1])
 
     def test_why_no_rules_run_on_the_node_is_the_last_thing_said(self):
-        text = inspection_rule._as_tables({
-            'rules': [], 'changes': [], 'error': None,
-            'warnings': ['no rules run on this node']})
-        self.assertEqual('Warning: no rules run on this node',
-                         text.splitlines()[-1])
+        text = inspection_rule._as_tables(
+            {
+                'rules': [],
+                'changes': [],
+                'error': None,
+                'warnings': ['no rules run on this node'],
+            }
+        )
+        self.assertEqual(
+            'Warning: no rules run on this node', text.splitlines()[-1]
+        )

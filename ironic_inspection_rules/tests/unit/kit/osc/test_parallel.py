@@ -20,7 +20,6 @@ def answer(status):
 
 
 class RequestsTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.patch(parallel, '_LONGEST_WAIT', 0)
@@ -30,17 +29,21 @@ class RequestsTestCase(base.TestCase):
             return list(threads.map(function, items, 'Working'))
 
     def test_results_come_in_the_order_of_the_items(self):
-        self.assertEqual([number * 2 for number in range(50)],
-                         self.each(lambda item: item * 2, range(50)))
+        self.assertEqual(
+            [number * 2 for number in range(50)],
+            self.each(lambda item: item * 2, range(50)),
+        )
 
     def test_as_many_as_said_are_worked_on_at_a_time(self):
         barrier = threading.Barrier(3)
         self.each(lambda item: barrier.wait(60), range(6))
 
     def test_what_may_pass_is_tried_again(self):
-        failures = [sdk_exceptions.HttpException(response=answer(503)),
-                    auth_exceptions.ConnectFailure(),
-                    auth_exceptions.UnknownConnectionError('x', None)]
+        failures = [
+            sdk_exceptions.HttpException(response=answer(503)),
+            auth_exceptions.ConnectFailure(),
+            auth_exceptions.UnknownConnectionError('x', None),
+        ]
 
         def fail(item):
             if failures:
@@ -57,8 +60,7 @@ class RequestsTestCase(base.TestCase):
             calls.append(item)
             raise auth_exceptions.ConnectFailure()
 
-        self.assertRaises(auth_exceptions.ConnectFailure, self.each, fail,
-                          [1])
+        self.assertRaises(auth_exceptions.ConnectFailure, self.each, fail, [1])
         self.assertEqual([1] * 6, calls)
 
     def test_what_is_final_is_raised_at_once(self):
@@ -68,8 +70,9 @@ class RequestsTestCase(base.TestCase):
             calls.append(item)
             raise sdk_exceptions.ConflictException(response=answer(409))
 
-        self.assertRaises(sdk_exceptions.ConflictException, self.each,
-                          refuse, [1])
+        self.assertRaises(
+            sdk_exceptions.ConflictException, self.each, refuse, [1]
+        )
         self.assertEqual([1], calls)
 
     def test_an_interruption_begins_nothing_more(self):
@@ -78,8 +81,10 @@ class RequestsTestCase(base.TestCase):
         def note(item):
             begun.append(item)
 
-        with (contextlib.suppress(KeyboardInterrupt),
-              parallel.RequestThreads(1) as threads):
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            parallel.RequestThreads(1) as threads,
+        ):
             for _result in threads.map(note, range(100), 'Working'):
                 raise KeyboardInterrupt
         self.assertLess(len(begun), 4)
@@ -100,5 +105,6 @@ class RequestsTestCase(base.TestCase):
         for text, jobs in (('7', 7), ('1000', 64)):
             self.assertEqual(jobs, parser.parse_args(['--jobs', text]).jobs)
         for text in ('0', '-1', 'x', '1_0', '\u0661', '9' * 5000):
-            self.assertRaises(argparse.ArgumentError, parser.parse_args,
-                              ['--jobs=' + text])
+            self.assertRaises(
+                argparse.ArgumentError, parser.parse_args, ['--jobs=' + text]
+            )

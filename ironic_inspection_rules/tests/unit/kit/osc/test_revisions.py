@@ -12,41 +12,67 @@ DELETED = {'uuid': 'b', 'description': None, 'outcome': 'deleted'}
 
 
 class RevisionsTestCase(base.TestCase):
-
     def call(self, kind, answer, *words):
         baremetal = fakes.Baremetal()
         baremetal.answers = [(200, answer)]
         app = fakes.App(baremetal)
         command = kind(app, None)
         result = command.take_action(
-            command.get_parser('openstack').parse_args(words))
+            command.get_parser('openstack').parse_args(words)
+        )
         return result, app.stdout.getvalue()
 
     def history(self, *changes):
         """Return what one revision is said to have changed."""
         (_names, rows), _output = self.call(
-            rule_set.ListRevisions, {'revisions': [{
-                'revision': 1, 'created_at': None, 'user_id': None,
-                'project_id': None, 'message': None,
-                'changes': changes}]}, '--limit', '1')
+            rule_set.ListRevisions,
+            {
+                'revisions': [
+                    {
+                        'revision': 1,
+                        'created_at': None,
+                        'user_id': None,
+                        'project_id': None,
+                        'message': None,
+                        'changes': changes,
+                    }
+                ]
+            },
+            '--limit',
+            '1',
+        )
         (row,) = rows
         return row[4]
 
     def test_a_table_is_no_rule(self):
         self.assertEqual(
             '1 created, 1 deleted, table machines created',
-            self.history(CREATED, DELETED, {
-                'table': 'machines', 'outcome': 'created', 'rows': ROWS}))
+            self.history(
+                CREATED,
+                DELETED,
+                {'table': 'machines', 'outcome': 'created', 'rows': ROWS},
+            ),
+        )
 
     def test_a_restored_table_is_named(self):
         _status, text = self.call(
             rule_set.RestoreRevision,
-            {'revision': 8, 'rules': [DELETED], 'tables': [
-                {'name': 'machines', 'outcome': 'deleted', 'rows': ROWS},
-                {'name': 'racks', 'outcome': 'unchanged', 'rows': ROWS}]},
-            '5', '--yes')
-        self.assertEqual('The rule set is at revision 8 now: 1 deleted, '
-                         'table machines deleted\n', text)
+            {
+                'revision': 8,
+                'rules': [DELETED],
+                'tables': [
+                    {'name': 'machines', 'outcome': 'deleted', 'rows': ROWS},
+                    {'name': 'racks', 'outcome': 'unchanged', 'rows': ROWS},
+                ],
+            },
+            '5',
+            '--yes',
+        )
+        self.assertEqual(
+            'The rule set is at revision 8 now: 1 deleted, '
+            'table machines deleted\n',
+            text,
+        )
 
     def test_rules_alone_are_counted(self):
         self.assertEqual('2 created', self.history(CREATED, CREATED))

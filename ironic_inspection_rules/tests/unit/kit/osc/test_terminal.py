@@ -20,52 +20,134 @@ HOSTILE = test_terminal.HOSTILE
 UUID = '1488521a-795e-4a56-91b8-98f914774d2f'
 PREFIX = 'ironic_inspection_rules.kit.osc.'
 
-CHANGE = {'object': 'node', 'op': 'replace', 'path': f'/extra/{HOSTILE}',
-          'before': HOSTILE, 'after': HOSTILE, 'value': HOSTILE,
-          'action': HOSTILE}
+CHANGE = {
+    'object': 'node',
+    'op': 'replace',
+    'path': f'/extra/{HOSTILE}',
+    'before': HOSTILE,
+    'after': HOSTILE,
+    'value': HOSTILE,
+    'action': HOSTILE,
+}
 CONDITION = {'op': HOSTILE, 'result': False, 'reason': HOSTILE}
-RULE = {'uuid': UUID, 'description': HOSTILE, 'phase': 'main', 'mode': 'audit',
-        'priority': 1, 'scope': HOSTILE, 'sensitive': True, 'vars': {},
-        'built_in': False, 'revision': 1, 'created_at': HOSTILE,
-        'updated_at': HOSTILE, 'links': [], 'conditions': [CONDITION],
-        'actions': [{'op': HOSTILE, 'args': {HOSTILE: HOSTILE}}],
-        'changes': [CHANGE], 'error': HOSTILE, 'matched': True,
-        'outcome': 'updated', 'matched_by': 'uuid', 'fields': ['scope'],
-        'runs': 1, 'failed': 1, 'audited': 1, 'seconds': 1.0,
-        'last_matched_at': HOSTILE, 'last_matched_node': HOSTILE,
-        'since': HOSTILE}
-PHASE = {'rules': [RULE], 'reverted': [RULE], 'audit': [RULE], 'saved': False,
-         'left_out': 1}
-RUN = {'uuid': UUID, 'node_uuid': UUID, 'event': HOSTILE, 'result': HOSTILE,
-       'inspect_interface': HOSTILE, 'error': HOSTILE, 'revision': 1,
-       'created_at': HOSTILE, 'started_at': None, 'links': [],
-       'phases': {'main': PHASE}}
-REQUEST = {'uuid': UUID, 'node_uuid': UUID, 'event': HOSTILE,
-           'state': 'error', 'attempts': 1, 'worker': HOSTILE,
-           'last_error': HOSTILE, 'created_at': '2026-01-01T00:00:00+00:00',
-           'started_at': None, 'finished_at': None, 'links': []}
-TABLE = {'name': HOSTILE, 'size': 1, 'revision': 1, 'built_in': True,
-         'columns': [HOSTILE], 'secret': [], 'key': HOSTILE, 'of': None,
-         'types': {}, 'expect': {},
-         'rows': [{'key': HOSTILE, 'row': {HOSTILE: HOSTILE}}]}
+RULE = {
+    'uuid': UUID,
+    'description': HOSTILE,
+    'phase': 'main',
+    'mode': 'audit',
+    'priority': 1,
+    'scope': HOSTILE,
+    'sensitive': True,
+    'vars': {},
+    'built_in': False,
+    'revision': 1,
+    'created_at': HOSTILE,
+    'updated_at': HOSTILE,
+    'links': [],
+    'conditions': [CONDITION],
+    'actions': [{'op': HOSTILE, 'args': {HOSTILE: HOSTILE}}],
+    'changes': [CHANGE],
+    'error': HOSTILE,
+    'matched': True,
+    'outcome': 'updated',
+    'matched_by': 'uuid',
+    'fields': ['scope'],
+    'runs': 1,
+    'failed': 1,
+    'audited': 1,
+    'seconds': 1.0,
+    'last_matched_at': HOSTILE,
+    'last_matched_node': HOSTILE,
+    'since': HOSTILE,
+}
+PHASE = {
+    'rules': [RULE],
+    'reverted': [RULE],
+    'audit': [RULE],
+    'saved': False,
+    'left_out': 1,
+}
+RUN = {
+    'uuid': UUID,
+    'node_uuid': UUID,
+    'event': HOSTILE,
+    'result': HOSTILE,
+    'inspect_interface': HOSTILE,
+    'error': HOSTILE,
+    'revision': 1,
+    'created_at': HOSTILE,
+    'started_at': None,
+    'links': [],
+    'phases': {'main': PHASE},
+}
+REQUEST = {
+    'uuid': UUID,
+    'node_uuid': UUID,
+    'event': HOSTILE,
+    'state': 'error',
+    'attempts': 1,
+    'worker': HOSTILE,
+    'last_error': HOSTILE,
+    'created_at': '2026-01-01T00:00:00+00:00',
+    'started_at': None,
+    'finished_at': None,
+    'links': [],
+}
+TABLE = {
+    'name': HOSTILE,
+    'size': 1,
+    'revision': 1,
+    'built_in': True,
+    'columns': [HOSTILE],
+    'secret': [],
+    'key': HOSTILE,
+    'of': None,
+    'types': {},
+    'expect': {},
+    'rows': [{'key': HOSTILE, 'row': {HOSTILE: HOSTILE}}],
+}
 TABLE_STEP = {
-    'name': HOSTILE, 'outcome': 'updated', 'fields': [HOSTILE],
-    'rows': {'new': 1, 'changed': 1, 'gone': 0}, 'new': TABLE['rows'],
-    'changed': [{'key': HOSTILE, 'before': {HOSTILE: HOSTILE},
-                 'after': {HOSTILE: HOSTILE}}], 'gone': [],
+    'name': HOSTILE,
+    'outcome': 'updated',
+    'fields': [HOSTILE],
+    'rows': {'new': 1, 'changed': 1, 'gone': 0},
+    'new': TABLE['rows'],
+    'changed': [
+        {
+            'key': HOSTILE,
+            'before': {HOSTILE: HOSTILE},
+            'after': {HOSTILE: HOSTILE},
+        }
+    ],
+    'gone': [],
     # As a table of a revision.
-    'size': 1}
-REVISION = {'revision': 1, 'created_at': HOSTILE, 'user_id': HOSTILE,
-            'project_id': HOSTILE, 'message': HOSTILE, 'changes': [],
-            'rules': [RULE], 'tables': [
-                {**TABLE_STEP, **TABLE, 'rows': [{HOSTILE: HOSTILE}]}],
-            'warnings': [HOSTILE]}
-NODE = {'uuid': UUID, 'name': HOSTILE, 'traits': [HOSTILE],
-        'resource_class': HOSTILE, 'properties': {'capabilities': HOSTILE}}
+    'size': 1,
+}
+REVISION = {
+    'revision': 1,
+    'created_at': HOSTILE,
+    'user_id': HOSTILE,
+    'project_id': HOSTILE,
+    'message': HOSTILE,
+    'changes': [],
+    'rules': [RULE],
+    'tables': [{**TABLE_STEP, **TABLE, 'rows': [{HOSTILE: HOSTILE}]}],
+    'warnings': [HOSTILE],
+}
+NODE = {
+    'uuid': UUID,
+    'name': HOSTILE,
+    'traits': [HOSTILE],
+    'resource_class': HOSTILE,
+    'properties': {'capabilities': HOSTILE},
+}
 
 ANSWERS = {
-    '/inspection_rules': {'inspection_rules': [RULE],
-                          'warnings': [HOSTILE], **REVISION},
+    '/inspection_rules': {
+        'inspection_rules': [RULE],
+        'warnings': [HOSTILE],
+        **REVISION,
+    },
     '/inspection_rules/revisions': {'revisions': [REVISION]},
     '/inspection_rules/revisions/1': REVISION,
     '/inspection_rules/revisions/1/restore': REVISION,
@@ -73,9 +155,18 @@ ANSWERS = {
     f'/inspection_rules/{UUID}': RULE,
     '/inspection_tables': {'tables': [TABLE]},
     '/inspection_tables/m': TABLE,
-    '/inspection_tables/m/machines': {'machines': [
-        {'key': HOSTILE, 'node': HOSTILE, 'state': 'wrong', 'differences': [
-            {'column': HOSTILE, 'expected': HOSTILE, 'found': HOSTILE}]}]},
+    '/inspection_tables/m/machines': {
+        'machines': [
+            {
+                'key': HOSTILE,
+                'node': HOSTILE,
+                'state': 'wrong',
+                'differences': [
+                    {'column': HOSTILE, 'expected': HOSTILE, 'found': HOSTILE}
+                ],
+            }
+        ]
+    },
     '/inspection_requests': {'inspection_requests': [REQUEST]},
     f'/inspection_requests/{UUID}': REQUEST,
     '/nodes': {'nodes': [NODE]},
@@ -84,17 +175,30 @@ ANSWERS = {
     '/nodes/one/inspection_runs': {'inspection_runs': [RUN]},
     f'/nodes/one/inspection_runs/{UUID}': RUN,
     '/nodes/one/inspection_runs/explain': {
-        **CHANGE, 'rule': RULE, 'revision': 1, 'phase': 'main', 'run': RUN,
-        'conditions': [CONDITION], 'current_value': HOSTILE,
-        'sensitive_rules': [UUID], 'current': False},
+        **CHANGE,
+        'rule': RULE,
+        'revision': 1,
+        'phase': 'main',
+        'run': RUN,
+        'conditions': [CONDITION],
+        'current_value': HOSTILE,
+        'sensitive_rules': [UUID],
+        'current': False,
+    },
     f'/nodes/{UUID}/inventory': test_terminal.MACHINE,
 }
 
 
 def evaluated(json):
-    each = {'uuid': UUID, 'name': HOSTILE, 'result': 'failed',
-            'error': HOSTILE, 'matched': [UUID], 'changes': [CHANGE],
-            'validates': False}
+    each = {
+        'uuid': UUID,
+        'name': HOSTILE,
+        'result': 'failed',
+        'error': HOSTILE,
+        'matched': [UUID],
+        'changes': [CHANGE],
+        'validates': False,
+    }
     if json.get('nodes'):
         return 200, {'nodes': [each], 'next': None}
     return 200, {**each, 'rules': [RULE], 'warnings': [HOSTILE]}
@@ -102,13 +206,16 @@ def evaluated(json):
 
 def commands():
     """Return the commands of this project, by name."""
-    return {each.name.replace('_', ' '): each.load() for each
-            in importlib.metadata.entry_points(group='openstack.baremetal.v1')
-            if each.value.startswith(PREFIX)}
+    return {
+        each.name.replace('_', ' '): each.load()
+        for each in importlib.metadata.entry_points(
+            group='openstack.baremetal.v1'
+        )
+        if each.value.startswith(PREFIX)
+    }
 
 
 class TerminalTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.ironic = fakes.Ironic()
@@ -117,13 +224,16 @@ class TerminalTestCase(base.TestCase):
                 # A fresh one each time: commands change what they get.
                 self.ironic.routes[method, path] = (
                     lambda answer=answer, **_arguments: (
-                        200, copy.deepcopy(answer)))
+                        200,
+                        copy.deepcopy(answer),
+                    )
+                )
         self.ironic.routes['POST', '/inspection_rules/evaluate'] = evaluated
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.rules = str(self.directory / 'rules.json')
-        pathlib.Path(self.rules).write_text(json.dumps(
-            [{'uuid': UUID, 'description': 'good', 'actions': []}]))
+        pathlib.Path(self.rules).write_text(
+            json.dumps([{'uuid': UUID, 'description': 'good', 'actions': []}])
+        )
 
     def words(self):
         """Return the words of each command, in many of its ways."""
@@ -133,45 +243,53 @@ class TerminalTestCase(base.TestCase):
             yield f'{run} show', 'one', UUID, '-f', how
         for how in ('text', 'json', 'yaml'):
             yield 'baremetal node rule explain', 'one', '-f', how
-            yield ('baremetal node rule explain', 'one', '--path', '/a', '-f',
-                   how)
+            yield (
+                'baremetal node rule explain',
+                'one',
+                '--path',
+                '/a',
+                '-f',
+                how,
+            )
         for how in ('table', 'csv', 'value', 'json', 'yaml'):
-            yield ('baremetal inspection rule statistics', '--long', '-f',
-                   how)
+            yield ('baremetal inspection rule statistics', '--long', '-f', how)
         request = 'baremetal inspection request'
-        yield f'{request} list',
+        yield (f'{request} list',)
         yield f'{request} list', '--long'
         yield f'{request} show', UUID
         yield f'{request} abort', UUID
         yield 'baremetal inspection reapply', 'one'
-        yield 'baremetal inspection table list',
+        yield ('baremetal inspection table list',)
         yield 'baremetal inspection table show', 'm'
         for how in ('table', 'json', 'csv'):
             yield 'baremetal inspection table machines', 'm', '-f', how
         rule = 'baremetal inspection rule'
-        yield f'{rule} history',
+        yield (f'{rule} history',)
         yield f'{rule} restore', '1', '--yes'
         for how in ('diff', 'json'):
             yield f'{rule} plan', self.rules, '-f', how
         yield f'{rule} apply', self.rules, '--yes'
         yield f'{rule} import', self.rules
-        yield f'{rule} export',
+        yield (f'{rule} export',)
         yield f'{rule} export', '--revision', '1'
         yield f'{rule} edit', UUID, '--scope', 'x'
         yield f'{rule} reapply', '--nodes', '--wait'
         for how in ('table', 'json', 'yaml'):
             yield f'{rule} evaluate', '--node', 'one', '-f', how
             yield f'{rule} evaluate', '--nodes', '-f', how
-        yield ('baremetal inspection data export',
-               str(self.directory / f'x{test_terminal.IN_A_NAME}'))
+        yield (
+            'baremetal inspection data export',
+            str(self.directory / f'x{test_terminal.IN_A_NAME}'),
+        )
 
     def call(self, words, ironic):
         """Run a command; return all that it writes, errors too."""
         app = fakes.App(ironic)
         instance = commands()[words[0]](app, None)
         try:
-            instance.run(instance.get_parser('openstack').parse_args(
-                list(words[1:])))
+            instance.run(
+                instance.get_parser('openstack').parse_args(list(words[1:]))
+            )
         except Exception as exc:
             app.stderr.write(str(exc))
         return app.stdout.getvalue() + app.stderr.getvalue()
@@ -198,8 +316,14 @@ class TerminalTestCase(base.TestCase):
         self.assertEqual(set(), test_terminal.offends(text))
 
     def test_every_command_is_guarded(self):
-        self.assertEqual([], [name for name, each in commands().items()
-                              if not issubclass(each, command.Guarded)])
+        self.assertEqual(
+            [],
+            [
+                name
+                for name, each in commands().items()
+                if not issubclass(each, command.Guarded)
+            ],
+        )
 
     def test_a_list_of_whatever_library_is_guarded(self):
         class Listed(command.Guarded, shipped.Lister):

@@ -9,20 +9,25 @@ from ironic_inspection_rules.kit.osc import trait
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
-NODES = [node.Node(name='one', traits=['CUSTOM_A', 'CUSTOM_B'],
-                   is_maintenance=True)]
+NODES = [
+    node.Node(name='one', traits=['CUSTOM_A', 'CUSTOM_B'], is_maintenance=True)
+]
 
 
 class CommandTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.asked = {}
-        for name, answer in (('nodes', NODES), ('traits', [
-                {'name': 'CUSTOM_A', 'nodes': 3}])):
-            self.useFixture(fixtures.MonkeyPatch(
-                f'ironic_inspection_rules.kit.client.trait.{name}',
-                self.answering(answer)))
+        for name, answer in (
+            ('nodes', NODES),
+            ('traits', [{'name': 'CUSTOM_A', 'nodes': 3}]),
+        ):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f'ironic_inspection_rules.kit.client.trait.{name}',
+                    self.answering(answer),
+                )
+            )
 
     def answering(self, answer):
         def function(baremetal, **query):
@@ -40,11 +45,21 @@ class CommandTestCase(base.TestCase):
 
 
 class FindNodesTestCase(CommandTestCase):
-
     def test_every_filter_is_asked_for(self):
         self.run_command(
-            trait.FindNodes, '--trait', 'A', 'B', '--trait', 'C',
-            '--trait-any', 'D', '--not-trait', 'E', '--not-trait-any', 'F')
+            trait.FindNodes,
+            '--trait',
+            'A',
+            'B',
+            '--trait',
+            'C',
+            '--trait-any',
+            'D',
+            '--not-trait',
+            'E',
+            '--not-trait-any',
+            'F',
+        )
         self.assertEqual(['A', 'B', 'C'], self.asked['traits'])
         self.assertEqual(['D'], self.asked['traits_any'])
         self.assertEqual(['E'], self.asked['not_traits'])
@@ -53,36 +68,56 @@ class FindNodesTestCase(CommandTestCase):
     def test_traits_are_shown(self):
         columns, rows = self.run_command(trait.FindNodes, '--trait', 'A')
         self.assertEqual(
-            ('UUID', 'Name', 'Provisioning State', 'Traits'), columns)
+            ('UUID', 'Name', 'Provisioning State', 'Traits'), columns
+        )
         self.assertEqual(
-            [(None, 'one', None,
-              format_columns.ListColumn(['CUSTOM_A', 'CUSTOM_B']))], rows)
-        self.assertEqual(['uuid', 'name', 'provision_state', 'traits'],
-                         self.asked['fields'])
+            [
+                (
+                    None,
+                    'one',
+                    None,
+                    format_columns.ListColumn(['CUSTOM_A', 'CUSTOM_B']),
+                )
+            ],
+            rows,
+        )
+        self.assertEqual(
+            ['uuid', 'name', 'provision_state', 'traits'], self.asked['fields']
+        )
 
     def test_fields_can_be_chosen(self):
         self.assertEqual(
             (('Name', 'Maintenance'), [('one', True)]),
-            self.run_command(trait.FindNodes, '--trait', 'A',
-                             '--fields', 'name', 'maintenance'))
+            self.run_command(
+                trait.FindNodes,
+                '--trait',
+                'A',
+                '--fields',
+                'name',
+                'maintenance',
+            ),
+        )
 
     def test_fields_that_ironic_computes_need_details(self):
-        self.run_command(trait.FindNodes, '--trait', 'A',
-                         '--fields', 'name', 'conductor')
+        self.run_command(
+            trait.FindNodes, '--trait', 'A', '--fields', 'name', 'conductor'
+        )
         self.assertTrue(self.asked['details'])
         self.assertNotIn('fields', self.asked)
 
     def test_without_a_trait_nothing_is_asked_for(self):
-        self.assertRaises(exceptions.CommandError, self.run_command,
-                          trait.FindNodes)
+        self.assertRaises(
+            exceptions.CommandError, self.run_command, trait.FindNodes
+        )
         self.assertEqual({}, self.asked)
 
 
 class ListTraitsTestCase(CommandTestCase):
-
     def test_traits_are_shown_with_their_nodes(self):
-        self.assertEqual((('Name', 'Nodes'), [('CUSTOM_A', 3)]),
-                         self.run_command(trait.ListTraits))
+        self.assertEqual(
+            (('Name', 'Nodes'), [('CUSTOM_A', 3)]),
+            self.run_command(trait.ListTraits),
+        )
         self.assertEqual({'name': None, 'associated': None}, self.asked)
 
     def test_some_are_asked_for(self):

@@ -24,7 +24,6 @@ GONE = '{plugin_data.x}'
 
 
 class Typed(plugin.Condition):
-
     ACCEPTS_MISSING = True
 
     def __call__(self, value: typing.Any, limit: int) -> bool:
@@ -32,7 +31,6 @@ class Typed(plugin.Condition):
 
 
 class Defaulted(plugin.Condition):
-
     ACCEPTS_MISSING = True
 
     def __call__(self, value: typing.Any = 'd', limit: int = 5) -> bool:
@@ -40,7 +38,6 @@ class Defaulted(plugin.Condition):
 
 
 class Seeing(plugin.Condition):
-
     SEES_MISSING = True
 
     def __call__(self, value: typing.Any, limit: int = 5) -> bool:
@@ -48,24 +45,35 @@ class Seeing(plugin.Condition):
 
 
 class Several(plugin.Condition):
-
     ACCEPTS_MISSING = True
 
     def __call__(self, *values: typing.Any) -> bool:
         return None in values
 
 
-OPS = {'typed': Typed, 'defaulted': Defaulted, 'seeing': Seeing,
-       'several': Several}
+OPS = {
+    'typed': Typed,
+    'defaulted': Defaulted,
+    'seeing': Seeing,
+    'several': Several,
+}
 CONDITIONS = (
-    ('typed', 'a', GONE), ('typed', GONE, 4), ('defaulted', GONE),
-    ('defaulted', 'd', GONE), ('defaulted', GONE, GONE), ('seeing', 'a', GONE),
-    ('seeing', GONE), ('several', 'a', GONE), ('is-none', GONE),
-    ('is-empty', GONE), ('exists', GONE), ('eq', GONE, None))
+    ('typed', 'a', GONE),
+    ('typed', GONE, 4),
+    ('defaulted', GONE),
+    ('defaulted', 'd', GONE),
+    ('defaulted', GONE, GONE),
+    ('seeing', 'a', GONE),
+    ('seeing', GONE),
+    ('several', 'a', GONE),
+    ('is-none', GONE),
+    ('is-empty', GONE),
+    ('exists', GONE),
+    ('eq', GONE, None),
+)
 
 
 class MissingTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(leisure.Leisure())
@@ -84,16 +92,28 @@ class MissingTestCase(base.TestCase):
     def rules(self, op, *args):
         """Return a rule that takes a field away, and one that asks for it."""
         ops = registry.installed()
-        return repository.order([
-            validation.parse({
-                'uuid': '00000000-0000-4000-8000-000000000000', 'priority': 9,
-                'actions': [{'op': 'unset-plugin-data', 'args': ['/x']}]},
-                ops),
-            validation.parse({
-                'uuid': '00000000-0000-4000-8000-000000000001',
-                'conditions': [{'op': op, 'args': list(args)}],
-                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]},
-                ops)])
+        return repository.order(
+            [
+                validation.parse(
+                    {
+                        'uuid': '00000000-0000-4000-8000-000000000000',
+                        'priority': 9,
+                        'actions': [
+                            {'op': 'unset-plugin-data', 'args': ['/x']}
+                        ],
+                    },
+                    ops,
+                ),
+                validation.parse(
+                    {
+                        'uuid': '00000000-0000-4000-8000-000000000001',
+                        'conditions': [{'op': op, 'args': list(args)}],
+                        'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+                    },
+                    ops,
+                ),
+            ]
+        )
 
     def test_proofs_say_what_the_engine_does_without_a_field(self):
         sample = copy.deepcopy(witness.sample())
@@ -105,8 +125,12 @@ class MissingTestCase(base.TestCase):
                     asks = rules[-1]
                     self.assertEqual(model.MAIN, asks.phase)
                     done = witness.Engine().evaluate(rules, machine)
-                    dead = [answer for answer in question.Proof(
-                        rules, leisure.SECONDS).answers([question.DEAD])
+                    dead = [
+                        answer
+                        for answer in question.Proof(
+                            rules, leisure.SECONDS
+                        ).answers([question.DEAD])
                         if answer.rules == (asks,)
-                        and answer.verdict == question.YES]
+                        and answer.verdict == question.YES
+                    ]
                     self.assertEqual(witness.matched(done, asks), not dead)

@@ -43,7 +43,6 @@ class Deep(plugin.Action):
 
 
 class PerhapsTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(leisure.Leisure())
@@ -61,41 +60,73 @@ class PerhapsTestCase(base.TestCase):
 
     def machines(self):
         """Return machines with lists, and with or without a mapping."""
-        for items, data, extra in itertools.product(LISTS, MAPPINGS,
-                                                    MAPPINGS):
+        for items, data, extra in itertools.product(LISTS, MAPPINGS, MAPPINGS):
             sample = copy.deepcopy(witness.sample())
-            yield witness.Witness(sample['inventory'], {'x': items, **data},
-                                  {**sample['node'], 'extra': extra})
+            yield witness.Witness(
+                sample['inventory'],
+                {'x': items, **data},
+                {**sample['node'], 'extra': extra},
+            )
 
     def check(self, action, field, asked):
         """Hold "dead" against what the engine does to machines."""
         op, *others = asked
-        rules = repository.order([validation.parse({
-            'uuid': f'00000000-0000-4000-8000-00000000000{number}', **rule},
-            registry.installed()) for number, rule in enumerate((
-                {'priority': 9, 'actions': [action]},
-                {'conditions': [{'op': op, 'args': [field, *others]}],
-                 'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))])
+        rules = repository.order(
+            [
+                validation.parse(
+                    {
+                        'uuid': f'00000000-0000-4000-8000-00000000000{number}',
+                        **rule,
+                    },
+                    registry.installed(),
+                )
+                for number, rule in enumerate(
+                    (
+                        {'priority': 9, 'actions': [action]},
+                        {
+                            'conditions': [
+                                {'op': op, 'args': [field, *others]}
+                            ],
+                            'actions': [
+                                {'op': 'add-trait', 'args': ['CUSTOM_T']}
+                            ],
+                        },
+                    )
+                )
+            ]
+        )
         asks = rules[-1]
         engine = witness.Engine()
         # Or the test would ask for nothing.
-        self.assertTrue(any(
-            witness.matched(engine.evaluate(rules, machine), asks)
-            for machine in self.machines()))
-        dead = [answer for answer in question.Proof(
-            rules, leisure.SECONDS).answers([question.DEAD])
-            if answer.rules == (asks,) and answer.verdict == question.YES]
+        self.assertTrue(
+            any(
+                witness.matched(engine.evaluate(rules, machine), asks)
+                for machine in self.machines()
+            )
+        )
+        dead = [
+            answer
+            for answer in question.Proof(rules, leisure.SECONDS).answers(
+                [question.DEAD]
+            )
+            if answer.rules == (asks,) and answer.verdict == question.YES
+        ]
         self.assertEqual([], dead)
 
     def test_a_loop_without_items_makes_no_mapping(self):
         for (field, action), asked, loop in itertools.product(
-                SETS.items(), ASKS, LOOPS):
+            SETS.items(), ASKS, LOOPS
+        ):
             with self.subTest(f'{action} {asked} {loop}'):
-                self.check({**action, 'loop': loop, 'when': NEVER}, field,
-                           asked)
+                self.check(
+                    {**action, 'loop': loop, 'when': NEVER}, field, asked
+                )
 
     def test_an_op_of_another_package_may_write_nothing(self):
         for asked in ASKS:
             with self.subTest(str(asked)):
-                self.check({'op': 'deep', 'args': ['{inventory.cpu.count}']},
-                           '{node.extra.m}', asked)
+                self.check(
+                    {'op': 'deep', 'args': ['{inventory.cpu.count}']},
+                    '{node.extra.m}',
+                    asked,
+                )

@@ -22,20 +22,26 @@ try:
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
 
-RULE = {'uuid': '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10', 'conditions': [
-    {'op': 'contains', 'args': ['{inventory.system_vendor.manufacturer}',
-                                '(?i)^dell.*x']},
-    {'op': 'ge', 'args': ['{inventory.cpu.count}', 8]}],
-    'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+RULE = {
+    'uuid': '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10',
+    'conditions': [
+        {
+            'op': 'contains',
+            'args': ['{inventory.system_vendor.manufacturer}', '(?i)^dell.*x'],
+        },
+        {'op': 'ge', 'args': ['{inventory.cpu.count}', 8]},
+    ],
+    'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+}
 
 
 class EffortTestCase(base.TestCase):
-
     def verdict(self, **steps):
         self.useFixture(leisure.Leisure(**steps))
         rule = validation.parse(RULE, registry.installed())
         (answer,) = question.Proof([rule], leisure.SECONDS).answers(
-            [question.DEAD])
+            [question.DEAD]
+        )
         return answer.verdict
 
     def test_a_check_ends_after_its_steps(self):
@@ -64,13 +70,30 @@ def unconfirmed(places=12):
     """
     rules = []
     for number in (0, 1):
-        rules.append(validation.parse({
-            'uuid': f'00000000-0000-4000-8000-00000000000{number}',
-            'conditions': [{'op': 'eq', 'args': [
-                '{inventory.cpu.flags | sort | first}', 'zzz']}],
-            'actions': [{'op': 'set-attribute', 'args': [
-                f'/extra/{place}', number]} for place in range(places)],
-        }, registry.installed()))
+        rules.append(
+            validation.parse(
+                {
+                    'uuid': f'00000000-0000-4000-8000-00000000000{number}',
+                    'conditions': [
+                        {
+                            'op': 'eq',
+                            'args': [
+                                '{inventory.cpu.flags | sort | first}',
+                                'zzz',
+                            ],
+                        }
+                    ],
+                    'actions': [
+                        {
+                            'op': 'set-attribute',
+                            'args': [f'/extra/{place}', number],
+                        }
+                        for place in range(places)
+                    ],
+                },
+                registry.installed(),
+            )
+        )
     return rules
 
 
@@ -94,7 +117,7 @@ class BoundTestCase(base.TestCase):
         proof = question.Proof(unconfirmed(), leisure.SECONDS, steps=steps)
         counter = z3.Solver()
         before = effort.steps_taken(counter)
-        answer, = proof.answers([question.CONFLICT])
+        (answer,) = proof.answers([question.CONFLICT])
         self.assertEqual('unknown', answer.verdict)
         return answer, effort.steps_taken(counter) - before
 
@@ -110,8 +133,10 @@ class BoundTestCase(base.TestCase):
         self.assertLess(self.searches, needed / 2)
 
     def test_questions_have_their_steps_each(self):
-        rules = [validation.parse(RULE | {'uuid': uuid}, registry.installed())
-                 for uuid in (RULE['uuid'], RULE['uuid'][:-1] + '1')]
+        rules = [
+            validation.parse(RULE | {'uuid': uuid}, registry.installed())
+            for uuid in (RULE['uuid'], RULE['uuid'][:-1] + '1')
+        ]
         self.useFixture(leisure.Leisure())
         proof = question.Proof(rules, leisure.SECONDS)
         counter = z3.Solver()
@@ -137,15 +162,19 @@ class BoundTestCase(base.TestCase):
     def test_what_is_asked_after_the_last_step_is_unknown(self):
         rules = unconfirmed(1)
         proof = question.Proof(rules, leisure.SECONDS, rules[1:], steps=1)
-        answers = list(proof.answers(
-            ['dead', 'shadowed', 'conflict', 'gap:/name', 'equivalent']))
+        answers = list(
+            proof.answers(
+                ['dead', 'shadowed', 'conflict', 'gap:/name', 'equivalent']
+            )
+        )
         self.assertEqual(7, len(answers))
-        self.assertEqual({('unknown', 'the limit of steps is reached')},
-                         {(each.verdict, each.reason) for each in answers})
+        self.assertEqual(
+            {('unknown', 'the limit of steps is reached')},
+            {(each.verdict, each.reason) for each in answers},
+        )
 
 
 class OrderTestCase(base.TestCase):
-
     def test_facts_come_in_one_order_whatever_that_of_sets_is(self):
         class Backwards(set):
             def __iter__(self):
@@ -167,8 +196,11 @@ class OrderTestCase(base.TestCase):
         names = search.names
         for kind in (set, Backwards):
             orders.append([])
-            self.patch(search, 'names',
-                       lambda formula, kind=kind: kind(names(formula)))
+            self.patch(
+                search,
+                'names',
+                lambda formula, kind=kind: kind(names(formula)),
+            )
             proof = question.Proof([rule], leisure.SECONDS)
             list(proof.answers([question.DEAD]))
         self.assertTrue(orders[0])
@@ -181,13 +213,14 @@ class GivenUpTestCase(base.TestCase):
     def reason(self):
         rule = validation.parse(RULE, registry.installed())
         proof = question.Proof([rule], leisure.SECONDS)
-        answer, = proof.answers([question.DEAD])
+        (answer,) = proof.answers([question.DEAD])
         self.assertEqual('unknown', answer.verdict)
         return answer.reason
 
     def raising(self, words):
-        self.patch(z3.Solver, 'check',
-                   mock.Mock(side_effect=z3.Z3Exception(words)))
+        self.patch(
+            z3.Solver, 'check', mock.Mock(side_effect=z3.Z3Exception(words))
+        )
 
     def returning(self, words):
         self.patch(z3.Solver, 'check', lambda *_given: z3.unknown)
@@ -195,24 +228,29 @@ class GivenUpTestCase(base.TestCase):
 
     def test_a_limit_is_the_reason_however_the_solver_tells(self):
         for words, reason in (
-                ('timeout', 'too much time'),
-                ('canceled', 'too much time'),
-                (b'canceled', 'too much time'),
-                ('max. resource limit exceeded', 'too many steps'),
-                ('out of memory', 'too much memory'),
-                ('max. memory exceeded', 'too much memory')):
+            ('timeout', 'too much time'),
+            ('canceled', 'too much time'),
+            (b'canceled', 'too much time'),
+            ('max. resource limit exceeded', 'too many steps'),
+            ('out of memory', 'too much memory'),
+            ('max. memory exceeded', 'too much memory'),
+        ):
             for tell in (self.raising, self.returning):
                 if tell == self.returning and isinstance(words, bytes):
                     continue
                 tell(words)
-                self.assertEqual(f'the solver gives up: {reason}',
-                                 self.reason(), (words, tell))
+                self.assertEqual(
+                    f'the solver gives up: {reason}',
+                    self.reason(),
+                    (words, tell),
+                )
 
     def test_other_words_of_the_solver_are_the_reason(self):
         self.returning('(incomplete (theory arithmetic))')
         self.assertEqual(
             'the solver gives up: (incomplete (theory arithmetic))',
-            self.reason())
+            self.reason(),
+        )
 
     def test_other_errors_are_mistakes(self):
         self.raising('sort mismatch')
@@ -230,17 +268,19 @@ class GivenUpTestCase(base.TestCase):
         self.patch(z3.Solver, 'check', check)
         # There is nothing to check before the search.
         rule = validation.parse(
-            RULE | {'conditions': RULE['conditions'][1:]},
-            registry.installed())
+            RULE | {'conditions': RULE['conditions'][1:]}, registry.installed()
+        )
         proof = question.Proof([rule], 50.0)
-        answer, = proof.answers([question.DEAD])
+        (answer,) = proof.answers([question.DEAD])
         self.assertEqual('the time limit is reached', answer.reason)
 
     def test_the_steps_of_a_check_are_told_from_its_time(self):
         # Pigeons, each in a hole of its own: one is left, which the solver
         # does not see soon.
-        is_in = [[z3.Bool(f'{pigeon} in {hole}') for hole in range(12)]
-                 for pigeon in range(13)]
+        is_in = [
+            [z3.Bool(f'{pigeon} in {hole}') for hole in range(12)]
+            for pigeon in range(13)
+        ]
         solver = z3.Solver()
         for holes in is_in:
             solver.add(z3.Or(*holes))
@@ -248,12 +288,15 @@ class GivenUpTestCase(base.TestCase):
             for one, other in itertools.combinations(pigeons, 2):
                 solver.add(z3.Not(z3.And(one, other)))
         error = self.assertRaises(
-            effort.GivenUp, effort.can_hold, solver,
-            effort.Limit(1000, leisure.SECONDS))
+            effort.GivenUp,
+            effort.can_hold,
+            solver,
+            effort.Limit(1000, leisure.SECONDS),
+        )
         self.assertEqual('too many steps', str(error))
         error = self.assertRaises(
-            effort.GivenUp, effort.can_hold, solver,
-            effort.Limit(2 ** 31, 0.001))
+            effort.GivenUp, effort.can_hold, solver, effort.Limit(2**31, 0.001)
+        )
         self.assertEqual('too much time', str(error))
 
     def test_a_limit_outside_of_a_check_is_no_mistake(self):
@@ -263,7 +306,7 @@ class GivenUpTestCase(base.TestCase):
         rule = validation.parse(RULE, registry.installed())
         proof = question.Proof([rule], leisure.SECONDS)
         self.patch(logic, 'simplified', simplified)
-        answer, = proof.answers([question.DEAD])
+        (answer,) = proof.answers([question.DEAD])
         self.assertEqual('the solver gives up: too much time', answer.reason)
 
     def test_an_interrupt_ends_the_program(self):

@@ -21,12 +21,27 @@ except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
 
 KEYS = ('5', '5.0', '-0.0', 'true', 'None', '1e+16', 'a', '007', ' 5')
-VALUES = (5, 5.0, -0.0, True, None, 1e16, 10 ** 16, 'a', '007', 7, ' 5', '5',
-          '', [5], {}, 'None')
+VALUES = (
+    5,
+    5.0,
+    -0.0,
+    True,
+    None,
+    1e16,
+    10**16,
+    'a',
+    '007',
+    7,
+    ' 5',
+    '5',
+    '',
+    [5],
+    {},
+    'None',
+)
 
 
 class RowTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(leisure.Leisure())
@@ -34,40 +49,76 @@ class RowTestCase(base.TestCase):
 
     def rule_set(self, keys, condition, of='{plugin_data.x}'):
         path = self.folder / 'rules.json'
-        path.write_text(json.dumps({
-            'tables': {'t': {'key': 'k', 'of': of, 'rows': [
-                {'k': key, 'c': f'row {key}'} for key in keys]}},
-            'rules': [{'description': 'r', 'conditions': [condition],
-                       'actions': [{'op': 'add-trait',
-                                    'args': ['CUSTOM_T']}]}]}))
-        return machine_test.load_rule_set(
-            [str(path)], self.fail)
+        path.write_text(
+            json.dumps(
+                {
+                    'tables': {
+                        't': {
+                            'key': 'k',
+                            'of': of,
+                            'rows': [
+                                {'k': key, 'c': f'row {key}'} for key in keys
+                            ],
+                        }
+                    },
+                    'rules': [
+                        {
+                            'description': 'r',
+                            'conditions': [condition],
+                            'actions': [
+                                {'op': 'add-trait', 'args': ['CUSTOM_T']}
+                            ],
+                        }
+                    ],
+                }
+            )
+        )
+        return machine_test.load_rule_set([str(path)], self.fail)
 
     def verdict(self, given):
         (answer,) = question.Proof(
-            repository.order(given.rules), leisure.SECONDS,
-            tables=given.tables).answers([question.DEAD])
+            repository.order(given.rules), leisure.SECONDS, tables=given.tables
+        ).answers([question.DEAD])
         return answer.verdict
 
     def test_a_row_that_some_machine_has_is_found(self):
         for key in KEYS:
             for of in ('{plugin_data.x}', '{plugin_data.x | add(1)}'):
-                given = self.rule_set(KEYS, {'op': 'eq', 'args': [
-                    '{tables.t | row | get("c")}', f'row {key}']}, of)
+                given = self.rule_set(
+                    KEYS,
+                    {
+                        'op': 'eq',
+                        'args': ['{tables.t | row | get("c")}', f'row {key}'],
+                    },
+                    of,
+                )
                 rules = repository.order(given.rules)
                 engine = witness.Engine(given.tables)
                 sample = copy.deepcopy(witness.sample())
-                matched = [value for value in VALUES if witness.matched(
-                    engine.evaluate(rules, witness.Witness(
-                        sample['inventory'], {'x': value}, sample['node'])),
-                    rules[0])]
+                matched = [
+                    value
+                    for value in VALUES
+                    if witness.matched(
+                        engine.evaluate(
+                            rules,
+                            witness.Witness(
+                                sample['inventory'],
+                                {'x': value},
+                                sample['node'],
+                            ),
+                        ),
+                        rules[0],
+                    )
+                ]
                 if matched:
                     with self.subTest(f'{key} of {of}'):
                         self.assertNotEqual('yes', self.verdict(given))
 
     def test_serial_numbers_are_no_texts_of_floats(self):
         given = self.rule_set(
-            ['7xe2.93', 'abe'], {'op': 'exists', 'args': [
-                '{tables.t | row}']}, '{plugin_data.x | add(1)}')
+            ['7xe2.93', 'abe'],
+            {'op': 'exists', 'args': ['{tables.t | row}']},
+            '{plugin_data.x | add(1)}',
+        )
         # A number is the key of no row.
         self.assertEqual('yes', self.verdict(given))

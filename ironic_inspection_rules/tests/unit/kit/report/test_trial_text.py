@@ -19,7 +19,6 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class ListingTestCase(base.TestCase):
-
     def print_all(self, made, *entries):
         shown = made(self.output)
         for each in entries:
@@ -35,7 +34,9 @@ class ListingTestCase(base.TestCase):
     def test_json_is_a_list_that_is_written_as_it_comes(self):
         text = self.print_all(
             lambda output: trial_text.JsonListing(output, False),
-            '{"a": 1}', '{"a": 2}')
+            '{"a": 1}',
+            '{"a": 2}',
+        )
         self.assertEqual([{'a': 1}, {'a': 2}], json.loads(text))
         self.assertEqual('[{"a": 1},\n{"a": 2}', self.before_the_end)
 
@@ -44,21 +45,36 @@ class ListingTestCase(base.TestCase):
         self.assertEqual([{'a': 1}, {'a': 2}], yaml.safe_load(text))
 
     def test_few_machines_have_a_line_each(self):
-        text = self.print_all(trial_text.TableListing, *[
-            trial_text.MachineRow(f'{number}.json', 'ok', 1, 2, 0, '')
-            for number in range(20)])
+        text = self.print_all(
+            trial_text.TableListing,
+            *[
+                trial_text.MachineRow(f'{number}.json', 'ok', 1, 2, 0, '')
+                for number in range(20)
+            ],
+        )
         self.assertEqual(20, text.count('.json'))
         self.assertNotIn('nothing would change', text)
         self.assertNotIn('Audit', text)
         self.assertEqual(
             '3 inventories: 2 ok, 0 failed, 1 with an error',
-            text.splitlines()[-1])
+            text.splitlines()[-1],
+        )
 
     def test_of_many_those_that_fared_alike_have_one(self):
-        text = self.print_all(trial_text.TableListing, *[
-            trial_text.MachineRow(
-                f'{number}.json', 'failed' if number == 7 else 'ok', 1, 0,
-                2, '') for number in range(1500)])
+        text = self.print_all(
+            trial_text.TableListing,
+            *[
+                trial_text.MachineRow(
+                    f'{number}.json',
+                    'failed' if number == 7 else 'ok',
+                    1,
+                    0,
+                    2,
+                    '',
+                )
+                for number in range(1500)
+            ],
+        )
         self.assertEqual(4, text.count('.json'))
         self.assertIn('and 1496 more', text)
         self.assertIn('7.json', text)
@@ -72,38 +88,67 @@ class ListingTestCase(base.TestCase):
                 trial_text.DetailsListing,
                 trial_text.MachineDetails('a.json', 'fine', 'x'),
                 trial_text.MachineDetails('b.json', 'bad', ''),
-                trial_text.MachineDetails('c.json', 'fine', 'x')))
+                trial_text.MachineDetails('c.json', 'fine', 'x'),
+            ),
+        )
 
     def test_it_is_told_which_actions_of_a_rule_did_not_run(self):
         rule = model.Rule(uuid='u', description='d', actions=())
-        idle = [trace.ActionTrace('log', idle=reasons.Idle('error', reason))
-                for reason in ('why', 'why', None)]
+        idle = [
+            trace.ActionTrace('log', idle=reasons.Idle('error', reason))
+            for reason in ('why', 'why', None)
+        ]
         for actions, cells in (
-                (idle, [['d', 'main', 'yes', 'log: why'], ['log']]),
-                ([trace.ActionTrace('log')], [['d', 'main', 'yes']])):
+            (idle, [['d', 'main', 'yes', 'log: why'], ['log']]),
+            ([trace.ActionTrace('log')], [['d', 'main', 'yes']]),
+        ):
             outcome = evaluation.Evaluation(
-                (trace.RuleTrace(rule, True, (), tuple(actions)),), (),
-                working_copy.Facts({}, {}))
+                (trace.RuleTrace(rule, True, (), tuple(actions)),),
+                (),
+                working_copy.Facts({}, {}),
+            )
             _path, _verdict, text = trial_text.DetailsListing.extract(
-                machine_test.MachineTest('a.json', outcome))
-            rows = [line.strip('| ').split('|')
-                    for line in text.splitlines() if line.startswith('|')]
-            self.assertEqual(cells, [[cell.strip() for cell in row
-                                      if cell.strip()] for row in rows[1:]])
+                machine_test.MachineTest('a.json', outcome)
+            )
+            rows = [
+                line.strip('| ').split('|')
+                for line in text.splitlines()
+                if line.startswith('|')
+            ]
+            self.assertEqual(
+                cells,
+                [
+                    [cell.strip() for cell in row if cell.strip()]
+                    for row in rows[1:]
+                ],
+            )
 
 
 class DiffTestCase(base.TestCase):
-
     def test_changes_of_sensitive_rules_are_withheld(self):
-        rules = [model.Rule(
-            uuid=str(number), sensitive=sensitive, actions=[
-                {'op': 'set-plugin-data', 'args': {'path': '/a', 'value': 1}},
-                {'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}])
-            for number, sensitive in enumerate((False, True))]
+        rules = [
+            model.Rule(
+                uuid=str(number),
+                sensitive=sensitive,
+                actions=[
+                    {
+                        'op': 'set-plugin-data',
+                        'args': {'path': '/a', 'value': 1},
+                    },
+                    {'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}},
+                ],
+            )
+            for number, sensitive in enumerate((False, True))
+        ]
         facts = working_copy.Facts({}, {}, {'traits': []})
-        lines = [trial_text.diff(evaluation.evaluate(
-            machine_test.compile_rules([rule]), facts).changes)
-            for rule in rules]
+        lines = [
+            trial_text.diff(
+                evaluation.evaluate(
+                    machine_test.compile_rules([rule]), facts
+                ).changes
+            )
+            for rule in rules
+        ]
         self.assertEqual(
-            [['plugin_data', '+ /a: 1', 'traits', '+ CUSTOM_A'],
-             []], lines)
+            [['plugin_data', '+ /a: 1', 'traits', '+ CUSTOM_A'], []], lines
+        )

@@ -17,69 +17,100 @@ RULE = """
 
 
 class PartTestCase(files.FilesTestCase):
-
     def test_parts_hold_or_do_not(self):
         for part, value, holds in (
-                ({'has': ['a']}, ['a', 'b'], True),
-                ({'has': ['a', 'c']}, ['a', 'b'], False),
-                ({'has': ['a']}, 'a', False),
-                ({'contains': 'b'}, 'abc', True),
-                ({'matches': 'b'}, 'abc', False),
-                ({'matches': 'a.c'}, 'abc', True),
-                ({'matches': 'a.c', 'contains': 'd'}, 'abc', False),
-                ({'contains': 'b'}, None, False)):
+            ({'has': ['a']}, ['a', 'b'], True),
+            ({'has': ['a', 'c']}, ['a', 'b'], False),
+            ({'has': ['a']}, 'a', False),
+            ({'contains': 'b'}, 'abc', True),
+            ({'matches': 'b'}, 'abc', False),
+            ({'matches': 'a.c'}, 'abc', True),
+            ({'matches': 'a.c', 'contains': 'd'}, 'abc', False),
+            ({'contains': 'b'}, None, False),
+        ):
             self.assertIs(holds, expectation._holds(part, value), part)
 
     def test_what_is_no_part_is_refused(self):
-        for part in ('{}', '{has: a}', '{matches: "("}', '{like: a}',
-                     '{contains: [a]}'):
+        for part in (
+            '{}',
+            '{has: a}',
+            '{matches: "("}',
+            '{like: a}',
+            '{contains: [a]}',
+        ):
             path = self.write('e.yaml', f'm.json: {{error: {part}}}')
-            self.assertRaises(exceptions.InvalidDocument, expectation.load,
-                              path)
+            self.assertRaises(
+                exceptions.InvalidDocument, expectation.load, path
+            )
 
 
 class ActualTestCase(files.FilesTestCase):
-
     def actual(self, sensitive):
         rules = machine_test.load_rules(
-            [self.write('rules.yaml', RULE % sensitive)])
-        return expectation.actual(machine_test.run(
-            self.write('m.json', files.INVENTORY),
-            machine_test.compile_rules(rules),
-            machine_test.load_node(None)))[1]
+            [self.write('rules.yaml', RULE % sensitive)]
+        )
+        return expectation.actual(
+            machine_test.run(
+                self.write('m.json', files.INVENTORY),
+                machine_test.compile_rules(rules),
+                machine_test.load_node(None),
+            )
+        )[1]
 
     def test_traits_are_in_order(self):
-        self.assertEqual(['CUSTOM_A', 'CUSTOM_B'],
-                         self.actual('false')['traits'])
+        self.assertEqual(
+            ['CUSTOM_A', 'CUSTOM_B'], self.actual('false')['traits']
+        )
 
     def test_a_machine_may_be_expected_to_have_no_traits(self):
-        rules = machine_test.load_rules([self.write(
-            'rules.yaml', '[{actions: [{op: log, args: {msg: a}}]}]')])
+        rules = machine_test.load_rules(
+            [
+                self.write(
+                    'rules.yaml', '[{actions: [{op: log, args: {msg: a}}]}]'
+                )
+            ]
+        )
         machine = self.write('m.json', files.INVENTORY)
-        actual = expectation.actual(machine_test.run(
-            machine, machine_test.compile_rules(rules),
-            machine_test.load_node(None)))
+        actual = expectation.actual(
+            machine_test.run(
+                machine,
+                machine_test.compile_rules(rules),
+                machine_test.load_node(None),
+            )
+        )
         for expected in ('[]', '{has: []}'):
             path = self.write('e.yaml', f'm.json: {{traits: {expected}}}')
-            self.assertEqual([('m.json', '')], list(expectation.compare(
-                path, expectation.load(path), [actual])))
+            self.assertEqual(
+                [('m.json', '')],
+                list(
+                    expectation.compare(path, expectation.load(path), [actual])
+                ),
+            )
         path = self.write('e.yaml', 'm.json: {result: ok, traits: [CUSTOM_A]}')
         [(_name, text)] = expectation.compare(
-            path, expectation.load(path), [actual])
-        self.assertEqual(['-traits:', '-- CUSTOM_A'], [
-            line for line in text.splitlines()[3:] if line[0] in '+-'])
+            path, expectation.load(path), [actual]
+        )
+        self.assertEqual(
+            ['-traits:', '-- CUSTOM_A'],
+            [line for line in text.splitlines()[3:] if line[0] in '+-'],
+        )
         expectation.dump(path, [actual])
         self.assertNotIn('traits', expectation.load(path)['m.json'])
 
     def test_a_machine_may_be_expected_to_have_no_error(self):
         path = self.write('e.yaml', 'm.json: {error: null}')
         machine = self.write('m.json', files.INVENTORY)
-        for actual, lines in (({}, []), (
-                {'error': 'too old'}, ['-error: null', '+error: too old'])):
+        for actual, lines in (
+            ({}, []),
+            ({'error': 'too old'}, ['-error: null', '+error: too old']),
+        ):
             [(_name, text)] = expectation.compare(
-                path, expectation.load(path), [(machine, actual)])
-            self.assertEqual(lines, [
-                line for line in text.splitlines()[3:] if line[0] in '+-'])
+                path, expectation.load(path), [(machine, actual)]
+            )
+            self.assertEqual(
+                lines,
+                [line for line in text.splitlines()[3:] if line[0] in '+-'],
+            )
 
     def test_traits_of_sensitive_rules_are_not_told(self):
         found = self.actual('true')

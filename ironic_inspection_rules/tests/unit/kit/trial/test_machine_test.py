@@ -37,7 +37,6 @@ RULES = """
 
 
 class MachinesTestCase(files.FilesTestCase):
-
     def rules(self, text=RULES):
         return machine_test.load_rules([self.write('rules.yaml', text)])
 
@@ -46,23 +45,27 @@ class MachinesTestCase(files.FilesTestCase):
         return machine_test.run(
             self.write(name, content),
             machine_test.compile_rules(self.rules(rules)),
-            machine_test.load_node(node_path))
+            machine_test.load_node(node_path),
+        )
 
     def dell(self, node=None):
-        return self.run_on({'inventory': files.INVENTORY, 'kind': 'dell'},
-                           node)
+        return self.run_on(
+            {'inventory': files.INVENTORY, 'kind': 'dell'}, node
+        )
 
 
 class NodesTestCase(MachinesTestCase):
-
     def test_a_directory_has_a_node_for_each_machine(self):
         self.write('nodes/a.yaml', 'name: first')
         self.write('nodes/b.json', {'node': {'name': 'second'}, 'ports': []})
         nodes = machine_test.Nodes(str(self.directory / 'nodes'))
         self.assertEqual(
             ['first', 'second', None],
-            [nodes.of(f'm/{name}').fields.get('name')
-             for name in ('a.json', 'b.yaml', 'c.json')])
+            [
+                nodes.of(f'm/{name}').fields.get('name')
+                for name in ('a.json', 'b.yaml', 'c.json')
+            ],
+        )
         self.assertEqual((), nodes.of('b.json').ports)
 
     def test_a_file_has_the_node_of_all(self):
@@ -71,26 +74,38 @@ class NodesTestCase(MachinesTestCase):
 
 
 class RunAllTestCase(MachinesTestCase):
-
     def run_all(self, *paths, nodes=None):
         count = []
         rows, texts = [
-            list(machine_test.run_all(
-                self.rules(), nodes or machine_test.Nodes(), paths, extract,
-                count.append))
-            for extract in (trial_text.TableListing.extract,
-                            trial_text.as_json)]
+            list(
+                machine_test.run_all(
+                    self.rules(),
+                    nodes or machine_test.Nodes(),
+                    paths,
+                    extract,
+                    count.append,
+                )
+            )
+            for extract in (
+                trial_text.TableListing.extract,
+                trial_text.as_json,
+            )
+        ]
         self.assertEqual(2 * len(paths), sum(count))
         return rows, list(map(json.loads, texts))
 
     def test_a_broken_file_is_an_error_of_its_own(self):
-        paths = [self.write('m/a.json', files.INVENTORY),
-                 self.write('m/b.json', '{"inventory": '),
-                 str(self.directory / 'gone.json'),
-                 self.write('m/d.json', files.INVENTORY)]
+        paths = [
+            self.write('m/a.json', files.INVENTORY),
+            self.write('m/b.json', '{"inventory": '),
+            str(self.directory / 'gone.json'),
+            self.write('m/d.json', files.INVENTORY),
+        ]
         rows, read = self.run_all(*paths)
-        self.assertEqual(['ok', 'error', 'error', 'ok'],
-                         [result for _path, result, *_others in rows])
+        self.assertEqual(
+            ['ok', 'error', 'error', 'ok'],
+            [result for _path, result, *_others in rows],
+        )
         self.assertEqual(paths, [each['inventory'] for each in read])
         self.assertIn('b.json', read[1]['error'])
         self.assertIn(os.strerror(errno.ENOENT), rows[2][5])
@@ -98,61 +113,76 @@ class RunAllTestCase(MachinesTestCase):
     def test_a_broken_node_is_an_error_of_its_own(self):
         path = self.write('m/a.json', files.INVENTORY)
         self.write('nodes/a.json', '[]')
-        rows, _read = self.run_all(path, nodes=machine_test.Nodes(
-            str(self.directory / 'nodes')))
+        rows, _read = self.run_all(
+            path, nodes=machine_test.Nodes(str(self.directory / 'nodes'))
+        )
         self.assertEqual('error', rows[0][1])
 
     def test_machines_of_many_processes_come_in_order(self):
-        paths = [self.write(f'm/{number:03}.json', files.INVENTORY)
-                 for number in range(60)]
+        paths = [
+            self.write(f'm/{number:03}.json', files.INVENTORY)
+            for number in range(60)
+        ]
         rows, _read = self.run_all(*paths)
         self.assertEqual(paths, [path for path, *_others in rows])
 
 
 class TrialTestCase(MachinesTestCase):
-
     def test_a_rule_that_is_off_does_not_run(self):
         [rule] = self.rules('{mode: off, actions: [{op: fail, args: [no]}]}')
 
         self.assertEqual('off', rule.mode)
         self.assertEqual(
             {'early': [], 'preprocess': [], 'main': []},
-            machine_test.compile_rules([rule]))
+            machine_test.compile_rules([rule]),
+        )
 
     def test_a_sensitive_rule_is_withheld(self):
-        made = self.run_on(files.INVENTORY, rules="""
+        made = self.run_on(
+            files.INVENTORY,
+            rules="""
             - sensitive: true
               conditions: [{op: eq, args: ["{inventory.memory.physical_mb}",
                                            1]}]
               actions: [{op: set-attribute, args: [/extra/a, secret]}]
-        """)
+        """,
+        )
         text = trial_text.DetailsListing.extract(made)[2]
         self.assertIn('withheld', text)
         self.assertNotIn('4096', text)
 
     def test_all_forms_of_inventories_are_read(self):
         for content in (
-                files.INVENTORY, {'inventory': files.INVENTORY},
-                {'inventory': files.INVENTORY, 'plugin_data': {'a': 1}},
-                {'inventory': files.INVENTORY, 'boot_interface': 'x'}):
-            self.assertEqual(['Note the vendor'],
-                             self.run_on(content).matched)
+            files.INVENTORY,
+            {'inventory': files.INVENTORY},
+            {'inventory': files.INVENTORY, 'plugin_data': {'a': 1}},
+            {'inventory': files.INVENTORY, 'boot_interface': 'x'},
+        ):
+            self.assertEqual(['Note the vendor'], self.run_on(content).matched)
 
     def test_old_and_new_rules_run_together(self):
-        made = self.run_on(files.INVENTORY, rules="""
+        made = self.run_on(
+            files.INVENTORY,
+            rules="""
             - actions: [{op: set-attribute, args: [/extra/new, 1]}]
             - actions: [{action: set-attribute, path: extra/old, value: 1}]
-        """)
-        self.assertEqual(['/extra/new', '/extra/old'],
-                         [each.path for each in made.outcome.changes])
+        """,
+        )
+        self.assertEqual(
+            ['/extra/new', '/extra/old'],
+            [each.path for each in made.outcome.changes],
+        )
 
     def test_a_new_node_has_what_every_node_has(self):
-        made = self.run_on(files.INVENTORY, rules="""
+        made = self.run_on(
+            files.INVENTORY,
+            rules="""
             - conditions: [{op: eq, args: ["{node.extra}", {}]},
                            {op: eq, args: ["{ports[0].pxe_enabled}", true]}]
               description: hit
               actions: [{op: log, args: [x]}]
-        """)
+        """,
+        )
         self.assertEqual(['hit'], made.matched)
 
     def test_a_node_file_may_have_ports_beside_the_node(self):
@@ -162,40 +192,50 @@ class TrialTestCase(MachinesTestCase):
                          args: [/extra/ports, "{ports}"]}]
         """
         for node, ports in (
-                ('name: n', ['52:54:00:00:00:01']),
-                ('{node: {name: n}, ports: []}', []),
-                ('{node: {name: n}, ports: [{address: x}]}', ['x'])):
+            ('name: n', ['52:54:00:00:00:01']),
+            ('{node: {name: n}, ports: []}', []),
+            ('{node: {name: n}, ports: [{address: x}]}', ['x']),
+        ):
             made = self.run_on(files.INVENTORY, node, rules)
-            change, = made.outcome.changes
-            self.assertEqual(ports, [port['address']
-                                     for port in change.value])
+            (change,) = made.outcome.changes
+            self.assertEqual(ports, [port['address'] for port in change.value])
 
     def test_results_tell_errors_from_failures(self):
         self.assertEqual('ok', self.dell().result)
         small = {**files.INVENTORY, 'memory': {'physical_mb': 5}}
         self.assertEqual('failed', self.run_on(small).result)
-        self.assertEqual('error', self.run_on(
-            {**files.INVENTORY, 'system_vendor': {'x': 1}}).result)
+        self.assertEqual(
+            'error',
+            self.run_on({**files.INVENTORY, 'system_vendor': {'x': 1}}).result,
+        )
 
     def test_directories_are_searched(self):
         for name in ('m/b.yaml', 'm/a.json', 'm/readme.txt'):
             self.write(name, '{}')
         found = machine_test.find_inventories([str(self.directory)])
-        self.assertEqual(['a.json', 'b.yaml'],
-                         [path.rpartition('/')[2] for path in found])
+        self.assertEqual(
+            ['a.json', 'b.yaml'], [path.rpartition('/')[2] for path in found]
+        )
         (self.directory / 'empty').mkdir()
-        self.assertRaises(exceptions.InvalidDocument,
-                          machine_test.find_inventories,
-                          [str(self.directory / 'empty')])
+        self.assertRaises(
+            exceptions.InvalidDocument,
+            machine_test.find_inventories,
+            [str(self.directory / 'empty')],
+        )
 
     def test_a_bad_rule_is_told_with_its_place(self):
         self.assertRaisesRegex(
             exceptions.InvalidDocument,
             ':2:18: .*#1 .bad.: action 1, op: .*faill',
-            self.rules, '- description: bad\n  actions: [{op: faill}]\n')
+            self.rules,
+            '- description: bad\n  actions: [{op: faill}]\n',
+        )
         self.assertRaisesRegex(
-            exceptions.InvalidDocument, 'there twice', self.rules,
-            '- actions: [{op: log, args: [x]}]\n' * 2)
+            exceptions.InvalidDocument,
+            'there twice',
+            self.rules,
+            '- actions: [{op: log, args: [x]}]\n' * 2,
+        )
 
     def test_details_name_what_does_not_hold(self):
         text = '\n'.join(trial_text.DetailsListing.extract(self.dell()))
@@ -203,63 +243,88 @@ class TrialTestCase(MachinesTestCase):
         self.assertRegex(text, 'Refuse little memory .* no .*4096, 1024')
 
     def test_a_diff_has_old_and_new_values_without_secrets(self):
-        made = self.dell({'driver': 'ipmi', 'traits': ['CUSTOM_OLD'],
-                          'driver_info': {'redfish_password': 'old'}})
-        self.assertEqual([
-            'node',
-            '+ /extra/vendor: "Dell Inc."',
-            '- /driver: "ipmi"',
-            '+ /driver: "idrac"',
-            '- /driver_info/redfish_password: "******"',
-            '+ /driver_info/redfish_password: "******"',
-            'traits',
-            '+ CUSTOM_DELL',
-            '- CUSTOM_OLD',
-            'port 52:54:00:00:00:01',
-            '+ /extra/a: 1',
-        ], trial_text.diff(made.outcome.changes))
+        made = self.dell(
+            {
+                'driver': 'ipmi',
+                'traits': ['CUSTOM_OLD'],
+                'driver_info': {'redfish_password': 'old'},
+            }
+        )
+        self.assertEqual(
+            [
+                'node',
+                '+ /extra/vendor: "Dell Inc."',
+                '- /driver: "ipmi"',
+                '+ /driver: "idrac"',
+                '- /driver_info/redfish_password: "******"',
+                '+ /driver_info/redfish_password: "******"',
+                'traits',
+                '+ CUSTOM_DELL',
+                '- CUSTOM_OLD',
+                'port 52:54:00:00:00:01',
+                '+ /extra/a: 1',
+            ],
+            trial_text.diff(made.outcome.changes),
+        )
 
 
 class ExpectationTestCase(MachinesTestCase):
-
     def setUp(self):
         super().setUp()
         self.path = str(self.directory / 'expected.yaml')
 
     def differences(self, text, *trials):
         self.write('expected.yaml', text)
-        return [text for _name, text in expectation.compare(
-            self.path, expectation.load(self.path),
-            map(expectation.actual, trials)) if text]
+        return [
+            text
+            for _name, text in expectation.compare(
+                self.path,
+                expectation.load(self.path),
+                map(expectation.actual, trials),
+            )
+            if text
+        ]
 
     def test_what_was_written_is_met(self):
         made = self.dell()
         expectation.dump(self.path, [expectation.actual(made)])
-        self.assertEqual([('m/a.json', '')], list(expectation.compare(
-            self.path, expectation.load(self.path),
-            [expectation.actual(made)])))
+        self.assertEqual(
+            [('m/a.json', '')],
+            list(
+                expectation.compare(
+                    self.path,
+                    expectation.load(self.path),
+                    [expectation.actual(made)],
+                )
+            ),
+        )
 
     def test_only_what_is_mentioned_is_compared(self):
-        self.assertEqual([], self.differences(
-            'm/a.json: {result: ok}', self.dell()))
-        self.assertEqual([], self.differences(
-            'm/a.json: {}', self.dell()))
+        self.assertEqual(
+            [], self.differences('m/a.json: {result: ok}', self.dell())
+        )
+        self.assertEqual([], self.differences('m/a.json: {}', self.dell()))
 
     def test_a_difference_is_a_diff(self):
-        text, = self.differences(
-            'm/a.json: {result: ok, matched: [Note the vendor]}',
-            self.dell())
+        (text,) = self.differences(
+            'm/a.json: {result: ok, matched: [Note the vendor]}', self.dell()
+        )
         self.assertIn('--- m/a.json as expected', text)
         self.assertIn('\n - Note the vendor\n+- Set the driver', text)
 
     def test_values_of_changes_are_compared_by_type(self):
-        made = self.run_on(files.INVENTORY, rules="""
+        made = self.run_on(
+            files.INVENTORY,
+            rules="""
             - actions: [{op: set-attribute, args: [/extra/a, 1]},
                         {op: del-attribute, args: [/extra/a]}]
-        """)
-        changes = ('m/a.json: {changes: ['
-                   '{path: /extra/a, op: add, object: node, value: %s}, '
-                   '{path: /extra/a, op: remove, object: node}]}')
+        """,
+        )
+        changes = (
+            'm/a.json: {changes: ['
+            '{path: /extra/a, op: add, object: node, value: %s}, '
+            '{path: /extra/a, op: remove, object: node}]}'
+        )
         self.assertEqual([], self.differences(changes % '1', made))
         self.assertEqual(1, len(self.differences(changes % '"1"', made)))
 
@@ -271,5 +336,6 @@ class ExpectationTestCase(MachinesTestCase):
 
     def test_unknown_expectations_are_refused(self):
         for text in ('m/a.json: {resullt: ok}', 'm/a.json: ok', '[1]'):
-            self.assertRaises(exceptions.InvalidDocument,
-                              self.differences, text)
+            self.assertRaises(
+                exceptions.InvalidDocument, self.differences, text
+            )

@@ -35,24 +35,36 @@ class Generator:
         self._random = random.Random(seed)
 
     def _item(self):
-        item = {'n': self._random.randrange(5),
-                'v': self._random.choice(['7', '7', '7', 'x'])}
+        item = {
+            'n': self._random.randrange(5),
+            'v': self._random.choice(['7', '7', '7', 'x']),
+        }
         for name in 'nv':
             if self._random.random() < 0.1:
                 del item[name]
         return item
 
     def _items(self):
-        return [self._item() for _number in range(
-            self._random.choice([0, 1, 2, 3]))]
+        return [
+            self._item()
+            for _number in range(self._random.choice([0, 1, 2, 3]))
+        ]
 
     def machine(self):
         """Return the plugin data of a machine."""
         data = {'k': self._random.randrange(5), 'v': '7'}
         for name in ('one', 'two', 'three'):
             value = self._random.choice(
-                [self._items(), self._items(), [], None, self._item(), 'text',
-                 ...])
+                [
+                    self._items(),
+                    self._items(),
+                    [],
+                    None,
+                    self._item(),
+                    'text',
+                    ...,
+                ]
+            )
             if value is not ...:
                 data[name] = value
         return data
@@ -62,18 +74,45 @@ class Generator:
         if self._random.random() < 0.2:
             return {'op': 'eq', 'args': [f'{{{root}.v | int}}', 7]}
         name = 'n' if looped else 'k'
-        return {'op': 'gt', 'args': [f'{{{root}.{name}}}',
-                                     self._random.randrange(-1, 5)]}
+        return {
+            'op': 'gt',
+            'args': [f'{{{root}.{name}}}', self._random.randrange(-1, 5)],
+        }
 
     def _action(self, number):
         choose = self._random.choice
-        loop = choose([None, None, [], self._items(), self._item(), {},
-                       *[f'{{plugin_data.{name}}}'
-                         for name in ('one', 'two', 'three')]])
-        value = choose(['plain', '{item.v | int}' if loop is not None
-                        else '{plugin_data.v | int}'])
-        op = choose(['log', 'set-plugin-data', 'set-plugin-data',
-                     'extend-plugin-data', 'set-attribute', 'fail'])
+        loop = choose(
+            [
+                None,
+                None,
+                [],
+                self._items(),
+                self._item(),
+                {},
+                *[
+                    f'{{plugin_data.{name}}}'
+                    for name in ('one', 'two', 'three')
+                ],
+            ]
+        )
+        value = choose(
+            [
+                'plain',
+                '{item.v | int}'
+                if loop is not None
+                else '{plugin_data.v | int}',
+            ]
+        )
+        op = choose(
+            [
+                'log',
+                'set-plugin-data',
+                'set-plugin-data',
+                'extend-plugin-data',
+                'set-attribute',
+                'fail',
+            ]
+        )
         args = {'path': f'/{number}', 'value': value}
         if op in ('log', 'fail'):
             args = {'msg': value}
@@ -83,20 +122,26 @@ class Generator:
         if loop is not None:
             action['loop'] = loop
         if self._random.random() < 0.4:
-            action['when'] = [self._condition(loop is not None) for _each
-                              in range(choose([1, 1, 2]))]
+            action['when'] = [
+                self._condition(loop is not None)
+                for _each in range(choose([1, 1, 2]))
+            ]
         return action
 
     def rule(self, number):
         """Return a rule as it is posted."""
         conditions = [self._condition(False)] * (self._random.random() < 0.2)
         return {
-            'uuid': UUID % number, 'priority': 100 - number,
+            'uuid': UUID % number,
+            'priority': 100 - number,
             'mode': self._random.choice(['enforce', 'enforce', 'audit']),
             'sensitive': self._random.random() < 0.1,
             'conditions': conditions,
-            'actions': [self._action(f'{number}-{index}') for index in range(
-                self._random.choice([1, 2, 3]))]}
+            'actions': [
+                self._action(f'{number}-{index}')
+                for index in range(self._random.choice([1, 2, 3]))
+            ],
+        }
 
 
 class AnError(Exception):
@@ -147,12 +192,16 @@ def expected(action, data):
     try:
         over = items(action, data)
         for each in over:
-            if not all(holds(condition, each)
-                       for condition in action.get('when', ())):
+            if not all(
+                holds(condition, each) for condition in action.get('when', ())
+            ):
                 continue
             text = action['args'].get('value', action['args'].get('msg'))
-            if '{' in text and find(text, each) is None and (
-                    'msg' not in action['args']):
+            if (
+                '{' in text
+                and find(text, each) is None
+                and ('msg' not in action['args'])
+            ):
                 raise AnError()
             ran = True
             if action['op'] == 'fail':
@@ -197,22 +246,28 @@ class Tried:
         self.facts = working_copy.Facts({}, data, {'extra': {}}, ())
         self.states, self.end = walk(written, data)
         self.evaluated = evaluation.evaluate(plans, self.facts)
-        self.kept = runner.run(plans['main'], working_copy.WorkingCopy(
-            self.facts), keep=True)
+        self.kept = runner.run(
+            plans['main'], working_copy.WorkingCopy(self.facts), keep=True
+        )
 
 
 class WhatRanTestCase(base.TestCase):
-
     def generate(self, seed):
         """Yield the rules as posted and as parsed, and machines tried."""
         generator = Generator(seed)
         written = [generator.rule(number) for number in range(3)]
-        rules = [validation.parse(rule, registry.installed())
-                 for rule in written]
+        rules = [
+            validation.parse(rule, registry.installed()) for rule in written
+        ]
         plans = machine_test.compile_rules(rules)
-        return written, rules, [
-            Tried(written, plans, generator.machine())
-            for _number in range(MACHINES)]
+        return (
+            written,
+            rules,
+            [
+                Tried(written, plans, generator.machine())
+                for _number in range(MACHINES)
+            ],
+        )
 
     def test_coverage_counts_what_ran(self):
         states = collections.Counter()
@@ -221,10 +276,12 @@ class WhatRanTestCase(base.TestCase):
             covered = coverage.Coverage(rules)
             watch = coverage.Watch({})
             for tried in machines:
-                covered.note(machine_test.MachineTest(
-                    'm', tried.evaluated), watch)
+                covered.note(
+                    machine_test.MachineTest('m', tried.evaluated), watch
+                )
             for rule, shown in zip(
-                    written, covered.as_dict()['rules'], strict=True):
+                written, covered.as_dict()['rules'], strict=True
+            ):
                 if rule['sensitive']:
                     self.assertTrue(shown['withheld'])
                     continue
@@ -232,13 +289,15 @@ class WhatRanTestCase(base.TestCase):
                     counts = collections.Counter(
                         tried.states[rule['uuid']][index]
                         for tried in machines
-                        if index < len(tried.states.get(rule['uuid'], ())))
+                        if index < len(tried.states.get(rule['uuid'], ()))
+                    )
                     states.update(counts)
                     ran = counts.pop('ran', 0)
                     self.assertEqual(
                         (ran, dict(counts)),
                         (action['ran'], action.get('not_run', {})),
-                        (seed, rule['actions'][index]))
+                        (seed, rule['actions'][index]),
+                    )
         # Each of them must have been asked for.
         self.assertEqual({'ran', EMPTY, WHEN, ERROR}, set(states))
 
@@ -252,8 +311,9 @@ class WhatRanTestCase(base.TestCase):
                 expected = []
                 if tried.end != 'error':
                     expected = list(self.summaries(written, tried))
-                self.assertEqual(expected, stored.get(model.MAIN, []),
-                                 (seed, tried.data))
+                self.assertEqual(
+                    expected, stored.get(model.MAIN, []), (seed, tried.data)
+                )
         self.assertEqual({None, 'failed', 'error'}, set(ends))
 
     def summaries(self, written, tried):
@@ -264,57 +324,81 @@ class WhatRanTestCase(base.TestCase):
             if rule['sensitive']:
                 yield {'uuid': rule['uuid'], 'withheld': True}
             else:
-                yield {'uuid': rule['uuid'], 'description': None,
-                       'actions': self.ran(rule, tried)}
+                yield {
+                    'uuid': rule['uuid'],
+                    'description': None,
+                    'actions': self.ran(rule, tried),
+                }
 
     def test_runs_tell_what_ran_and_why_not(self):
         for seed in range(COUNT):
             written, _rules, machines = self.generate(seed)
             for tried in machines:
-                kept = json.loads(json.dumps(
-                    phase_record.of_phase(tried.kept, 0)))
-                by_uuid = {rule['uuid']: (kind, rule)
-                           for kind in ('rules', 'audit')
-                           for rule in kept[kind]}
+                kept = json.loads(
+                    json.dumps(phase_record.of_phase(tried.kept, 0))
+                )
+                by_uuid = {
+                    rule['uuid']: (kind, rule)
+                    for kind in ('rules', 'audit')
+                    for rule in kept[kind]
+                }
                 for rule in written:
                     kind, told = by_uuid.get(rule['uuid'], ('rules', None))
                     matched = rule['uuid'] in tried.states
-                    self.assertIs(matched, told is not None and (
-                        phase_record.was_matched(kind, told)), (seed, rule))
+                    self.assertIs(
+                        matched,
+                        told is not None
+                        and (phase_record.was_matched(kind, told)),
+                        (seed, rule),
+                    )
                     if matched and not rule['sensitive']:
                         self.assert_kept(rule, tried, told)
 
     def assert_kept(self, rule, tried, told):
         self.assertEqual(self.ran(rule, tried), told['actions'])
         self.assertEqual(
-            [(action['op'], state == 'ran', state) for action, state
-             in zip(rule['actions'], tried.states[rule['uuid']], strict=False)
-             if state != 'ran' or action.get('when')],
-            [(each['action'], each['ran'], self.state(each))
-             for each in told.get('when', ())])
+            [
+                (action['op'], state == 'ran', state)
+                for action, state in zip(
+                    rule['actions'], tried.states[rule['uuid']], strict=False
+                )
+                if state != 'ran' or action.get('when')
+            ],
+            [
+                (each['action'], each['ran'], self.state(each))
+                for each in told.get('when', ())
+            ],
+        )
 
     @staticmethod
     def ran(rule, tried):
-        return [action['op'] for action, state in zip(
-            rule['actions'], tried.states[rule['uuid']], strict=False)
-            if state == 'ran']
+        return [
+            action['op']
+            for action, state in zip(
+                rule['actions'], tried.states[rule['uuid']], strict=False
+            )
+            if state == 'ran'
+        ]
 
     @staticmethod
     def state(asked):
         """Return the state that the reason of an action stands for."""
         if 'reason' not in asked:
             return 'ran'
-        return {'the loop has no items': EMPTY,
-                'its conditions do not hold': WHEN,
-                'its conditions hold for no item': WHEN}.get(
-                    asked['reason'], ERROR)
+        return {
+            'the loop has no items': EMPTY,
+            'its conditions do not hold': WHEN,
+            'its conditions hold for no item': WHEN,
+        }.get(asked['reason'], ERROR)
 
     def test_dry_runs_tell_what_ran_and_why_not(self):
         for seed in range(COUNT):
             written, _rules, machines = self.generate(seed)
             for tried in machines:
-                shown = {each['uuid']: each
-                         for each in tried.evaluated.as_dict()['rules']}
+                shown = {
+                    each['uuid']: each
+                    for each in tried.evaluated.as_dict()['rules']
+                }
                 for rule in written:
                     states = tried.states.get(rule['uuid'], [])
                     told = shown.get(rule['uuid'], {'actions': []})
@@ -324,7 +408,9 @@ class WhatRanTestCase(base.TestCase):
                     self.assertEqual(
                         [state == 'ran' for state in states],
                         [each.get('ran', True) for each in told['actions']],
-                        (seed, rule))
+                        (seed, rule),
+                    )
                     self.assertEqual(
                         [state != 'ran' for state in states],
-                        ['reason' in each for each in told['actions']])
+                        ['reason' in each for each in told['actions']],
+                    )

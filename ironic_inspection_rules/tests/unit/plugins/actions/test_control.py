@@ -22,7 +22,6 @@ class FakeEffects:
 
 
 class ApiCallTestCase(base.TestCase):
-
     def call(self, effects, *args, **kwargs):
         target = working_copy.WorkingCopy(working_copy.Facts({}, {}), effects)
         control.ApiCall()(target, *args, **kwargs)
@@ -33,30 +32,53 @@ class ApiCallTestCase(base.TestCase):
         self.call(effects, 'http://cmdb/')
         self.assertEqual(
             [working_copy.GetRequest('http://cmdb/', None, None, 5.0, 3, 0.3)],
-            effects.requests)
+            effects.requests,
+        )
 
     def test_a_request_has_the_options_given(self):
         effects = FakeEffects()
-        self.call(effects, 'https://cmdb/', {'X-A': 'b'}, {'https': 'p'},
-                  1.5, 0, backoff_factor=0.0)
+        self.call(
+            effects,
+            'https://cmdb/',
+            {'X-A': 'b'},
+            {'https': 'p'},
+            1.5,
+            0,
+            backoff_factor=0.0,
+        )
         self.assertEqual(
-            [working_copy.GetRequest('https://cmdb/', {'X-A': 'b'},
-                                     {'https': 'p'}, 1.5, 0, 0.0)],
-            effects.requests)
+            [
+                working_copy.GetRequest(
+                    'https://cmdb/', {'X-A': 'b'}, {'https': 'p'}, 1.5, 0, 0.0
+                )
+            ],
+            effects.requests,
+        )
 
     def test_what_is_no_request_is_not_sent(self):
         effects = FakeEffects()
-        for url in ('', 'cmdb', 'ftp://cmdb/', 'http://', 'http://[::1',
-                    'javascript:alert(1)'):
-            self.assertRaises(exceptions.OperationError, self.call, effects,
-                              url)
+        for url in (
+            '',
+            'cmdb',
+            'ftp://cmdb/',
+            'http://',
+            'http://[::1',
+            'javascript:alert(1)',
+        ):
+            self.assertRaises(
+                exceptions.OperationError, self.call, effects, url
+            )
         self.assertEqual([], effects.requests)
 
     def test_a_request_that_fails_is_noted_without_its_secrets(self):
         effects = FakeEffects(exceptions.OperationError('no answer'))
         target = working_copy.WorkingCopy(working_copy.Facts({}, {}), effects)
-        exc = self.assertRaises(exceptions.OperationError, control.ApiCall(),
-                                target, 'http://me:pa55@cmdb/?key=k3y')
+        exc = self.assertRaises(
+            exceptions.OperationError,
+            control.ApiCall(),
+            target,
+            'http://me:pa55@cmdb/?key=k3y',
+        )
         request = 'GET http://******@cmdb/?key=******'
         self.assertEqual([request], target.journal.notes)
         self.assertEqual(f'{request} failed: no answer', str(exc))

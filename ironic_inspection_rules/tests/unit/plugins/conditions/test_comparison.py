@@ -18,8 +18,31 @@ from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 
 _LIBRARIES = ('librpm.so.9', 'librpm.so.10', 'librpm.so.8')
-_PARTS = ('0', '1', '2', '9', '10', '03', '00', 'a', 'b', 'A', 'rc', 'el8',
-          '~', '^', '.', '-', '_', '+', '..', 'ä', '٣', ' ', '1' * 20)
+_PARTS = (
+    '0',
+    '1',
+    '2',
+    '9',
+    '10',
+    '03',
+    '00',
+    'a',
+    'b',
+    'A',
+    'rc',
+    'el8',
+    '~',
+    '^',
+    '.',
+    '-',
+    '_',
+    '+',
+    '..',
+    'ä',
+    '٣',
+    ' ',
+    '1' * 20,
+)
 
 # The vectors of rpm's own tests/rpmvercmp.at.
 _KNOWN = """
@@ -55,17 +78,38 @@ def _compare(one, other):
 
 
 class AsNumberTestCase(base.TestCase):
-
     def test_what_reads_as_a_number(self):
-        for text, number in (('8', 8), (' -8 ', -8), ('+8', 8), ('08', 8),
-                             ('1.5', 1.5), ('.5', 0.5), ('5.', 5.0),
-                             ('1e3', 1000.0), ('-1.5E-1', -0.15)):
+        for text, number in (
+            ('8', 8),
+            (' -8 ', -8),
+            ('+8', 8),
+            ('08', 8),
+            ('1.5', 1.5),
+            ('.5', 0.5),
+            ('5.', 5.0),
+            ('1e3', 1000.0),
+            ('-1.5E-1', -0.15),
+        ):
             found = comparison.as_number(text)
             self.assertEqual((number, type(number)), (found, type(found)))
 
     def test_what_does_not(self):
-        for text in ('', ' ', 'eight', '0x8', '1_000', '1,5', 'nan', 'inf',
-                     '-', '.', 'e5', '8 8', '٨', '1' * 301):
+        for text in (
+            '',
+            ' ',
+            'eight',
+            '0x8',
+            '1_000',
+            '1,5',
+            'nan',
+            'inf',
+            '-',
+            '.',
+            'e5',
+            '8 8',
+            '٨',
+            '1' * 301,
+        ):
             self.assertIsNone(comparison.as_number(text), text)
 
 
@@ -75,37 +119,46 @@ def free(condition):
 
 
 class ComparisonTestCase(base.TestCase):
-
     @fuzz.settings
     @hypothesis.given(st.lists(fuzz.json_values, max_size=4))
     def test_any_values_can_be_compared(self, values):
-        for condition in (comparison.Equal, comparison.NotEqual,
-                          comparison.Less, comparison.LessOrEqual,
-                          comparison.Greater, comparison.GreaterOrEqual):
+        for condition in (
+            comparison.Equal,
+            comparison.NotEqual,
+            comparison.Less,
+            comparison.LessOrEqual,
+            comparison.Greater,
+            comparison.GreaterOrEqual,
+        ):
             for force_strings in (False, True):
                 self.assertIsInstance(
                     free(condition())(*values, force_strings=force_strings),
-                    bool, (condition, force_strings))
+                    bool,
+                    (condition, force_strings),
+                )
 
     def test_whole_numbers_of_any_length_are_told_apart(self):
-        for number in (10 ** 16, 2 ** 64, 10 ** 200):
+        for number in (10**16, 2**64, 10**200):
             for other in (number + 1, str(number + 1)):
                 for condition, holds in (
-                        (comparison.Equal(), False),
-                        (comparison.NotEqual(), True),
-                        (comparison.Less(), True),
-                        (comparison.Greater(), False),
-                        (comparison.GreaterOrEqual(), False)):
+                    (comparison.Equal(), False),
+                    (comparison.NotEqual(), True),
+                    (comparison.Less(), True),
+                    (comparison.Greater(), False),
+                    (comparison.GreaterOrEqual(), False),
+                ):
                     self.assertIs(holds, free(condition)(number, other))
-                self.assertFalse(comparison.OneOf()(number, [other]),
-                                 (number, other))
+                self.assertFalse(
+                    comparison.OneOf()(number, [other]), (number, other)
+                )
 
     def test_one_list_is_as_good_as_its_items(self):
         for condition, holds in (
-                (free(comparison.Less()), True),
-                (free(comparison.Greater()), False),
-                (comparison.VersionLess(), True),
-                (comparison.VersionGreater(), False)):
+            (free(comparison.Less()), True),
+            (free(comparison.Greater()), False),
+            (comparison.VersionLess(), True),
+            (comparison.VersionGreater(), False),
+        ):
             for values in (['1', '2'], ['1', '2', '3']):
                 self.assertIs(holds, condition(values))
                 self.assertIs(holds, condition(*values))
@@ -113,20 +166,23 @@ class ComparisonTestCase(base.TestCase):
             self.assertFalse(condition('1', ['2']), (condition, holds))
             self.assertFalse(condition(['1'], ['2'], '3'), (condition, holds))
             for nothing in ([], ['1']):
-                self.assertTrue(condition(nothing),
-                                (condition, holds, nothing))
+                self.assertTrue(
+                    condition(nothing), (condition, holds, nothing)
+                )
 
     @fuzz.settings
     @hypothesis.given(st.integers(), st.integers())
     def test_digits_compare_as_their_number(self, one, other):
-        for condition in (free(comparison.Equal()), free(comparison.Less()),
-                          free(comparison.GreaterOrEqual())):
+        for condition in (
+            free(comparison.Equal()),
+            free(comparison.Less()),
+            free(comparison.GreaterOrEqual()),
+        ):
             self.assertEqual(condition(one, other), condition(str(one), other))
             self.assertEqual(condition(one, other), condition(one, str(other)))
 
 
 class OneOfTestCase(base.TestCase):
-
     @fuzz.settings
     @hypothesis.given(fuzz.json_values, st.lists(fuzz.json_values))
     def test_a_value_is_one_of_a_list_that_holds_it(self, value, values):
@@ -135,7 +191,6 @@ class OneOfTestCase(base.TestCase):
 
 
 class VersionTestCase(base.TestCase):
-
     def test_the_vectors_of_rpm(self):
         for line in _KNOWN.replace('\n', ' ').split(','):
             one, other, expected = line.split()
@@ -155,9 +210,10 @@ class VersionTestCase(base.TestCase):
         for _each in range(10_000):
             one, other = (
                 ''.join(chance.choices(_PARTS, k=chance.randint(0, 6)))
-                for _side in range(2))
+                for _side in range(2)
+            )
             if chance.random() < 0.5:
-                other = one[:chance.randint(0, len(one))] + other
+                other = one[: chance.randint(0, len(one))] + other
             expected = rpmvercmp(one.encode(), other.encode())
             seen.add(expected)
             self.assertEqual(expected, _compare(one, other), (one, other))
@@ -167,11 +223,11 @@ class VersionTestCase(base.TestCase):
         for one, other in (('2.9', '2.10'), ('2.10', '2.9'), ('1', '01')):
             order = _compare(one, other)
             for op, holds in (
-                    (comparison.VersionEqual, order == 0),
-                    (comparison.VersionLess, order < 0),
-                    (comparison.VersionNotEqual, order != 0),
-                    (comparison.VersionLessOrEqual, order <= 0),
-                    (comparison.VersionGreater, order > 0),
-                    (comparison.VersionGreaterOrEqual, order >= 0)):
-                self.assertIs(holds, op()(one, other),
-                              (one, op))
+                (comparison.VersionEqual, order == 0),
+                (comparison.VersionLess, order < 0),
+                (comparison.VersionNotEqual, order != 0),
+                (comparison.VersionLessOrEqual, order <= 0),
+                (comparison.VersionGreater, order > 0),
+                (comparison.VersionGreaterOrEqual, order >= 0),
+            ):
+                self.assertIs(holds, op()(one, other), (one, op))

@@ -6,27 +6,40 @@ from hypothesis import strategies as st
 
 _ESCAPES = {'\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t'}
 
-texts = st.text(st.one_of(
-    st.sampled_from('{}|()[],:=\'"\\ \n\tabAB01._-!'),
-    st.characters(exclude_categories=['Cs'])), max_size=8)
+texts = st.text(
+    st.one_of(
+        st.sampled_from('{}|()[],:=\'"\\ \n\tabAB01._-!'),
+        st.characters(exclude_categories=['Cs']),
+    ),
+    max_size=8,
+)
 
 plain = st.one_of(
-    st.none(), st.booleans(), texts,
-    st.integers(-10 ** 29, 10 ** 29),
-    st.floats(-1e15, 1e15, allow_subnormal=False))
+    st.none(),
+    st.booleans(),
+    texts,
+    st.integers(-(10**29), 10**29),
+    st.floats(-1e15, 1e15, allow_subnormal=False),
+)
 
 values = st.recursive(
-    plain, lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(texts, inner, max_size=3)), max_leaves=6)
+    plain,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)
+    ),
+    max_leaves=6,
+)
 
 
 @st.composite
 def written(draw, value):
     """Write a value as the argument of a filter."""
     if value is None or isinstance(value, bool):
-        words = {None: ['none', 'None'], True: ['true', 'True'],
-                 False: ['false', 'False']}
+        words = {
+            None: ['none', 'None'],
+            True: ['true', 'True'],
+            False: ['false', 'False'],
+        }
         return draw(st.sampled_from(words[value]))
     if isinstance(value, str):
         return draw(_quoted(value))
@@ -35,8 +48,10 @@ def written(draw, value):
         items = [draw(written(item)) for item in value]
         return f'[{blank}{f"{blank},".join(items)}]'
     if isinstance(value, dict):
-        items = [f'{draw(_quoted(key))}{blank}:{blank}{draw(written(item))}'
-                 for key, item in value.items()]
+        items = [
+            f'{draw(_quoted(key))}{blank}:{blank}{draw(written(item))}'
+            for key, item in value.items()
+        ]
         return f'{{{blank}{f",{blank}".join(items)}{blank}}}'
     return repr(value)
 

@@ -27,7 +27,7 @@ _NOTHING = object()
 # There are many expressions.
 _settings = hypothesis.settings(fuzz.settings, max_examples=base.EXAMPLES // 2)
 
-whole = st.integers(-10 ** 12, 10 ** 12)
+whole = st.integers(-(10**12), 10**12)
 numbers = st.one_of(whole, st.floats(-1e12, 1e12))
 words = st.text('abAB äÖß,.-_', max_size=6)
 dicts = st.fixed_dictionaries({'n': numbers, 'w': words})
@@ -75,89 +75,171 @@ _NONE = st.none()
 CASES = {
     'lower': [('lower', st.one_of(words, grammar.texts, numbers), _NONE)],
     'upper': [('upper', st.one_of(words, grammar.texts, numbers), _NONE)],
-    'trim': [('trim', grammar.texts, _NONE),
-             ('trim(plugin_data.a)', words, words)],
+    'trim': [
+        ('trim', grammar.texts, _NONE),
+        ('trim(plugin_data.a)', words, words),
+    ],
     'replace': [
         ('replace(plugin_data.a, plugin_data.b)', words, words),
         ("replace('a', plugin_data.a, 2)", words, words),
-        *[(f'replace({written})',
-           st.one_of(words, numbers, st.text('ab', min_size=80)), _NONE)
-          for written in ("'', 'ab'", "'b', '', 300", f"'a', '{'b' * 300}'")]],
+        *[
+            (
+                f'replace({written})',
+                st.one_of(words, numbers, st.text('ab', min_size=80)),
+                _NONE,
+            )
+            for written in ("'', 'ab'", "'b', '', 300", f"'a', '{'b' * 300}'")
+        ],
+    ],
     'join': [
         ('join', st.lists(st.one_of(words, numbers)), _NONE),
         ('join(plugin_data.a)', st.lists(st.one_of(words, whole)), words),
         ("join('-', 'n')", st.lists(dicts), _NONE),
-        ("join(', ', attribute='w')", st.lists(dicts), _NONE)],
+        ("join(', ', attribute='w')", st.lists(dicts), _NONE),
+    ],
     'default': [
         ('default(plugin_data.a)', grammar.values, grammar.values),
         ('default(plugin_data.a, true)', grammar.values, grammar.values),
-        ('nothing | default(plugin_data.a)', st.just({}), grammar.values)],
-    'int': [('int', st.one_of(numbers, whole.map(str),
-                              numbers.map(str)), _NONE)],
+        ('nothing | default(plugin_data.a)', st.just({}), grammar.values),
+    ],
+    'int': [
+        ('int', st.one_of(numbers, whole.map(str), numbers.map(str)), _NONE)
+    ],
     'float': [('float', st.one_of(numbers, numbers.map(str)), _NONE)],
-    'round': [('round', numbers, _NONE),
-              ('round(plugin_data.a)', numbers, st.integers(-12, 12))],
+    'round': [
+        ('round', numbers, _NONE),
+        ('round(plugin_data.a)', numbers, st.integers(-12, 12)),
+    ],
     'abs': [('abs', numbers, _NONE)],
-    'length': [('length', st.one_of(
-        words, st.lists(numbers), st.dictionaries(words, words)), _NONE)],
-    'sum': [('sum', st.lists(numbers), _NONE),
-            ("sum('n')", st.lists(dicts), _NONE),
-            ("sum(attribute='in.n')", st.lists(deep), _NONE)],
-    **{name: [(name, st.one_of(st.lists(numbers), st.lists(words)), _NONE),
-              (f"{name}(attribute='n')", st.lists(dicts), _NONE),
-              (f"{name}(attribute='w')", st.lists(dicts), _NONE)]
-       for name in ('min', 'max')},
+    'length': [
+        (
+            'length',
+            st.one_of(words, st.lists(numbers), st.dictionaries(words, words)),
+            _NONE,
+        )
+    ],
+    'sum': [
+        ('sum', st.lists(numbers), _NONE),
+        ("sum('n')", st.lists(dicts), _NONE),
+        ("sum(attribute='in.n')", st.lists(deep), _NONE),
+    ],
+    **{
+        name: [
+            (name, st.one_of(st.lists(numbers), st.lists(words)), _NONE),
+            (f"{name}(attribute='n')", st.lists(dicts), _NONE),
+            (f"{name}(attribute='w')", st.lists(dicts), _NONE),
+        ]
+        for name in ('min', 'max')
+    },
     'first': [('first', st.one_of(st.lists(grammar.values), words), _NONE)],
     'last': [('last', st.one_of(st.lists(grammar.values), words), _NONE)],
     'unique': [
-        ('unique', st.lists(st.one_of(
-            words, whole, st.booleans(), _NONE)), _NONE),
-        ("unique(attribute='w')", st.lists(dicts), _NONE)],
+        (
+            'unique',
+            st.lists(st.one_of(words, whole, st.booleans(), _NONE)),
+            _NONE,
+        ),
+        ("unique(attribute='w')", st.lists(dicts), _NONE),
+    ],
     'sort': [
-        ('sort', st.one_of(st.lists(numbers), st.lists(words),
-                           st.lists(st.one_of(whole, words))), _NONE),
+        (
+            'sort',
+            st.one_of(
+                st.lists(numbers),
+                st.lists(words),
+                st.lists(st.one_of(whole, words)),
+            ),
+            _NONE,
+        ),
         ("sort(attribute='w')", st.lists(dicts), _NONE),
         ("sort(attribute='w,n')", st.lists(dicts), _NONE),
         ('sort', st.lists(st.one_of(_NONE, st.just({}))), _NONE),
         ('sort(reverse=true)', st.lists(words), _NONE),
-        ("sort(reverse=true, attribute='in.n')", st.lists(deep), _NONE)],
-    'map': [("map(attribute='n')", st.lists(dicts), _NONE),
-            ("map(attribute='in.n')", st.lists(deep), _NONE),
-            ("map(attribute='w', default=7)", st.lists(
-                st.one_of(dicts, st.just({}))), _NONE),
-            ("map('upper')", st.lists(words), _NONE),
-            ("map('round', 1)", st.lists(numbers), _NONE),
-            ("map('replace', 'a', plugin_data.a)", st.lists(words), words),
-            ("map('default', plugin_data.a, true)", st.lists(words), words)],
-    **{name: [
-        (f"{name}('{op}', plugin_data.a)", st.lists(st.integers(-3, 3)),
-         st.integers(-3, 3)) for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge')]
-       for name in ('select', 'reject')},
-    **{name: [
-        (f"{name}('w', 'eq', plugin_data.a)", st.lists(dicts), words),
-        *[(f"{name}('n', '{op}', plugin_data.a)", st.lists(dicts), numbers)
-          for op in ('ne', 'lt', 'le', 'gt', 'ge')]]
-       for name in ('selectattr', 'rejectattr')},
+        ("sort(reverse=true, attribute='in.n')", st.lists(deep), _NONE),
+    ],
+    'map': [
+        ("map(attribute='n')", st.lists(dicts), _NONE),
+        ("map(attribute='in.n')", st.lists(deep), _NONE),
+        (
+            "map(attribute='w', default=7)",
+            st.lists(st.one_of(dicts, st.just({}))),
+            _NONE,
+        ),
+        ("map('upper')", st.lists(words), _NONE),
+        ("map('round', 1)", st.lists(numbers), _NONE),
+        ("map('replace', 'a', plugin_data.a)", st.lists(words), words),
+        ("map('default', plugin_data.a, true)", st.lists(words), words),
+    ],
+    **{
+        name: [
+            (
+                f"{name}('{op}', plugin_data.a)",
+                st.lists(st.integers(-3, 3)),
+                st.integers(-3, 3),
+            )
+            for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge')
+        ]
+        for name in ('select', 'reject')
+    },
+    **{
+        name: [
+            (f"{name}('w', 'eq', plugin_data.a)", st.lists(dicts), words),
+            *[
+                (
+                    f"{name}('n', '{op}', plugin_data.a)",
+                    st.lists(dicts),
+                    numbers,
+                )
+                for op in ('ne', 'lt', 'le', 'gt', 'ge')
+            ],
+        ]
+        for name in ('selectattr', 'rejectattr')
+    },
 }
 
 # What Jinja2 has no filter for, and how it is said there.
 _mappings = st.dictionaries(words, grammar.values, max_size=5)
 OTHERWISE = [
-    ('plugin_data.v | keys', 'plugin_data.v.keys() | list', _mappings,
-     _NONE),
-    ('plugin_data.v | values', 'plugin_data.v.values() | list', _mappings,
-     _NONE),
-    ('plugin_data.v | get("n")', 'plugin_data.v["n"]',
-     st.one_of(dicts, st.just({})), _NONE),
-    ('plugin_data.v | get("in.n", 7)', 'plugin_data.v["in"]["n"]', deep,
-     _NONE),
+    ('plugin_data.v | keys', 'plugin_data.v.keys() | list', _mappings, _NONE),
+    (
+        'plugin_data.v | values',
+        'plugin_data.v.values() | list',
+        _mappings,
+        _NONE,
+    ),
+    (
+        'plugin_data.v | get("n")',
+        'plugin_data.v["n"]',
+        st.one_of(dicts, st.just({})),
+        _NONE,
+    ),
+    (
+        'plugin_data.v | get("in.n", 7)',
+        'plugin_data.v["in"]["n"]',
+        deep,
+        _NONE,
+    ),
     ('plugin_data.v | get(1)', 'plugin_data.v[1]', st.lists(words), _NONE),
-    ('plugin_data.v | get(plugin_data.a)', 'plugin_data.v[plugin_data.a]',
-     _mappings, words),
-    *[(f'plugin_data.v | {name}(plugin_data.a)',
-       f'plugin_data.v {sign} plugin_data.a', numbers, numbers)
-      for name, sign in (('add', '+'), ('subtract', '-'), ('multiply', '*'),
-                         ('divide', '/'))],
+    (
+        'plugin_data.v | get(plugin_data.a)',
+        'plugin_data.v[plugin_data.a]',
+        _mappings,
+        words,
+    ),
+    *[
+        (
+            f'plugin_data.v | {name}(plugin_data.a)',
+            f'plugin_data.v {sign} plugin_data.a',
+            numbers,
+            numbers,
+        )
+        for name, sign in (
+            ('add', '+'),
+            ('subtract', '-'),
+            ('multiply', '*'),
+            ('divide', '/'),
+        )
+    ],
 ]
 
 
@@ -178,8 +260,7 @@ class JinjaTestCase(base.TestCase):
             data = {'v': value, 'a': a, 'b': b}
             expected = jinja(expression, **data)
             found = ours(expression, **data)
-            self.assertEqual(repr(expected), repr(found),
-                             (expression, data))
+            self.assertEqual(repr(expected), repr(found), (expression, data))
 
         check()
 
@@ -197,25 +278,37 @@ class JinjaTestCase(base.TestCase):
         call = 'split' if separator is None else 'split(plugin_data.a)'
         self.assertEqual(
             text.split(separator),
-            ours(f'plugin_data.v | {call}', v=text, a=separator))
+            ours(f'plugin_data.v | {call}', v=text, a=separator),
+        )
 
     @fuzz.settings
-    @hypothesis.given(words, st.sampled_from(
-        ['a', '[aA]+', '(a)|(b)', '^.', r'(?P<n>\w)b', 'x*', '']))
+    @hypothesis.given(
+        words,
+        st.sampled_from(
+            ['a', '[aA]+', '(a)|(b)', '^.', r'(?P<n>\w)b', 'x*', '']
+        ),
+    )
     def test_regex_search_is_that_of_ansible(self, text, expression):
         match = re.search(expression, text)
         self.assertEqual(
             match[0] if match else _NOTHING,
-            ours(rf'plugin_data.v | regex_search("{expression}")', v=text))
+            ours(rf'plugin_data.v | regex_search("{expression}")', v=text),
+        )
 
     @fuzz.settings
-    @hypothesis.given(words, st.sampled_from(['a', '[aA]+', '()(b)', 'x*']),
-                      st.sampled_from(['', 'b', r'<\g<0>>', 'Ö-']))
+    @hypothesis.given(
+        words,
+        st.sampled_from(['a', '[aA]+', '()(b)', 'x*']),
+        st.sampled_from(['', 'b', r'<\g<0>>', 'Ö-']),
+    )
     def test_regex_replace_is_that_of_ansible(self, text, expression, to):
         self.assertEqual(
             re.sub(expression, to, text),
-            ours(rf'plugin_data.v | regex_replace("{expression}", "{to}")',
-                 v=text))
+            ours(
+                rf'plugin_data.v | regex_replace("{expression}", "{to}")',
+                v=text,
+            ),
+        )
 
     @fuzz.settings
     @hypothesis.given(st.sampled_from(sorted(CASES)), grammar.values)
@@ -225,25 +318,42 @@ class JinjaTestCase(base.TestCase):
                 ours(f'plugin_data.v | {expression}', v=value, a=1, b=2)
 
     def test_what_is_equal_stays_in_order(self):
-        data = [{'n': number, 'at': at} for at, number in enumerate(
-            [1, 2, 1, 2, 1])]
+        data = [
+            {'n': number, 'at': at}
+            for at, number in enumerate([1, 2, 1, 2, 1])
+        ]
         for reverse in ('false', 'true'):
-            expression = (f"plugin_data.x | sort(attribute='n', "
-                          f"reverse={reverse}) | map(attribute='at')")
-            self.assertEqual(jinja(expression, x=data),
-                             ours(expression, x=data))
+            expression = (
+                f"plugin_data.x | sort(attribute='n', "
+                f"reverse={reverse}) | map(attribute='at')"
+            )
+            self.assertEqual(
+                jinja(expression, x=data), ours(expression, x=data)
+            )
 
     def test_numbers_are_finite(self):
-        filters = ('int', 'float', 'round', 'abs', 'add(1)', 'divide(2)',
-                   "tier([[0, 'a']])")
+        filters = (
+            'int',
+            'float',
+            'round',
+            'abs',
+            'add(1)',
+            'divide(2)',
+            "tier([[0, 'a']])",
+        )
         for number in (math.inf, -math.inf, math.nan):
             for each in filters:
-                self.assertIs(exceptions.OperationError,
-                              ours(f'plugin_data.v | {each}', v=number),
-                              repr(number))
+                self.assertIs(
+                    exceptions.OperationError,
+                    ours(f'plugin_data.v | {each}', v=number),
+                    repr(number),
+                )
         for values in ([1e308, 1e308], [math.inf]):
-            self.assertIs(exceptions.OperationError,
-                          ours('plugin_data.v | sum', v=values), repr(values))
+            self.assertIs(
+                exceptions.OperationError,
+                ours('plugin_data.v | sum', v=values),
+                repr(values),
+            )
 
     def test_what_jinja_says_otherwise(self):
         for case in OTHERWISE:
@@ -256,9 +366,11 @@ class JinjaTestCase(base.TestCase):
             expected = jinja(said, v=value, a=a)
             if isinstance(expected, float) and not math.isfinite(expected):
                 expected = exceptions.OperationError
-            self.assertEqual(repr(expected),
-                             repr(ours(expression, v=value, a=a)),
-                             (expression, value, a))
+            self.assertEqual(
+                repr(expected),
+                repr(ours(expression, v=value, a=a)),
+                (expression, value, a),
+            )
 
         check()
 
@@ -266,34 +378,52 @@ class JinjaTestCase(base.TestCase):
     @hypothesis.given(_mappings)
     def test_dict2items_is_that_of_ansible(self, mapping):
         for call, key, value in (
-                ('dict2items', 'key', 'value'),
-                ("dict2items(key_name='file', value_name='path')",
-                 'file', 'path')):
+            ('dict2items', 'key', 'value'),
+            ("dict2items(key_name='file', value_name='path')", 'file', 'path'),
+        ):
             self.assertEqual(
                 repr([{key: each, value: mapping[each]} for each in mapping]),
-                repr(ours(f'plugin_data.v | {call}', v=mapping)))
-        self.assertIs(exceptions.OperationError,
-                      ours('plugin_data.v | dict2items', v=[mapping]))
+                repr(ours(f'plugin_data.v | {call}', v=mapping)),
+            )
+        self.assertIs(
+            exceptions.OperationError,
+            ours('plugin_data.v | dict2items', v=[mapping]),
+        )
 
     @fuzz.settings
-    @hypothesis.given(st.datetimes(), st.sampled_from(
-        ['%m/%d/%Y', '%Y%m%d', '%d.%m.%Y %H:%M', '%Y-%j', '100%% %d %b %Y']))
+    @hypothesis.given(
+        st.datetimes(),
+        st.sampled_from(
+            ['%m/%d/%Y', '%Y%m%d', '%d.%m.%Y %H:%M', '%Y-%j', '100%% %d %b %Y']
+        ),
+    )
     def test_date_reads_what_was_written(self, moment, written):
         hypothesis.assume(moment.year >= 1000)
         read = datetime.datetime.strptime(moment.strftime(written), written)
         self.assertEqual(
             (read if '%H' in written else read.date()).isoformat(),
-            ours(f"plugin_data.v | date('{written}')",
-                 v=moment.strftime(written)))
+            ours(
+                f"plugin_data.v | date('{written}')",
+                v=moment.strftime(written),
+            ),
+        )
 
     def test_a_date_has_a_format_of_python(self):
         for written in ('%Q', '%'):
-            self.assertIs(exceptions.OperationError, refused(
-                f"plugin_data.v | date('{written}')"), repr(written))
-        self.assertIs(exceptions.OperationError,
-                      refused('plugin_data.v | date(plugin_data.a)'))
+            self.assertIs(
+                exceptions.OperationError,
+                refused(f"plugin_data.v | date('{written}')"),
+                repr(written),
+            )
+        self.assertIs(
+            exceptions.OperationError,
+            refused('plugin_data.v | date(plugin_data.a)'),
+        )
 
 
 for _name in CASES:
-    setattr(JinjaTestCase, f'test_{_name}',
-            lambda self, name=_name: self.check(name))
+    setattr(
+        JinjaTestCase,
+        f'test_{_name}',
+        lambda self, name=_name: self.check(name),
+    )

@@ -10,20 +10,30 @@ from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 
 ACTIONS = [{'action': 'set-attribute', 'path': '/extra/hit', 'value': 1}]
-DATA = {'number': 5, 'text': '5', 'decimal': '3.7', 'true': True,
-        'word': 'no', 'none': None, 'empty': '', 'zero': 0,
-        'ip': '192.0.2.7', 'ip6': '2001:db8::1', 'zone': 'fe80::1%eth0',
-        'list': [{'n': 1}, {'n': 5}, {'n': 'x'}]}
+DATA = {
+    'number': 5,
+    'text': '5',
+    'decimal': '3.7',
+    'true': True,
+    'word': 'no',
+    'none': None,
+    'empty': '',
+    'zero': 0,
+    'ip': '192.0.2.7',
+    'ip6': '2001:db8::1',
+    'zone': 'fe80::1%eth0',
+    'list': [{'n': 1}, {'n': 5}, {'n': 'x'}],
+}
 
 
 class ConditionTestCase(base.TestCase):
-
     def result(self, op, field, value=..., **more):
         condition = {'op': op, 'field': field, **more}
         if value is not ...:
             condition['value'] = value
         return inspection.inspect(
-            {'conditions': [condition], 'actions': ACTIONS}, data=DATA)
+            {'conditions': [condition], 'actions': ACTIONS}, data=DATA
+        )
 
     def holds(self, *args, **more):
         result = self.result(*args, **more)
@@ -48,11 +58,22 @@ class ConditionTestCase(base.TestCase):
         self.fails('lt', 'number', '5')
 
     def test_all_comparisons(self):
-        holding = {value: [op for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge')
-                           if self.holds(op, 'number', value)]
-                   for value in (4, 5, 6)}
-        self.assertEqual({4: ['ne', 'gt', 'ge'], 5: ['eq', 'le', 'ge'],
-                          6: ['ne', 'lt', 'le']}, holding)
+        holding = {
+            value: [
+                op
+                for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge')
+                if self.holds(op, 'number', value)
+            ]
+            for value in (4, 5, 6)
+        }
+        self.assertEqual(
+            {
+                4: ['ne', 'gt', 'ge'],
+                5: ['eq', 'le', 'ge'],
+                6: ['ne', 'lt', 'le'],
+            },
+            holding,
+        )
 
     def test_a_missing_field_is_false_even_inverted(self):
         self.assertFalse(self.holds('eq', 'missing', 1))
@@ -61,20 +82,24 @@ class ConditionTestCase(base.TestCase):
     def test_a_missing_field_is_empty(self):
         for field in ('missing', 'missing.deep', 'none', 'empty'):
             self.assertTrue(self.holds('is-empty', field), repr(field))
-            self.assertFalse(self.holds('is-empty', field, invert=True),
-                             repr(field))
+            self.assertFalse(
+                self.holds('is-empty', field, invert=True), repr(field)
+            )
         self.assertFalse(self.holds('is-empty', 'zero'))
 
     def test_multiple_joins_results_that_were_inverted(self):
         self.assertTrue(self.holds('lt', 'list[:2].n', 3))
         self.assertFalse(self.holds('lt', 'list[:2].n', 3, multiple='all'))
         self.assertTrue(self.holds('lt', 'list[:2].n', 3, multiple='first'))
-        self.assertFalse(self.holds('lt', 'list[:2].n', 3, multiple='first',
-                                    invert=True))
-        self.assertTrue(self.holds('lt', 'list[:2].n', 3, multiple='any',
-                                   invert=True))
-        self.assertTrue(self.holds('gt', 'list[:2].n', 5, multiple='all',
-                                   invert=True))
+        self.assertFalse(
+            self.holds('lt', 'list[:2].n', 3, multiple='first', invert=True)
+        )
+        self.assertTrue(
+            self.holds('lt', 'list[:2].n', 3, multiple='any', invert=True)
+        )
+        self.assertTrue(
+            self.holds('gt', 'list[:2].n', 5, multiple='all', invert=True)
+        )
 
     def test_values_after_the_deciding_one_are_not_looked_at(self):
         self.assertTrue(self.holds('eq', 'list[*].n', 5))
@@ -102,14 +127,25 @@ class ConditionTestCase(base.TestCase):
 
     def test_the_reason_of_a_condition_has_the_value(self):
         plan = compiler.compile_rule(
-            inspection.parse({'actions': ACTIONS, 'conditions': [
-                {'op': 'gt', 'field': 'list[:2].n', 'value': 9},
-                {'op': 'is-empty', 'field': 'gone'}]}),
-            registry.installed())
+            inspection.parse(
+                {
+                    'actions': ACTIONS,
+                    'conditions': [
+                        {'op': 'gt', 'field': 'list[:2].n', 'value': 9},
+                        {'op': 'is-empty', 'field': 'gone'},
+                    ],
+                }
+            ),
+            registry.installed(),
+        )
         roots = {'plugin_data': DATA, 'inventory': {}, 'node': {}}
         self.assertEqual(
-            [(False, 'list[:2].n is 1, 5'),
-             (True, 'field gone does not exist')],
-            [(each.result, each.reason)
-             for each in explanation.explain(
-                 plan, budget.View(roots))])
+            [
+                (False, 'list[:2].n is 1, 5'),
+                (True, 'field gone does not exist'),
+            ],
+            [
+                (each.result, each.reason)
+                for each in explanation.explain(plan, budget.View(roots))
+            ],
+        )

@@ -14,8 +14,16 @@ INVENTORIES = {
 }
 
 
-HOOK_DATA = ('all_interfaces', 'cpu_arch', 'cpus', 'interfaces',
-             'ipmi_address', 'ipmi_v6address', 'local_gb', 'memory_mb')
+HOOK_DATA = (
+    'all_interfaces',
+    'cpu_arch',
+    'cpus',
+    'interfaces',
+    'ipmi_address',
+    'ipmi_v6address',
+    'local_gb',
+    'memory_mb',
+)
 """What hooks of ironic-inspector added to what the ramdisk sent."""
 
 WHOLE = 'introspection_data'
@@ -34,21 +42,31 @@ def run(entries: list, data: dict, node: dict) -> dict:
         except exceptions.InvalidRule:
             invalid.append(index)
     result = inspection.run(rules, data, {**node, 'traits': []})
-    changed = {name: readable(value) for name, value in result.node.items()
-               if name not in node or value != node[name]}
-    return {'invalid': invalid, 'matched': result.matched,
-            'error': result.error is not None,
-            'traits': changed.pop('traits'), 'node': changed}
+    changed = {
+        name: readable(value)
+        for name, value in result.node.items()
+        if name not in node or value != node[name]
+    }
+    return {
+        'invalid': invalid,
+        'matched': result.matched,
+        'error': result.error is not None,
+        'traits': changed.pop('traits'),
+        'node': changed,
+    }
 
 
 def recorded(result: dict) -> dict:
     """Return what is compared of a recorded result."""
-    return {'invalid': [each['rule'] for each in result['invalid']],
-            'matched': result['matched'],
-            'error': result['error'] is not None,
-            'traits': result['traits'],
-            'node': {name: readable(value)
-                     for name, value in result['node'].items()}}
+    return {
+        'invalid': [each['rule'] for each in result['invalid']],
+        'matched': result['matched'],
+        'error': result['error'] is not None,
+        'traits': result['traits'],
+        'node': {
+            name: readable(value) for name, value in result['node'].items()
+        },
+    }
 
 
 def readable(value):
@@ -64,13 +82,13 @@ def readable(value):
 
 
 class GoldenTestCase(base.TestCase):
-
     def test_edge_cases_end_alike(self):
         golden = shared_data.read('golden-inspector-micro.json')
         differences = {}
         for name, case in golden['cases'].items():
-            result = run(case['rules'], golden['data'],
-                         golden['nodes'][case['node']])
+            result = run(
+                case['rules'], golden['data'], golden['nodes'][case['node']]
+            )
             if result != recorded(case['expect']):
                 differences[name] = result
         self.assertEqual({}, differences)
@@ -82,7 +100,8 @@ class GoldenTestCase(base.TestCase):
             rules = shared_data.read(f'rules-inspector/{rule_set}.json')
             for name, nodes in inventories.items():
                 data = shared_data.read(
-                    f'inventories/{INVENTORIES.get(name, name)}.json')
+                    f'inventories/{INVENTORIES.get(name, name)}.json'
+                )
                 for node, expected in nodes.items():
                     result = run(rules, data, golden['nodes'][node])
                     if result != recorded(expected):
@@ -96,9 +115,13 @@ class GoldenTestCase(base.TestCase):
             rules = shared_data.read(f'rules-inspector/{rule_set}.json')
             for name, nodes in inventories.items():
                 data = shared_data.read(
-                    f'inventories/{INVENTORIES.get(name, name)}.json')
-                sent = {key: value for key, value in data.items()
-                        if key not in HOOK_DATA}
+                    f'inventories/{INVENTORIES.get(name, name)}.json'
+                )
+                sent = {
+                    key: value
+                    for key, value in data.items()
+                    if key not in HOOK_DATA
+                }
                 # The other node has hints that no disk there meets, at which
                 # ironic-inspector failed before it ran rules.
                 for node in nodes if name != 'metal3-kvm-vm' else ['fresh']:

@@ -13,16 +13,34 @@ from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine.language import test_path
 
 SECRETS = (
-    'password', 'ipmi_password', 'redfish_password', 'bmc_password',
-    'auth_token', 'agent_secret_token', 'adminPass', 'snmp_community',
-    'snmp_auth_key', 'snmp_priv_key', 'ipmi_hex_kg_key', 'PASSWORD',
-    'credentials', 'configdrive', 'image_url', 'swift_temp_url', 'api_key',
-    'X-API-Key', 'apiKey', 'passwd', 'Authorization', 'Proxy-Authorization',
-    'Cookie', 'Set-Cookie')
+    'password',
+    'ipmi_password',
+    'redfish_password',
+    'bmc_password',
+    'auth_token',
+    'agent_secret_token',
+    'adminPass',
+    'snmp_community',
+    'snmp_auth_key',
+    'snmp_priv_key',
+    'ipmi_hex_kg_key',
+    'PASSWORD',
+    'credentials',
+    'configdrive',
+    'image_url',
+    'swift_temp_url',
+    'api_key',
+    'X-API-Key',
+    'apiKey',
+    'passwd',
+    'Authorization',
+    'Proxy-Authorization',
+    'Cookie',
+    'Set-Cookie',
+)
 
 
 class IsSecretTestCase(base.TestCase):
-
     def test_names_of_secrets(self):
         for name in SECRETS:
             self.assertTrue(masking.is_secret(name), name)
@@ -30,8 +48,14 @@ class IsSecretTestCase(base.TestCase):
     def test_what_was_found_once_stays(self):
         for _time in range(2):
             self.assertEqual(
-                [True, False, True], list(map(masking.is_secret, (
-                    'a_password', 'an_address', 'x' * 256))))
+                [True, False, True],
+                list(
+                    map(
+                        masking.is_secret,
+                        ('a_password', 'an_address', 'x' * 256),
+                    )
+                ),
+            )
 
     def test_only_so_many_names_are_remembered(self):
         for number in range(20_000):
@@ -47,26 +71,38 @@ class IsSecretTestCase(base.TestCase):
         self.assertTrue(masking.is_secret('x' * 256))
 
     def test_other_names(self):
-        for name in ('ipmi_username', 'redfish_address', 'mac_address',
-                     'name', 'key', 'deploy_kernel', 'capabilities', '', 'a'):
+        for name in (
+            'ipmi_username',
+            'redfish_address',
+            'mac_address',
+            'name',
+            'key',
+            'deploy_kernel',
+            'capabilities',
+            '',
+            'a',
+        ):
             self.assertFalse(masking.is_secret(name), name)
 
 
 class MaskTestCase(base.TestCase):
-
     def test_secrets_are_hidden_at_any_depth(self):
         self.assertEqual(
             {'a': [{'password': '******', 'b': 1}]},
-            masking.mask({'a': [{'password': 'x', 'b': 1}]}))
+            masking.mask({'a': [{'password': 'x', 'b': 1}]}),
+        )
 
     def test_a_whole_container_is_hidden(self):
-        self.assertEqual({'credentials': '******'},
-                         masking.mask({'credentials': [{'a': 1}]}))
+        self.assertEqual(
+            {'credentials': '******'},
+            masking.mask({'credentials': [{'a': 1}]}),
+        )
 
     def test_what_is_empty_stays(self):
         for value in (None, '', [], {}):
-            self.assertEqual({'password': value},
-                             masking.mask({'password': value}))
+            self.assertEqual(
+                {'password': value}, masking.mask({'password': value})
+            )
 
     def test_what_holds_no_secret_is_not_copied(self):
         data = {'a': [{'b': 1}], 'c': {'password': 'x'}}
@@ -89,24 +125,29 @@ class MaskTestCase(base.TestCase):
 
     @fuzz.settings
     @hypothesis.given(fuzz.mappings, test_path.paths, fuzz.json_values)
-    def test_masking_along_a_path_is_masking_the_whole(self, data, path,
-                                                       value):
+    def test_masking_along_a_path_is_masking_the_whole(
+        self, data, path, value
+    ):
         try:
             whole = views.Tree().assign(data, path, value)
         except exceptions.OperationError:
             return
         self.assertEqual(
             repr(masking.mask(whole)),
-            repr(views.Tree().assign(masking.mask(data),
-                                    *masking.mask_along(path, value))))
+            repr(
+                views.Tree().assign(
+                    masking.mask(data), *masking.mask_along(path, value)
+                )
+            ),
+        )
 
 
 class MaskUrlTestCase(base.TestCase):
-
     def test_credentials_and_values_are_hidden(self):
         self.assertEqual(
             'https://******@cmdb:8443/a?key=******&b=******',
-            masking.mask_url('https://me:pa55@cmdb:8443/a?key=k3y&b=#frag'))
+            masking.mask_url('https://me:pa55@cmdb:8443/a?key=k3y&b=#frag'),
+        )
 
     def test_a_plain_url_stays(self):
         for url in ('http://cmdb/a/b', 'https://[2001:db8::1]:80/'):

@@ -16,17 +16,23 @@ NOTHING = dict.fromkeys(CONTENT)
 
 
 def stored(sensitive=False, **fields):
-    return {'uuid': 'u', **model.DEFAULTS, **CONTENT, 'sensitive': sensitive,
-            **fields}
+    return {
+        'uuid': 'u',
+        **model.DEFAULTS,
+        **CONTENT,
+        'sensitive': sensitive,
+        **fields,
+    }
 
 
 class ShownTestCase(base.TestCase):
-
     def test_content_is_null_or_what_stands_for_it(self):
         self.assertEqual(CONTENT, stored_rule.content(OPEN, CONTENT))
         self.assertEqual(NOTHING, stored_rule.content(SENSITIVE, CONTENT))
-        self.assertEqual({'actions': []}, stored_rule.content(
-            SENSITIVE, {'actions': [2]}, instead=[]))
+        self.assertEqual(
+            {'actions': []},
+            stored_rule.content(SENSITIVE, {'actions': [2]}, instead=[]),
+        )
 
     def test_what_is_secret_in_any_revision_is_so_in_all(self):
         rule = stored(secret=True)
@@ -41,59 +47,80 @@ class ShownTestCase(base.TestCase):
         for either in ([fields, {}], [stored(), fields]):
             shown = stored_rule.planned(fields, either, ['actions'])
             self.assertEqual(
-                {**fields, **dict.fromkeys(CONTENT, '(withheld)'),
-                 'actions': '(withheld, new)'}, shown)
+                {
+                    **fields,
+                    **dict.fromkeys(CONTENT, '(withheld)'),
+                    'actions': '(withheld, new)',
+                },
+                shown,
+            )
         self.assertEqual(stored(), stored_rule.planned(stored(), [stored()]))
 
     def test_which_parts_of_content_differ_is_withheld(self):
         names = ['priority', 'vars']
-        self.assertEqual({'priority', *CONTENT},
-                         stored_rule.differing(stored(True), names))
-        self.assertEqual({'priority'},
-                         stored_rule.differing(stored(True), ['priority']))
+        self.assertEqual(
+            {'priority', *CONTENT}, stored_rule.differing(stored(True), names)
+        )
+        self.assertEqual(
+            {'priority'}, stored_rule.differing(stored(True), ['priority'])
+        )
         for before in (None, stored()):
-            self.assertEqual(set(names),
-                             stored_rule.differing(before, names))
+            self.assertEqual(set(names), stored_rule.differing(before, names))
 
 
 class ChangedTestCase(base.TestCase):
-
     def test_what_was_sensitive_once_is_restored_so(self):
-        rules = [stored(secret=secret, uuid=uuid)
-                 for uuid, secret in (('a', True), ('b', False),
-                                      ('c', False))]
+        rules = [
+            stored(secret=secret, uuid=uuid)
+            for uuid, secret in (('a', True), ('b', False), ('c', False))
+        ]
         present = [stored(uuid='b'), stored(True, uuid='c')]
         self.assertEqual(
             [True, False, True],
-            [rule['sensitive'] for rule in stored_rule.restored(
-                rules, present)])
-        self.assertEqual({*model.WRITABLE},
-                         {*stored_rule.restored(rules, present)[0]})
+            [
+                rule['sensitive']
+                for rule in stored_rule.restored(rules, present)
+            ],
+        )
+        self.assertEqual(
+            {*model.WRITABLE}, {*stored_rule.restored(rules, present)[0]}
+        )
 
     def test_only_what_was_sensitive_can_be_opened(self):
-        for before, after, opens in ((stored(True), stored(), True),
-                                     (stored(True), stored(True), False),
-                                     (stored(), stored(), False),
-                                     (None, stored(), False)):
+        for before, after, opens in (
+            (stored(True), stored(), True),
+            (stored(True), stored(True), False),
+            (stored(), stored(), False),
+            (None, stored(), False),
+        ):
             self.assertIs(opens, stored_rule.would_open(before, after))
 
     def test_a_rule_without_content_gets_that_of_the_stored_one(self):
         posted = {'uuid': 'u', 'sensitive': True, 'priority': 5}
-        self.assertEqual(({**posted, **CONTENT}, True), stored_rule.completed(
-            posted, stored(True), False))
+        self.assertEqual(
+            ({**posted, **CONTENT}, True),
+            stored_rule.completed(posted, stored(True), False),
+        )
         for before in (None, stored()):
             self.assertRaises(
-                exceptions.InvalidRule, stored_rule.completed, posted, before,
-                False)
+                exceptions.InvalidRule,
+                stored_rule.completed,
+                posted,
+                before,
+                False,
+            )
         plain = {'uuid': 'u'}
-        self.assertEqual((plain, False), stored_rule.completed(
-            plain, stored(), False))
+        self.assertEqual(
+            (plain, False), stored_rule.completed(plain, stored(), False)
+        )
 
     def test_one_with_content_keeps_it_and_who_restores_has_not_read_it(self):
         for restored in (True, False):
             posted = stored(True)
-            self.assertEqual((posted, restored), stored_rule.completed(
-                posted, stored(True), restored))
+            self.assertEqual(
+                (posted, restored),
+                stored_rule.completed(posted, stored(True), restored),
+            )
 
     def test_content_that_is_not_shown_is_no_default(self):
         shown = {'uuid': 'u', 'actions': [1], 'sensitive': False}
@@ -103,22 +130,35 @@ class ChangedTestCase(base.TestCase):
         self.assertEqual(0, stored_rule.with_defaults(shown)['priority'])
 
     def test_a_patch_writes_content_whole_or_not_at_all(self):
-        for op, *parts in (('copy', 'vars'), ('test', 'actions'),
-                           ('move', 'conditions', '0'),
-                           ('replace', 'actions', '0'), ('test',)):
-            self.assertRaises(exceptions.Invalid, stored_rule.check_patch,
-                              stored(True), op, [parts])
+        for op, *parts in (
+            ('copy', 'vars'),
+            ('test', 'actions'),
+            ('move', 'conditions', '0'),
+            ('replace', 'actions', '0'),
+            ('test',),
+        ):
+            self.assertRaises(
+                exceptions.Invalid,
+                stored_rule.check_patch,
+                stored(True),
+                op,
+                [parts],
+            )
             stored_rule.check_patch(stored(), op, [parts])
-        for op, *parts in (('replace', 'actions'), ('remove', 'vars'),
-                           ('test', 'priority'), ('replace',)):
+        for op, *parts in (
+            ('replace', 'actions'),
+            ('remove', 'vars'),
+            ('test', 'priority'),
+            ('replace',),
+        ):
             stored_rule.check_patch(stored(True), op, [parts])
 
 
 class ProblemsTestCase(base.TestCase):
-
     def test_a_refusal_is_without_content_and_cause(self):
         exc = exceptions.InvalidRule(
-            [exceptions.Problem('/actions/0/args', 's3cret')])
+            [exceptions.Problem('/actions/0/args', 's3cret')]
+        )
         exc.__cause__ = ValueError('s3cret')
         self.assertIs(exc, stored_rule.refusal(OPEN, exc))
         refused = stored_rule.refusal(SENSITIVE, exc)
@@ -138,6 +178,8 @@ class ProblemsTestCase(base.TestCase):
         shown = stored_rule.without_content(problems)
 
         self.assertEqual(problems[:2], shown[:2])
-        self.assertEqual(['/actions/1', '/conditions/0', '/vars'],
-                         [problem.pointer for problem in shown[2:]])
+        self.assertEqual(
+            ['/actions/1', '/conditions/0', '/vars'],
+            [problem.pointer for problem in shown[2:]],
+        )
         self.assertNotIn('s3cret', str(shown))

@@ -15,19 +15,25 @@ SENSITIVE = model.Rule(uuid='sensitive', sensitive=True, actions=())
 
 
 class TraitTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.journal = engine_journal.Journal([])
 
     def changes(self):
-        return [(each.op, each.path, each.value, each.before, each.place)
-                for each in self.journal.changes]
+        return [
+            (each.op, each.path, each.value, each.before, each.place)
+            for each in self.journal.changes
+        ]
 
     def test_what_came_and_what_went_are_changes(self):
         self.journal.record_traits(['A', 'B'], ['B', 'C'])
-        self.assertEqual([('remove', '/A', None, 'A', ('A',)),
-                          ('add', '/C', 'C', None, ('C',))], self.changes())
+        self.assertEqual(
+            [
+                ('remove', '/A', None, 'A', ('A',)),
+                ('add', '/C', 'C', None, ('C',)),
+            ],
+            self.changes(),
+        )
 
     def test_what_a_sensitive_rule_sets_is_no_change_that_is_shown(self):
         self.journal.enter(SENSITIVE, 'add-trait', masked=True)
@@ -38,71 +44,89 @@ class TraitTestCase(base.TestCase):
         self.assertEqual([], self.changes())
         self.assertEqual([], self.journal.confirmed)
         self.assertEqual([], self.journal.notes)
-        self.assertEqual(['/A', '/A'],
-                         [each.path for each in self.journal.withheld])
+        self.assertEqual(
+            ['/A', '/A'], [each.path for each in self.journal.withheld]
+        )
         self.journal.enter(OPEN, 'set-traits', masked=True)
         self.journal.record_traits(['A'], [])
-        self.assertEqual([('remove', '/A', None, 'A', ('A',))],
-                         self.changes())
+        self.assertEqual([('remove', '/A', None, 'A', ('A',))], self.changes())
         self.assertEqual(2, self.journal.length)
 
     def test_a_trait_that_is_there_is_confirmed(self):
         self.journal.confirm(engine_change.TRAITS, ('A',), 'A')
-        confirmed, = self.journal.confirmed
-        self.assertEqual(('traits', 'add', '/A', 'A', 'A'), (
-            confirmed.object, confirmed.op, confirmed.path, confirmed.value,
-            confirmed.before))
+        (confirmed,) = self.journal.confirmed
+        self.assertEqual(
+            ('traits', 'add', '/A', 'A', 'A'),
+            (
+                confirmed.object,
+                confirmed.op,
+                confirmed.path,
+                confirmed.value,
+                confirmed.before,
+            ),
+        )
         self.assertEqual([], self.changes())
 
 
 class ChangeTestCase(base.TestCase):
-
     def test_a_port_has_its_address_and_the_path_in_it(self):
-        journal = engine_journal.Journal([{'address': '1'},
-                                          {'address': '2'}])
+        journal = engine_journal.Journal([{'address': '1'}, {'address': '2'}])
         journal.record('replace', [{}, {}], 'ports', ('1', 'extra', 'a'), 5, 4)
-        change, = journal.changes
+        (change,) = journal.changes
         self.assertEqual(
             ('port 2', '/extra/a', 5, 4, ('extra', 'a')),
-            (change.object, change.path, change.value, change.before,
-             change.place))
+            (
+                change.object,
+                change.path,
+                change.value,
+                change.before,
+                change.place,
+            ),
+        )
 
     def test_secrets_are_masked_by_their_names(self):
         for masked, shown in ((True, '******'), (False, 'x')):
             journal = engine_journal.Journal([])
             journal.enter(OPEN, 'set-attribute', masked)
-            journal.record('replace', {}, 'node', ('extra', 'password'), 'x',
-                           'x')
-            change, = journal.changes
+            journal.record(
+                'replace', {}, 'node', ('extra', 'password'), 'x', 'x'
+            )
+            (change,) = journal.changes
             self.assertEqual((shown, shown), (change.value, change.before))
 
     def test_it_blames_who_changed_an_attribute_or_else_the_object(self):
         journal = engine_journal.Journal([])
-        for rule, name in ((OPEN, 'name'), (OTHER, 'driver'),
-                           (OPEN, 'owner')):
+        for rule, name in ((OPEN, 'name'), (OTHER, 'driver'), (OPEN, 'owner')):
             journal.enter(rule, f'set-{name}', masked=True)
             journal.record('add', {}, 'node', (name,), 'x')
         exc = ValueError('why')
-        for attributes, rule, op in ((['driver'], OTHER, 'set-driver'),
-                                     (['name', 'driver'], OTHER, 'set-driver'),
-                                     (['lessee'], OPEN, 'set-owner')):
+        for attributes, rule, op in (
+            (['driver'], OTHER, 'set-driver'),
+            (['name', 'driver'], OTHER, 'set-driver'),
+            (['lessee'], OPEN, 'set-owner'),
+        ):
             error = journal.blame('node', attributes, exc)
-            self.assertEqual((rule.uuid, op, 'why', exc), (
-                error.rule, error.op, error.reason, error.__cause__))
+            self.assertEqual(
+                (rule.uuid, op, 'why', exc),
+                (error.rule, error.op, error.reason, error.__cause__),
+            )
         self.assertIsNone(journal.blame('port 1', ['name'], exc))
 
     def test_an_error_of_a_part_blames_who_changed_that_part(self):
         journal = engine_journal.Journal([])
-        for rule, path in ((OTHER, ('properties', 'cpus')),
-                           (OPEN, ('properties', 'memory_mb', 'free')),
-                           (OTHER, ('properties', 'vendor')),
-                           (OTHER, ('owner',))):
+        for rule, path in (
+            (OTHER, ('properties', 'cpus')),
+            (OPEN, ('properties', 'memory_mb', 'free')),
+            (OTHER, ('properties', 'vendor')),
+            (OTHER, ('owner',)),
+        ):
             journal.enter(rule, 'set-attribute', masked=True)
             journal.record('add', {}, 'node', path, 'x')
 
         def blamed():
-            return journal.blame('node', ['/properties/memory_mb'],
-                                 ValueError('why')).rule
+            return journal.blame(
+                'node', ['/properties/memory_mb'], ValueError('why')
+            ).rule
 
         self.assertEqual(OPEN.uuid, blamed())
         journal.enter(OTHER, 'set-attribute', masked=True)
@@ -111,9 +135,11 @@ class ChangeTestCase(base.TestCase):
 
     def test_an_error_tells_nothing_of_a_sensitive_rule_or_a_secret(self):
         journal = engine_journal.Journal([])
-        for rule, name, path in ((OPEN, 'driver', ('name',)),
-                                 (SENSITIVE, 'name', ('name',)),
-                                 (OPEN, 'info', ('driver_info', 'password'))):
+        for rule, name, path in (
+            (OPEN, 'driver', ('name',)),
+            (SENSITIVE, 'name', ('name',)),
+            (OPEN, 'info', ('driver_info', 'password')),
+        ):
             journal.enter(rule, f'set-{name}', masked=True)
             journal.record('add', {}, 'node', path, 'x')
         error = journal.blame('node', ['name'], ValueError('x'))

@@ -13,30 +13,31 @@ def make_once(root, data, make):
 
 
 class ViewsTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.data = {'a': {'password': 'top', 'list': [1]}}
-        self.views = masked_views.Views(budget.View({'node': self.data}),
-                                        make_once)
+        self.views = masked_views.Views(
+            budget.View({'node': self.data}), make_once
+        )
 
     def test_secrets_are_hidden_in_one_of_them(self):
         self.assertEqual('top', self.views.open['node']['a']['password'])
-        self.assertEqual(masking.MASK,
-                         self.views.masked['node']['a']['password'])
+        self.assertEqual(
+            masking.MASK, self.views.masked['node']['a']['password']
+        )
 
     def test_what_is_written_is_in_both_however_they_were_looked_at(self):
         for looked_first in (True, False):
-            both = masked_views.Views(budget.View({'node': self.data}),
-                                      make_once)
+            both = masked_views.Views(
+                budget.View({'node': self.data}), make_once
+            )
             if looked_first:
                 self.assertEqual([1], both.masked['node']['a']['list'])
             both.assign('node', ('a', 'b'), 2)
             both.append('node', ('a', 'list'), 3)
             both.remove('node', ('a', 'password'))
             for view in (both.open, both.masked):
-                self.assertEqual({'a': {'list': [1, 3], 'b': 2}},
-                                 view['node'])
+                self.assertEqual({'a': {'list': [1, 3], 'b': 2}}, view['node'])
         self.assertEqual({'password': 'top', 'list': [1]}, self.data['a'])
 
     def test_a_secret_that_is_written_is_masked(self):
@@ -44,8 +45,9 @@ class ViewsTestCase(base.TestCase):
         self.views.assign('node', ('a', 'password'), 'new')
         self.views.append('node', ('a', 'secret'), 'x')
         shown = self.views.masked['node']['a']
-        self.assertEqual((masking.MASK, masking.MASK),
-                         (shown['password'], shown['secret']))
+        self.assertEqual(
+            (masking.MASK, masking.MASK), (shown['password'], shown['secret'])
+        )
         self.assertEqual('new', self.views.open['node']['a']['password'])
 
     def test_a_part_of_a_secret_that_is_written_or_removed_shows_none(self):
@@ -53,13 +55,16 @@ class ViewsTestCase(base.TestCase):
         both = masked_views.Views(budget.View({'node': data}), make_once)
         both.masked['node']
         secret = ('a', 'b', 'password')
-        for change, *args in ((both.assign, (*secret, 'one'), 3),
-                              (both.append, (*secret, 'list'), 4),
-                              (both.remove, (*secret, 'list')),
-                              (both.remove, (*secret, 'two'))):
+        for change, *args in (
+            (both.assign, (*secret, 'one'), 3),
+            (both.append, (*secret, 'list'), 4),
+            (both.remove, (*secret, 'list')),
+            (both.remove, (*secret, 'two')),
+        ):
             change('node', *args)
-            self.assertEqual({'a': {'b': {'password': masking.MASK}}},
-                             both.masked['node'])
+            self.assertEqual(
+                {'a': {'b': {'password': masking.MASK}}}, both.masked['node']
+            )
         both.remove('node', (*secret, 'one'))
         for view in (both.masked, both.open):
             self.assertEqual({'a': {'b': {'password': {}}}}, view['node'])

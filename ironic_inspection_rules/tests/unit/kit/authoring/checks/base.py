@@ -9,11 +9,12 @@ from ironic_inspection_rules.tests.unit.rule_file import files
 
 
 class CheckTestCase(files.FilesTestCase):
-
     def rules(self, text):
         """Read rules as the checks have them."""
-        return [checked_rule.of(rule, registry.installed())
-                for rule in file_rule.load(self.write('rules.yaml', text))]
+        return [
+            checked_rule.of(rule, registry.installed())
+            for rule in file_rule.load(self.write('rules.yaml', text))
+        ]
 
     def messages(self, check, text):
         """Return pointers and messages of a check of single rules."""

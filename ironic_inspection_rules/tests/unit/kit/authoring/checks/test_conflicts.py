@@ -16,153 +16,249 @@ MAKER = '"{inventory.system_vendor.manufacturer}"'
 
 
 class CheckTestCase(base.CheckTestCase):
-
     def check(self, one, other):
         """Return the messages about two rules.
 
         :param one: mapping with an action, perhaps conditions and more.
         """
-        text = ''.join(RULE.format(**{
-            'description': name, 'conditions': '', 'more': '', **rule})
-            for name, rule in (('one', one), ('other', other)))
-        return [(rule.written.label, message) for rule, _pointer, message
-                in conflicts.check(self.rules(text))]
+        text = ''.join(
+            RULE.format(
+                **{'description': name, 'conditions': '', 'more': '', **rule}
+            )
+            for name, rule in (('one', one), ('other', other))
+        )
+        return [
+            (rule.written.label, message)
+            for rule, _pointer, message in conflicts.check(self.rules(text))
+        ]
 
     def conflicting(self, action, other):
         return len(self.check({'action': action}, {'action': other}))
 
     def test_conditions_of_actions_keep_writes_apart(self):
-        when = ('{{op: set-attribute, args: {{path: /driver, value: {}}}, '
-                'when: [{{op: eq, args: ["{{node.name}}", {}]}}]}}')
-        self.assertEqual(0, self.conflicting(when.format('ipmi', 'a'),
-                                             when.format('redfish', 'b')))
-        self.assertEqual(1, self.conflicting(when.format('ipmi', 'a'),
-                                             when.format('redfish', 'a')))
+        when = (
+            '{{op: set-attribute, args: {{path: /driver, value: {}}}, '
+            'when: [{{op: eq, args: ["{{node.name}}", {}]}}]}}'
+        )
+        self.assertEqual(
+            0,
+            self.conflicting(
+                when.format('ipmi', 'a'), when.format('redfish', 'b')
+            ),
+        )
+        self.assertEqual(
+            1,
+            self.conflicting(
+                when.format('ipmi', 'a'), when.format('redfish', 'a')
+            ),
+        )
 
     def drivers(self, conditions, other, more='', other_more=''):
         """Tell whether rules with these conditions are said to conflict."""
-        return len(self.check(
-            {'action': DRIVER.format('ipmi'), 'conditions': conditions,
-             'more': more},
-            {'action': DRIVER.format('redfish'), 'conditions': other,
-             'more': other_more}))
+        return len(
+            self.check(
+                {
+                    'action': DRIVER.format('ipmi'),
+                    'conditions': conditions,
+                    'more': more,
+                },
+                {
+                    'action': DRIVER.format('redfish'),
+                    'conditions': other,
+                    'more': other_more,
+                },
+            )
+        )
 
     def test_subnets_without_a_common_address_keep_rules_apart(self):
-        inside = ('{{op: in-net, args: {{address: "{{inventory.bmc_address}}",'
-                  ' subnet: "{}"}}}}')
+        inside = (
+            '{{op: in-net, args: {{address: "{{inventory.bmc_address}}",'
+            ' subnet: "{}"}}}}'
+        )
         for one, other, count in (
-                ('10.26.0.0/16', '10.27.0.0/16', 0),
-                ('10.26.0.0/16', 'fd00::/8', 0),
-                ('10.26.0.0/16', '10.26.3.0/24', 1),
-                ('10.0.0.0/8', '10.0.0.0/8', 1)):
-            self.assertEqual(count, self.drivers(
-                inside.format(one), inside.format(other)), (one, other))
+            ('10.26.0.0/16', '10.27.0.0/16', 0),
+            ('10.26.0.0/16', 'fd00::/8', 0),
+            ('10.26.0.0/16', '10.26.3.0/24', 1),
+            ('10.0.0.0/8', '10.0.0.0/8', 1),
+        ):
+            self.assertEqual(
+                count,
+                self.drivers(inside.format(one), inside.format(other)),
+                (one, other),
+            )
 
     def test_both_rules_place_and_values_are_named(self):
-        (label, message), = self.check({'action': DRIVER.format('ipmi')},
-                                       {'action': DRIVER.format('redfish')})
+        ((label, message),) = self.check(
+            {'action': DRIVER.format('ipmi')},
+            {'action': DRIVER.format('redfish')},
+        )
         self.assertEqual('#2 (other)', label)
-        for part in ('#1 (one)', 'rules.yaml:2', 'node attribute /driver',
-                     'there "ipmi", here "redfish"'):
+        for part in (
+            '#1 (one)',
+            'rules.yaml:2',
+            'node attribute /driver',
+            'there "ipmi", here "redfish"',
+        ):
             self.assertIn(part, message)
 
     def test_secrets_are_not_shown(self):
-        action = ('{{op: set-attribute, args: {{path: '
-                  '/driver_info/ipmi_password, value: {}}}}}')
-        (_label, message), = self.check({'action': action.format('abc')},
-                                        {'action': action.format('xyz')})
+        action = (
+            '{{op: set-attribute, args: {{path: '
+            '/driver_info/ipmi_password, value: {}}}}}'
+        )
+        ((_label, message),) = self.check(
+            {'action': action.format('abc')}, {'action': action.format('xyz')}
+        )
         self.assertNotIn('xyz', message)
 
     def test_each_kind_of_place(self):
         for op, first, second in (
-                ('set-attribute', 'path: /extra/a, value: 1',
-                 'path: extra.a, value: 2'),
-                ('set-attribute', 'path: /extra, value: {a: 1}',
-                 'path: /extra/a, value: 2'),
-                ('set-plugin-data', 'path: /a, value: 1',
-                 'path: /a, value: x'),
-                ('set-port-attribute',
-                 'port_id: 52:54:00:aa:00:01, path: /extra/a, value: 1',
-                 'port_id: 52:54:00:AA:00:01, path: /extra/a, value: 2'),
-                ('set-capability', 'name: a, value: 1', 'name: a, value: 2'),
-                ('set-traits', 'names: [CUSTOM_A], prefix: CUSTOM_',
-                 'names: [], prefix: CUSTOM_')):
+            (
+                'set-attribute',
+                'path: /extra/a, value: 1',
+                'path: extra.a, value: 2',
+            ),
+            (
+                'set-attribute',
+                'path: /extra, value: {a: 1}',
+                'path: /extra/a, value: 2',
+            ),
+            ('set-plugin-data', 'path: /a, value: 1', 'path: /a, value: x'),
+            (
+                'set-port-attribute',
+                'port_id: 52:54:00:aa:00:01, path: /extra/a, value: 1',
+                'port_id: 52:54:00:AA:00:01, path: /extra/a, value: 2',
+            ),
+            ('set-capability', 'name: a, value: 1', 'name: a, value: 2'),
+            (
+                'set-traits',
+                'names: [CUSTOM_A], prefix: CUSTOM_',
+                'names: [], prefix: CUSTOM_',
+            ),
+        ):
             text = f'{{op: {op}, args: {{%s}}}}'
-            self.assertEqual(1, self.conflicting(text % first,
-                                                 text % second), op)
-            self.assertEqual(0, self.conflicting(text % first,
-                                                 text % first), op)
+            self.assertEqual(
+                1, self.conflicting(text % first, text % second), op
+            )
+            self.assertEqual(
+                0, self.conflicting(text % first, text % first), op
+            )
 
     def test_setting_against_removing(self):
         for one, other in (
-                ('{op: set-attribute, args: {path: /extra/a, value: 1}}',
-                 '{op: del-attribute, args: {path: /extra/a}}'),
-                ('{op: add-trait, args: {name: CUSTOM_A}}',
-                 '{op: remove-trait, args: {name: CUSTOM_A}}'),
-                ('{op: add-trait, args: {name: CUSTOM_A}}',
-                 '{op: set-traits, args: {names: [], prefix: CUSTOM_}}')):
+            (
+                '{op: set-attribute, args: {path: /extra/a, value: 1}}',
+                '{op: del-attribute, args: {path: /extra/a}}',
+            ),
+            (
+                '{op: add-trait, args: {name: CUSTOM_A}}',
+                '{op: remove-trait, args: {name: CUSTOM_A}}',
+            ),
+            (
+                '{op: add-trait, args: {name: CUSTOM_A}}',
+                '{op: set-traits, args: {names: [], prefix: CUSTOM_}}',
+            ),
+        ):
             self.assertEqual(1, self.conflicting(one, other))
 
     def test_setting_takes_back_what_was_appended(self):
-        for kind, where in (('attribute', 'path: /extra/a'),
-                            ('plugin-data', 'path: /a'),
-                            ('port-attribute', 'port_id: 52:54:00:00:00:01, '
-                             'path: /extra/a')):
+        for kind, where in (
+            ('attribute', 'path: /extra/a'),
+            ('plugin-data', 'path: /a'),
+            ('port-attribute', 'port_id: 52:54:00:00:00:01, path: /extra/a'),
+        ):
             extend = f'{{op: extend-{kind}, args: {{{where}, value: x}}}}'
             for value, later, earlier in (
-                    ('[]', 1, 0), ('[y]', 1, 0), ('[y, x]', 0, 0),
-                    ('{}', 1, 1), ('y', 1, 1), ('null', 1, 0),
-                    ('"{inventory.disks}"', 1, 0)):
-                other = (f'{{op: set-{kind}, args: '
-                         f'{{{where}, value: {value}}}}}')
-                self.assertEqual((later, earlier), (
-                    self.conflicting(extend, other),
-                    self.conflicting(other, extend)), other)
-            self.assertEqual(0, self.conflicting(
-                extend, extend.replace('x}', 'y}')))
+                ('[]', 1, 0),
+                ('[y]', 1, 0),
+                ('[y, x]', 0, 0),
+                ('{}', 1, 1),
+                ('y', 1, 1),
+                ('null', 1, 0),
+                ('"{inventory.disks}"', 1, 0),
+            ):
+                other = (
+                    f'{{op: set-{kind}, args: {{{where}, value: {value}}}}}'
+                )
+                self.assertEqual(
+                    (later, earlier),
+                    (
+                        self.conflicting(extend, other),
+                        self.conflicting(other, extend),
+                    ),
+                    other,
+                )
+            self.assertEqual(
+                0, self.conflicting(extend, extend.replace('x}', 'y}'))
+            )
 
     def test_what_may_keep_an_item_takes_nothing_back(self):
         extend = '{op: extend-attribute, args: {path: /extra/a, value: x}}'
         for other in (
-                '{op: set-attribute, args: {path: /extra/a, '
-                'value: "{node.extra[a] | unique}"}}',
-                '{op: set-attribute, args: {path: /extra, value: {b: 1}}}',
-                '{op: set-attribute, args: {path: /extra, value: {a: [x]}}}',
-                '{op: set-attribute, args: {path: /extra/b, value: 1}}',
-                '{op: set-attribute, args: {path: /extra/a/0, value: y}}',
-                '{op: del-attribute, args: {path: /extra}}',
-                '{op: set-plugin-data, args: {path: /extra/a, value: 1}}'):
+            '{op: set-attribute, args: {path: /extra/a, '
+            'value: "{node.extra[a] | unique}"}}',
+            '{op: set-attribute, args: {path: /extra, value: {b: 1}}}',
+            '{op: set-attribute, args: {path: /extra, value: {a: [x]}}}',
+            '{op: set-attribute, args: {path: /extra/b, value: 1}}',
+            '{op: set-attribute, args: {path: /extra/a/0, value: y}}',
+            '{op: del-attribute, args: {path: /extra}}',
+            '{op: set-plugin-data, args: {path: /extra/a, value: 1}}',
+        ):
             self.assertEqual(0, self.conflicting(extend, other), other)
-        self.assertEqual(1, self.conflicting(
-            extend, '{op: set-attribute, args: {path: /extra, '
-            'value: {a: []}}}'))
-        self.assertEqual(1, self.conflicting(
-            extend, '{op: del-attribute, args: {path: /extra/a}}'))
+        self.assertEqual(
+            1,
+            self.conflicting(
+                extend,
+                '{op: set-attribute, args: {path: /extra, value: {a: []}}}',
+            ),
+        )
+        self.assertEqual(
+            1,
+            self.conflicting(
+                extend, '{op: del-attribute, args: {path: /extra/a}}'
+            ),
+        )
 
     def test_an_item_is_told_from_a_list(self):
-        (_label, message), = self.check(
-            {'action': '{op: extend-attribute, args: {path: /extra/a, '
-                       'value: x}}'},
-            {'action': '{op: set-attribute, args: {path: /extra/a, '
-                       'value: [y]}}'})
+        ((_label, message),) = self.check(
+            {
+                'action': '{op: extend-attribute, args: {path: /extra/a, '
+                'value: x}}'
+            },
+            {
+                'action': '{op: set-attribute, args: {path: /extra/a, '
+                'value: [y]}}'
+            },
+        )
         self.assertIn('there "x" appended, here ["y"]', message)
 
     def test_what_does_not_meet_is_good(self):
         for one, other in (
-                ('{op: set-attribute, args: {path: /extra/a, value: 1}}',
-                 '{op: set-plugin-data, args: {path: /extra/a, value: 2}}'),
-                ('{op: set-attribute, args: {path: /extra/a, value: {}}}',
-                 '{op: set-attribute, args: {path: /extra/a/b, value: 2}}'),
-                ('{op: add-trait, args: {name: CUSTOM_A}}',
-                 '{op: add-trait, args: {name: CUSTOM_B}}'),
-                ('{op: add-trait, args: {name: CUSTOM_A}}',
-                 '{op: set-traits, args: {names: [], prefix: HW_}}')):
+            (
+                '{op: set-attribute, args: {path: /extra/a, value: 1}}',
+                '{op: set-plugin-data, args: {path: /extra/a, value: 2}}',
+            ),
+            (
+                '{op: set-attribute, args: {path: /extra/a, value: {}}}',
+                '{op: set-attribute, args: {path: /extra/a/b, value: 2}}',
+            ),
+            (
+                '{op: add-trait, args: {name: CUSTOM_A}}',
+                '{op: add-trait, args: {name: CUSTOM_B}}',
+            ),
+            (
+                '{op: add-trait, args: {name: CUSTOM_A}}',
+                '{op: set-traits, args: {names: [], prefix: HW_}}',
+            ),
+        ):
             self.assertEqual(0, self.conflicting(one, other))
 
     def test_items_of_a_loop_are_looked_at(self):
-        looped = ('{op: set-attribute, args: {path: "{item.path}", '
-                  'value: "{item.value}"}, '
-                  'loop: [{path: /driver, value: ipmi}]}')
+        looped = (
+            '{op: set-attribute, args: {path: "{item.path}", '
+            'value: "{item.value}"}, '
+            'loop: [{path: /driver, value: ipmi}]}'
+        )
         self.assertEqual(1, self.conflicting(looped, DRIVER.format('x')))
         self.assertEqual(0, self.conflicting(looped, DRIVER.format('ipmi')))
 
@@ -174,75 +270,124 @@ class CheckTestCase(base.CheckTestCase):
 
     def test_conditions_that_exclude_each_other(self):
         for one, other in (
-                (f'{{op: eq, args: {{values: [{MAKER}, Dell]}}}}',
-                 f'{{op: eq, args: {{values: [{MAKER}, HPE]}}}}'),
-                (f'{{op: eq, args: {{values: [{MAKER}, Dell]}}}}',
-                 f'{{op: contains, args: {{value: {MAKER}, regex: HP}}}}'),
-                (f'{{op: one-of, args: {{value: {MAKER}, values: [a, b]}}}}',
-                 f'{{op: one-of, args: {{value: {MAKER}, values: [c]}}}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, '
-                 'regex: "^R6525 [(]x|R6525 .y$"}}',
-                 f'{{op: "!contains", args: {{value: {MAKER}, '
-                 'regex: "^R6525 [(]x|R6525 .y$"}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, '
-                 "regex: '^R6525 \\(SKU=A;B\\)$'}}",
-                 f'{{op: contains, args: {{value: {MAKER}, '
-                 "regex: '^R6525 \\(SKU=B;B\\)$'}}"),
-                (f'{{op: matches, args: {{value: {MAKER}, '
-                 'regex: "R640|R740"}}',
-                 f'{{op: contains, args: {{value: {MAKER}, '
-                 'regex: "^(R650|R750)$"}}'),
-                ('{op: ge, args: {values: ["{node.name}", r12]}}',
-                 '{op: lt, args: {values: ["{node.name}", r12]}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, regex: "a+"}}}}',
-                 f'{{op: "!contains", args: {{value: {MAKER}, '
-                 'regex: "a+"}}'),
-                ('{op: is-true, args: {value: "{node.auto_discovered}"}}',
-                 '{op: is-false, args: {value: "{node[auto_discovered]}"}}'),
-                ('{op: lt, args: {values: ["{inventory.memory.physical_mb}",'
-                 ' 5]}}',
-                 '{op: ge, args: {values: ["{inventory.memory.physical_mb}",'
-                 ' 5]}}'),
-                ('{op: le, args: {values: [5, '
-                 '"{inventory.memory.physical_mb}", 9]}}',
-                 '{op: lt, args: {values: [9, '
-                 '"{inventory[memory][physical_mb]}", 12]}}'),
-                (f'{{op: any-of, conditions: [{{op: eq, args: {{values: '
-                 f'[{MAKER}, a]}}}}, {{op: eq, args: {{values: [{MAKER}, '
-                 'b]}}]}',
-                 f'{{op: eq, args: {{values: [{MAKER}, c]}}}}'),
-                (f'{{op: none-of, conditions: [{{op: is-empty, args: '
-                 f'{{value: {MAKER}}}}}]}}',
-                 f'{{op: is-empty, args: {{value: {MAKER}}}}}')):
+            (
+                f'{{op: eq, args: {{values: [{MAKER}, Dell]}}}}',
+                f'{{op: eq, args: {{values: [{MAKER}, HPE]}}}}',
+            ),
+            (
+                f'{{op: eq, args: {{values: [{MAKER}, Dell]}}}}',
+                f'{{op: contains, args: {{value: {MAKER}, regex: HP}}}}',
+            ),
+            (
+                f'{{op: one-of, args: {{value: {MAKER}, values: [a, b]}}}}',
+                f'{{op: one-of, args: {{value: {MAKER}, values: [c]}}}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, '
+                'regex: "^R6525 [(]x|R6525 .y$"}}',
+                f'{{op: "!contains", args: {{value: {MAKER}, '
+                'regex: "^R6525 [(]x|R6525 .y$"}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, '
+                "regex: '^R6525 \\(SKU=A;B\\)$'}}",
+                f'{{op: contains, args: {{value: {MAKER}, '
+                "regex: '^R6525 \\(SKU=B;B\\)$'}}",
+            ),
+            (
+                f'{{op: matches, args: {{value: {MAKER}, '
+                'regex: "R640|R740"}}',
+                f'{{op: contains, args: {{value: {MAKER}, '
+                'regex: "^(R650|R750)$"}}',
+            ),
+            (
+                '{op: ge, args: {values: ["{node.name}", r12]}}',
+                '{op: lt, args: {values: ["{node.name}", r12]}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, regex: "a+"}}}}',
+                f'{{op: "!contains", args: {{value: {MAKER}, regex: "a+"}}}}',
+            ),
+            (
+                '{op: is-true, args: {value: "{node.auto_discovered}"}}',
+                '{op: is-false, args: {value: "{node[auto_discovered]}"}}',
+            ),
+            (
+                '{op: lt, args: {values: ["{inventory.memory.physical_mb}",'
+                ' 5]}}',
+                '{op: ge, args: {values: ["{inventory.memory.physical_mb}",'
+                ' 5]}}',
+            ),
+            (
+                '{op: le, args: {values: [5, '
+                '"{inventory.memory.physical_mb}", 9]}}',
+                '{op: lt, args: {values: [9, '
+                '"{inventory[memory][physical_mb]}", 12]}}',
+            ),
+            (
+                f'{{op: any-of, conditions: [{{op: eq, args: {{values: '
+                f'[{MAKER}, a]}}}}, {{op: eq, args: {{values: [{MAKER}, '
+                'b]}}]}',
+                f'{{op: eq, args: {{values: [{MAKER}, c]}}}}',
+            ),
+            (
+                f'{{op: none-of, conditions: [{{op: is-empty, args: '
+                f'{{value: {MAKER}}}}}]}}',
+                f'{{op: is-empty, args: {{value: {MAKER}}}}}',
+            ),
+        ):
             self.assertEqual(0, self.drivers(one, other), one)
             self.assertEqual(0, self.drivers(other, one), one)
 
     def test_conditions_that_may_hold_together(self):
         for one, other in (
-                (f'{{op: eq, args: {{values: [{MAKER}, Dell]}}}}',
-                 f'{{op: contains, args: {{value: {MAKER}, regex: ell}}}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, regex: ell}}}}',
-                 f'{{op: contains, args: {{value: {MAKER}, regex: Dell}}}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, regex: "a.*b"}}}}',
-                 f'{{op: contains, args: {{value: {MAKER}, regex: "b"}}}}'),
-                (f'{{op: eq, args: {{values: [{MAKER}, a]}}}}',
-                 '{op: eq, args: {values: ["{node.name}", b]}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, '
-                 'regex: PowerEdge}}',
-                 f'{{op: contains, args: {{value: {MAKER}, regex: R320}}}}'),
-                (f'{{op: contains, args: {{value: {MAKER}, '
-                 'regex: "^R640$|R740"}}',
-                 f'{{op: eq, args: {{values: [{MAKER}, xR740]}}}}'),
-                ('{op: eq, args: {values: ["{node.name}", 5]}}',
-                 '{op: matches, args: {value: "{node.name}", regex: "5.0"}}'),
-                ('{op: eq, args: {values: ["{node.name}", 5]}}',
-                 '{op: lt, args: {values: ["{node.name}", a]}}'),
-                ('{op: eq, args: {values: ["{node.name}", 5]}}',
-                 '{op: ne, args: {values: ["{node.name}", "5.0"]}}'),
-                ('{op: ge, args: {values: ["{node.name}", 5]}}',
-                 '{op: le, args: {values: ["{node.name}", 5]}}'),
-                (f'{{op: any-of, conditions: [{{op: eq, args: {{values: '
-                 f'[{MAKER}, a]}}}}, {{op: eq, args: {{values: [{MAKER}, '
-                 'b]}}]}',
-                 f'{{op: eq, args: {{values: [{MAKER}, b]}}}}')):
+            (
+                f'{{op: eq, args: {{values: [{MAKER}, Dell]}}}}',
+                f'{{op: contains, args: {{value: {MAKER}, regex: ell}}}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, regex: ell}}}}',
+                f'{{op: contains, args: {{value: {MAKER}, regex: Dell}}}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, regex: "a.*b"}}}}',
+                f'{{op: contains, args: {{value: {MAKER}, regex: "b"}}}}',
+            ),
+            (
+                f'{{op: eq, args: {{values: [{MAKER}, a]}}}}',
+                '{op: eq, args: {values: ["{node.name}", b]}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, '
+                'regex: PowerEdge}}',
+                f'{{op: contains, args: {{value: {MAKER}, regex: R320}}}}',
+            ),
+            (
+                f'{{op: contains, args: {{value: {MAKER}, '
+                'regex: "^R640$|R740"}}',
+                f'{{op: eq, args: {{values: [{MAKER}, xR740]}}}}',
+            ),
+            (
+                '{op: eq, args: {values: ["{node.name}", 5]}}',
+                '{op: matches, args: {value: "{node.name}", regex: "5.0"}}',
+            ),
+            (
+                '{op: eq, args: {values: ["{node.name}", 5]}}',
+                '{op: lt, args: {values: ["{node.name}", a]}}',
+            ),
+            (
+                '{op: eq, args: {values: ["{node.name}", 5]}}',
+                '{op: ne, args: {values: ["{node.name}", "5.0"]}}',
+            ),
+            (
+                '{op: ge, args: {values: ["{node.name}", 5]}}',
+                '{op: le, args: {values: ["{node.name}", 5]}}',
+            ),
+            (
+                f'{{op: any-of, conditions: [{{op: eq, args: {{values: '
+                f'[{MAKER}, a]}}}}, {{op: eq, args: {{values: [{MAKER}, '
+                'b]}}]}',
+                f'{{op: eq, args: {{values: [{MAKER}, b]}}}}',
+            ),
+        ):
             self.assertEqual(1, self.drivers(one, other), one)

@@ -22,14 +22,26 @@ CONDITIONS = [
     {'op': 'matches', 'args': ['{inventory.cpu.architecture}', 'arm.*']},
     {'op': 'eq', 'args': [1, 1]},
     {'op': '!eq', 'args': [1, 1]},
-    {'op': 'none-of', 'conditions': [
-        {'op': 'eq', 'args': ['{inventory.cpu.architecture}', 'x86_64']}]},
-    {'op': 'all-of', 'conditions': [
-        {'op': 'exists', 'args': ['{node.name}']},
-        {'op': 'lt', 'args': ['{inventory.cpu.count}', 3]}]},
-    {'op': 'any-of', 'conditions': [
-        {'op': 'eq', 'args': [1, 1]},
-        {'op': '!eq', 'args': ['{inventory.cpu.count}', 8]}]},
+    {
+        'op': 'none-of',
+        'conditions': [
+            {'op': 'eq', 'args': ['{inventory.cpu.architecture}', 'x86_64']}
+        ],
+    },
+    {
+        'op': 'all-of',
+        'conditions': [
+            {'op': 'exists', 'args': ['{node.name}']},
+            {'op': 'lt', 'args': ['{inventory.cpu.count}', 3]},
+        ],
+    },
+    {
+        'op': 'any-of',
+        'conditions': [
+            {'op': 'eq', 'args': [1, 1]},
+            {'op': '!eq', 'args': ['{inventory.cpu.count}', 8]},
+        ],
+    },
     {'op': 'lt', 'loop': '{inventory.disks}', 'args': ['{item.size}', 5]},
     {'op': 'version-lt', 'args': ['{inventory.cpu.flags}', '2.10']},
     {'op': 'version-gt', 'args': ['{inventory.cpu.flags}', '2.11']},
@@ -37,34 +49,50 @@ CONDITIONS = [
 
 
 class CheckTestCase(base.CheckTestCase):
-
     def of(self, conditions):
-        rule, = self.rules(json.dumps([{
-            'conditions': conditions,
-            'actions': [{'op': 'fail', 'args': {'msg': 'x'}}]}]))
+        (rule,) = self.rules(
+            json.dumps(
+                [
+                    {
+                        'conditions': conditions,
+                        'actions': [{'op': 'fail', 'args': {'msg': 'x'}}],
+                    }
+                ]
+            )
+        )
         return rule
 
     def test_other_fields_are_not_compared(self):
-        conditions = [{'op': 'eq', 'args': [f'{{plugin_data.a{number}}}', 1]}
-                      for number in range(300)]
+        conditions = [
+            {'op': 'eq', 'args': [f'{{plugin_data.a{number}}}', 1]}
+            for number in range(300)
+        ]
         conditions.append({'op': 'eq', 'args': ['{plugin_data.a7}', 2]})
-        with mock.patch.object(exclusion, 'apart', autospec=True,
-                               side_effect=exclusion.apart) as compare:
+        with mock.patch.object(
+            exclusion, 'apart', autospec=True, side_effect=exclusion.apart
+        ) as compare:
             found = list(certainty.check_never(self.of(conditions)))
-        self.assertEqual(['/conditions/300'],
-                         [pointer for pointer, _message in found])
+        self.assertEqual(
+            ['/conditions/300'], [pointer for pointer, _message in found]
+        )
         self.assertIn('condition 8', found[0][1])
         self.assertEqual(1, compare.call_count)
 
     def test_sides_may_be_exchanged(self):
         def says(op, *values):
-            condition, = self.of([{'op': op, 'args': {
-                'values': [*values]}}]).conditions
+            (condition,) = self.of(
+                [{'op': op, 'args': {'values': [*values]}}]
+            ).conditions
             return exclusion.Claim(condition).says
 
         count = '{inventory.cpu.count}'
-        for op, turned in (('eq', 'eq'), ('ne', 'ne'), ('lt', 'gt'),
-                           ('ge', 'le'), ('version-le', 'version-ge')):
+        for op, turned in (
+            ('eq', 'eq'),
+            ('ne', 'ne'),
+            ('lt', 'gt'),
+            ('ge', 'le'),
+            ('version-le', 'version-ge'),
+        ):
             self.assertEqual(says(op, count, '4'), says(turned, '4', count))
         self.assertNotEqual(says('lt', count, 4), says('lt', 4, count))
         self.assertNotEqual(says('lt', count, 4), says('le', count, 4))
@@ -73,37 +101,84 @@ class CheckTestCase(base.CheckTestCase):
 
     def test_conditions_in_other_words_are_equal(self):
         def claim(op, args, **options):
-            condition, = self.of([{'op': op, 'args': args,
-                                   **options}]).conditions
+            (condition,) = self.of(
+                [{'op': op, 'args': args, **options}]
+            ).conditions
             return exclusion.Claim(condition)
 
         count = '{inventory.cpu.count}'
         one = claim('lt', [count, 4])
-        self.assertEqual(1, len({one, claim('gt', [4, count]),
-                                 claim('lt', {'values': [count, 4]})}))
+        self.assertEqual(
+            1,
+            len(
+                {
+                    one,
+                    claim('gt', [4, count]),
+                    claim('lt', {'values': [count, 4]}),
+                }
+            ),
+        )
         looped = claim('lt', [count, 4], loop=[1])
-        for other in (claim('!lt', [count, 4]), looped,
-                      claim('lt', [count, 4], loop=[1], multiple='all')):
+        for other in (
+            claim('!lt', [count, 4]),
+            looped,
+            claim('lt', [count, 4], loop=[1], multiple='all'),
+        ):
             self.assertNotEqual(one, other)
-        self.assertEqual(looped, claim('lt', [count, 4], loop=[1],
-                                       multiple='any'))
+        self.assertEqual(
+            looped, claim('lt', [count, 4], loop=[1], multiple='any')
+        )
         self.assertNotEqual(one, one.says)
 
     def test_one_field_is_not_taken_for_another(self):
         for other in 'ac':
-            self.assertEqual([], list(certainty.check_never(self.of([
-                {'op': 'eq', 'args': ['{plugin_data.b}', 'x']},
-                {'op': 'ne', 'args': ['{plugin_data.b}',
-                                      f'{{plugin_data.{other}}}']}]))))
+            self.assertEqual(
+                [],
+                list(
+                    certainty.check_never(
+                        self.of(
+                            [
+                                {'op': 'eq', 'args': ['{plugin_data.b}', 'x']},
+                                {
+                                    'op': 'ne',
+                                    'args': [
+                                        '{plugin_data.b}',
+                                        f'{{plugin_data.{other}}}',
+                                    ],
+                                },
+                            ]
+                        )
+                    )
+                ),
+            )
 
     def test_equal_values_exclude_others_as_the_engine_compares_them(self):
-        values = (0, 1, 42, 42.0, True, False, None, 'a', '', '0', '1', '1.0',
-                  '42', '42.0', ' 42', [], [1])
+        values = (
+            0,
+            1,
+            42,
+            42.0,
+            True,
+            False,
+            None,
+            'a',
+            '',
+            '0',
+            '1',
+            '1.0',
+            '42',
+            '42.0',
+            ' 42',
+            [],
+            [1],
+        )
         compare = {'eq': comparison.Equal(), 'ne': comparison.NotEqual()}
         for relation, one, other in itertools.product(compare, values, values):
-            may_be = any(comparison.equal(value, one)
-                         and compare[relation].holds(value, other)
-                         for value in values)
+            may_be = any(
+                comparison.equal(value, one)
+                and compare[relation].holds(value, other)
+                for value in values
+            )
             # Values of a rule file may be equal and yet two objects.
             other = json.loads(json.dumps(other))
             fact = facts.Fact('field', relation, other)
@@ -113,16 +188,24 @@ class CheckTestCase(base.CheckTestCase):
     def test_inverted_orders_hold_for_what_has_no_order(self):
         field = '{plugin_data.size}'
         for conditions, excluded in (
-                ((('! lt', 5), ('eq', None)), False),
-                ((('! lt', 5), ('eq', 'none')), False),
-                ((('! lt', 5), ('! ge', 3)), False),
-                ((('! lt', 5), ('eq', 3)), True),
-                ((('! lt', 5), ('lt', 3)), True),
-                ((('ge', 5), ('! ge', 3)), True),
-                ((('ge', 5), ('eq', None)), True)):
-            found = list(certainty.check_never(self.of([
-                {'op': op, 'args': [field, value]}
-                for op, value in conditions])))
+            ((('! lt', 5), ('eq', None)), False),
+            ((('! lt', 5), ('eq', 'none')), False),
+            ((('! lt', 5), ('! ge', 3)), False),
+            ((('! lt', 5), ('eq', 3)), True),
+            ((('! lt', 5), ('lt', 3)), True),
+            ((('ge', 5), ('! ge', 3)), True),
+            ((('ge', 5), ('eq', None)), True),
+        ):
+            found = list(
+                certainty.check_never(
+                    self.of(
+                        [
+                            {'op': op, 'args': [field, value]}
+                            for op, value in conditions
+                        ]
+                    )
+                )
+            )
             self.assertEqual(excluded, bool(found), conditions)
 
     def claims_on(self, name):

@@ -14,67 +14,101 @@ RULE = """
 
 
 class CheckTestCase(base.CheckTestCase):
-
     def check(self, name, path):
-        return [found for _pointer, found in self.messages(
-            names.check_node, RULE.format(name, path))]
+        return [
+            found
+            for _pointer, found in self.messages(
+                names.check_node, RULE.format(name, path)
+            )
+        ]
 
     def test_known_names_and_those_of_a_site_are_good(self):
-        self.assertEqual([], self.check('ipmi_username',
-                                        '/properties/cpu_arch'))
+        self.assertEqual(
+            [], self.check('ipmi_username', '/properties/cpu_arch')
+        )
         self.assertEqual([], self.check('rack', '/driver_info/my_tool'))
-        self.assertEqual([], self.check('drac_username',
-                                        '/extra/ipmi_usernam'))
+        self.assertEqual(
+            [], self.check('drac_username', '/extra/ipmi_usernam')
+        )
 
     def test_one_wrong_letter_is_found(self):
-        for name in ('ipmi_usernam', 'ipmi_usename', 'ipmi_usrename',
-                     'ipmi_ussername', 'ipmi_isername', 'ipmi-username'):
+        for name in (
+            'ipmi_usernam',
+            'ipmi_usename',
+            'ipmi_usrename',
+            'ipmi_ussername',
+            'ipmi_isername',
+            'ipmi-username',
+        ):
             found, other = self.check(name, f'driver_info.{name}')
             self.assertIn(f'"{name}"', found)
             self.assertIn('did you mean "ipmi_username"?', found)
             self.assertIn(f'"driver_info.{name}"', other)
 
     def test_names_of_five_letters_are_long_enough(self):
-        for name, found in (('cpuss', 1), ('xcpus', 1), ('cpux', 0),
-                            ('cpu', 0)):
-            self.assertEqual(found, len(self.check(
-                'ipmi_username', f'/properties/{name}')), name)
+        for name, found in (
+            ('cpuss', 1),
+            ('xcpus', 1),
+            ('cpux', 0),
+            ('cpu', 0),
+        ):
+            self.assertEqual(
+                found,
+                len(self.check('ipmi_username', f'/properties/{name}')),
+                name,
+            )
 
     def test_items_of_a_loop_are_looked_at(self):
-        found = self.messages(names.check_node, """
+        found = self.messages(
+            names.check_node,
+            """
             - actions:
               - op: set-attribute
                 args: {path: "{item[path]}", value: 1}
                 loop: [{path: /properties/capabilites}]
-            """)
+            """,
+        )
         self.assertIn('"capabilities"', found[0][1])
 
 
 class VarsTestCase(base.CheckTestCase):
-
     def test_a_value_that_comes_later_is_told_to_be_that(self):
-        found = self.messages(names.check, """
+        found = self.messages(
+            names.check,
+            """
             - vars: {a: "{vars.b}", b: "{inventory.cpu.count}"}
               actions: [{op: log, args: {msg: "{vars.a}"}}]
-            """)
+            """,
+        )
         self.assertEqual(['/vars/a'], [pointer for pointer, _text in found])
         self.assertIn('{vars.b}: "b" comes later', found[0][1])
 
     def test_other_problems_take_no_value_away(self):
         for broken in ('"{inventory.disks | lst}"', '1'):
-            found = self.messages(names.check, f"""
+            found = self.messages(
+                names.check,
+                f"""
                 - vars: {{a: {broken}, b: "{{inventory.cpu.count}}"}}
                   actions:
                   - op: log
                     args: {{msg: "{{vars.a}} {{vars.b}} {{vars.c}}"}}
                   - {{op: zap}}
-                """)
-            self.assertEqual(['/actions/0/args/msg'],
-                             [pointer for pointer, _message in found])
+                """,
+            )
+            self.assertEqual(
+                ['/actions/0/args/msg'],
+                [pointer for pointer, _message in found],
+            )
             self.assertIn('no "c" in its vars', found[0][1])
 
     def test_values_are_used_beside_other_problems(self):
-        self.assertEqual([], self.messages(names.check_vars, """
+        self.assertEqual(
+            [],
+            self.messages(
+                names.check_vars,
+                """
             - vars: {a: 1}
               actions: [{op: log, args: {msg: "{vars.a}"}}, {op: zap}]
-            """))
+            """,
+            ),
+        )

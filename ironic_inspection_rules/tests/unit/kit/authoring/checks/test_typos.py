@@ -22,7 +22,7 @@ BELOW_WRONG = ('system', 'lldp_processed', 'i')
 def typos(name):
     """Yield a name with a letter left out, doubled, swapped or replaced."""
     for position, letter in enumerate(name):
-        before, after = name[:position], name[position + 1:]
+        before, after = name[:position], name[position + 1 :]
         yield before + after
         yield before + letter * 2 + after
         if after:
@@ -32,7 +32,6 @@ def typos(name):
 
 
 class TyposTestCase(files.FilesTestCase):
-
     def setUp(self):
         super().setUp()
         self.ops = registry.installed()
@@ -42,9 +41,12 @@ class TyposTestCase(files.FilesTestCase):
         found = set()
         for path in shared_data.directory().glob('rules-*/*'):
             for rule in file_rule.load(str(path)):
-                found.update(steps for _pointer, _text, steps
-                             in inventory.fields(checked_rule.of(rule,
-                                                                 self.ops)))
+                found.update(
+                    steps
+                    for _pointer, _text, steps in inventory.fields(
+                        checked_rule.of(rule, self.ops)
+                    )
+                )
         return sorted(found)
 
     def mistyped(self):
@@ -63,10 +65,19 @@ class TyposTestCase(files.FilesTestCase):
                     continue
                 for typo in typos(step):
                     if typo and typo not in others:
-                        text = ''.join(f'[{each}]' for each in (
-                            *steps[:index], typo, *steps[index + 1:]))
+                        text = ''.join(
+                            f'[{each}]'
+                            for each in (
+                                *steps[:index],
+                                typo,
+                                *steps[index + 1 :],
+                            )
+                        )
                         found[text[1:].replace(']', '', 1)] = (
-                            typo, step, others)
+                            typo,
+                            step,
+                            others,
+                        )
         return found
 
     @staticmethod
@@ -74,44 +85,75 @@ class TyposTestCase(files.FilesTestCase):
         """The names that may be at a place."""
         if index == 0:
             return ['inventory', 'plugin_data', 'node', 'ports', 'item']
-        above = inventory_fields.find(inventory_fields.known(),
-                                      steps[:index])
+        above = inventory_fields.find(inventory_fields.known(), steps[:index])
         return [*above.names, *(document.IN_IRONIC if index == 1 else ())]
 
     def test_each_is_found_with_the_name_that_was_meant(self):
         fields = self.mistyped()
         self.assertLess(1000, len(fields))
         # Conditions of one rule are compared with each other: few in each.
-        path = self.write('rules.json', [{
-            'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
-            'conditions': [
-                {'op': 'is-none', 'args': {'value': f'{{{field}}}'}}
-                for field in some]}
-            for some in (list(fields)[first:first + 50]
-                         for first in range(0, len(fields), 50))])
+        path = self.write(
+            'rules.json',
+            [
+                {
+                    'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+                    'conditions': [
+                        {'op': 'is-none', 'args': {'value': f'{{{field}}}'}}
+                        for field in some
+                    ],
+                }
+                for some in (
+                    list(fields)[first : first + 50]
+                    for first in range(0, len(fields), 50)
+                )
+            ],
+        )
         told = {}
         for each in lint.lint([path], self.ops):
             if each.is_problem:
                 field = re.search(r'\{([^}]*)\}', each.message)[1]
                 told[field] = each.message
         self.assertEqual([], [field for field in fields if field not in told])
-        self.assertEqual([], [field for field, (typo, step, others)
-                              in fields.items()
-                              if suggestion.slip(typo, others) == step
-                              and f'"{step}"' not in told[field]])
+        self.assertEqual(
+            [],
+            [
+                field
+                for field, (typo, step, others) in fields.items()
+                if suggestion.slip(typo, others) == step
+                and f'"{step}"' not in told[field]
+            ],
+        )
 
     def test_those_of_the_old_language_are_found(self):
-        fields = [f'{typo}.{rest}' if rest else typo
-                  for name, rest in (
-                      ('inventory', 'system_vendor.manufacturer'),
-                      ('root_disk', 'wwn'), ('memory_mb', ''),
-                      ('local_gb', ''), ('auto_discovered', ''))
-                  for typo in typos(name) if typo != name]
-        path = self.write('rules.json', [{
-            'actions': [{'action': 'fail', 'message': 'x'}],
-            'conditions': [{'op': 'is-empty', 'field': field}
-                           for field in fields]}])
+        fields = [
+            f'{typo}.{rest}' if rest else typo
+            for name, rest in (
+                ('inventory', 'system_vendor.manufacturer'),
+                ('root_disk', 'wwn'),
+                ('memory_mb', ''),
+                ('local_gb', ''),
+                ('auto_discovered', ''),
+            )
+            for typo in typos(name)
+            if typo != name
+        ]
+        path = self.write(
+            'rules.json',
+            [
+                {
+                    'actions': [{'action': 'fail', 'message': 'x'}],
+                    'conditions': [
+                        {'op': 'is-empty', 'field': field} for field in fields
+                    ],
+                }
+            ],
+        )
         told = [each.message for each in lint.lint([path], self.ops)]
-        self.assertEqual([], [
-            field for field in fields
-            if not any(f'{{{field}}}' in message for message in told)])
+        self.assertEqual(
+            [],
+            [
+                field
+                for field in fields
+                if not any(f'{{{field}}}' in message for message in told)
+            ],
+        )

@@ -44,31 +44,41 @@ RULES = """
 
 
 class CheckTestCase(base.CheckTestCase):
-
     def test_only_rules_that_no_machine_meets_are_named(self):
         large = {**files.INVENTORY, 'memory': {'physical_mb': 65536}}
-        paths = [self.write(f'machine-{number}.json', machine)
-                 for number, machine in enumerate((large, files.INVENTORY))]
+        paths = [
+            self.write(f'machine-{number}.json', machine)
+            for number, machine in enumerate((large, files.INVENTORY))
+        ]
         tried = []
-        found, _broken = unreached.check_machines(self.rules(RULES), paths,
-                                         tried.append)
-        self.assertEqual(['other maker'],
-                         [rule.rule.description for rule, _text in found])
+        found, _broken = unreached.check_machines(
+            self.rules(RULES), paths, tried.append
+        )
+        self.assertEqual(
+            ['other maker'], [rule.rule.description for rule, _text in found]
+        )
         self.assertIn('2 inventories', found[0][1])
         self.assertEqual(2, sum(tried))
 
     def test_a_rule_behind_one_that_always_fails_is_tried_alone(self):
         path = self.write('machine.json', files.INVENTORY)
-        found, _broken = unreached.check_machines(self.rules(RULES), [path],
-                                         lambda count: None)
-        self.assertNotIn('behind it',
-                         [rule.rule.description for rule, _text in found])
+        found, _broken = unreached.check_machines(
+            self.rules(RULES), [path], lambda count: None
+        )
+        self.assertNotIn(
+            'behind it', [rule.rule.description for rule, _text in found]
+        )
 
     def test_a_broken_file_is_told_and_the_others_are_tried(self):
-        paths = [self.write('a.json', '{'),
-                 self.write('b.json', files.INVENTORY)]
-        found, broken = unreached.check_machines(self.rules(RULES), paths,
-                                        lambda count: None)
+        paths = [
+            self.write('a.json', '{'),
+            self.write('b.json', files.INVENTORY),
+        ]
+        found, broken = unreached.check_machines(
+            self.rules(RULES), paths, lambda count: None
+        )
         self.assertIn('does not match the inventory', found[0][1])
-        self.assertEqual([(paths[0], (2, 1))],
-                         [(path, place) for path, place, _why in broken])
+        self.assertEqual(
+            [(paths[0], (2, 1))],
+            [(path, place) for path, place, _why in broken],
+        )

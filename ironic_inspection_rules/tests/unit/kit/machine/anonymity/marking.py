@@ -33,8 +33,10 @@ class Text:
     pieces: tuple
 
     def value(self):
-        return ''.join(piece if isinstance(piece, str) else piece.written()
-                       for piece in self.pieces)
+        return ''.join(
+            piece if isinstance(piece, str) else piece.written()
+            for piece in self.pieces
+        )
 
     def marks(self):
         return [piece for piece in self.pieces if isinstance(piece, Mark)]
@@ -43,9 +45,11 @@ class Text:
         """Return what stands at the marks; None if more has changed."""
         pattern = ''.join(
             re.escape(piece) if isinstance(piece, str) else '(.+?)'
-            for piece in self.pieces)
-        match = isinstance(made, str) and re.fullmatch(pattern, made,
-                                                       re.DOTALL)
+            for piece in self.pieces
+        )
+        match = isinstance(made, str) and re.fullmatch(
+            pattern, made, re.DOTALL
+        )
         return match.groups() if match else None
 
 
@@ -91,9 +95,12 @@ class Fixed(Text):
 def fixed(given, made):
     """Return data that must become others."""
     if isinstance(given, dict):
-        return {Fixed((name, new_name)): fixed(value, new_value)
-                for (name, value), (new_name, new_value) in zip(
-                    given.items(), made.items(), strict=True)}
+        return {
+            Fixed((name, new_name)): fixed(value, new_value)
+            for (name, value), (new_name, new_value) in zip(
+                given.items(), made.items(), strict=True
+            )
+        }
     if isinstance(given, list):
         return [fixed(*pair) for pair in zip(given, made, strict=True)]
     return Fixed((given, made)) if isinstance(given, str) else given

@@ -34,8 +34,11 @@ class Planter:
         self.identifiers = []
         self._own = {}
         for kind in identity.KINDS:
-            self._own[kind] = [self._new(kind, True), site[kind],
-                               self._new(kind, kind == 'serial')]
+            self._own[kind] = [
+                self._new(kind, True),
+                site[kind],
+                self._new(kind, kind == 'serial'),
+            ]
             self.identifiers.append(site[kind])
         self._own['short'] = [self._short()]
         self.machine = sample.machine(self._mark)
@@ -54,7 +57,7 @@ class Planter:
 
     def _new(self, kind, known):
         made = self._source.make(kind, known)
-        if kind in self._own and self._chance.random() < .5:
+        if kind in self._own and self._chance.random() < 0.5:
             near = dataclasses.replace(self._own[kind][0], known=known)
             made = self._source.neighbour(near)
         self.identifiers.append(made)
@@ -64,20 +67,33 @@ class Planter:
         """Return a serial number that is a part of an address or a date."""
         mac = re.findall('..', self._own['mac'][0].text)
         quad = self._own['ipv4'][0].text.split('.')
-        parts = (':'.join(mac[-2:]), ':'.join(mac[2:4]), '-'.join(mac[-2:]),
-                 '.'.join(quad[-2:]), '.'.join(quad[:2]), f'x-{mac[0]}y',
-                 f'{mac[5]}:{mac[0]}', ''.join(mac[-2:]) + 'q', '3b:00',
-                 '34:56', '11-25')
+        parts = (
+            ':'.join(mac[-2:]),
+            ':'.join(mac[2:4]),
+            '-'.join(mac[-2:]),
+            '.'.join(quad[-2:]),
+            '.'.join(quad[:2]),
+            f'x-{mac[0]}y',
+            f'{mac[5]}:{mac[0]}',
+            ''.join(mac[-2:]) + 'q',
+            '3b:00',
+            '34:56',
+            '11-25',
+        )
         # Shorter ones are only replaced where their field says what they are.
-        return identity.Identifier('short', self._chance.choice(
-            [part for part in parts if len(part) > 3]), True)
+        return identity.Identifier(
+            'short',
+            self._chance.choice([part for part in parts if len(part) > 3]),
+            True,
+        )
 
     def _plant(self, number):
         kind = self._chance.choice(list(self._own))
         notation = identity.notation(kind, self._chance)
-        if notation.known or kind == 'short' or self._chance.random() < .5:
+        if notation.known or kind == 'short' or self._chance.random() < 0.5:
             identifier = self._chance.choice(
-                [own for own in self._own[kind] if own.known])
+                [own for own in self._own[kind] if own.known]
+            )
         else:
             identifier = self._new(kind, False)
         before, after = notation.pattern.split('{}')
@@ -87,7 +103,7 @@ class Planter:
         mappings = self._mappings
         if not identifier.known and ' ' not in notation.pattern:
             # Nobody can know that four numbers beside versions are none.
-            mappings = mappings[:-sample.WITH_VERSIONS]
+            mappings = mappings[: -sample.WITH_VERSIONS]
         mapping = self._chance.choice(mappings)
         place = self._chance.randrange(7)
         if place == 0 and kind != 'short':
@@ -98,13 +114,17 @@ class Planter:
             mapping[name] = marking.Number((marking.Mark(identifier),))
         elif place == 3:
             sample.frames(self.machine).append(
-                [6, marking.Hexadecimal(text.pieces)])
+                [6, marking.Hexadecimal(text.pieces)]
+            )
         elif place == 4:
             sample.items(self.machine).append(['system', 'x', name, text])
         elif place == 5:
-            mapping[self._chance.choice(
-                ('kernel_cmdline', 'kernel command line', 'cmdline'))
-                + '_' * number] = text
+            mapping[
+                self._chance.choice(
+                    ('kernel_cmdline', 'kernel command line', 'cmdline')
+                )
+                + '_' * number
+            ] = text
         else:
             mapping[name] = text
 
@@ -114,8 +134,14 @@ def _mappings(value):
     if isinstance(value, dict):
         yield value
         for name, item in value.items():
-            if name.value() in ('inventory', 'interfaces', 'disks',
-                                'plugin_data', 'memory', 'boot'):
+            if name.value() in (
+                'inventory',
+                'interfaces',
+                'disks',
+                'plugin_data',
+                'memory',
+                'boot',
+            ):
                 yield from _mappings(item)
     elif isinstance(value, list):
         for item in value:

@@ -14,8 +14,11 @@ from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 
-SAMPLES = (pathlib.Path(ironic_inspection_rules.__file__).parents[1]
-           / 'tools' / 'samples')
+SAMPLES = (
+    pathlib.Path(ironic_inspection_rules.__file__).parents[1]
+    / 'tools'
+    / 'samples'
+)
 SERIAL, HOST, TAG = 'CZ3409XK7Q', 'rack1-07.acme-corp.example', 'ASSET-004711'
 MAC, BMC, BMC6 = 'ac:1f:6b:a7:34:c6', '10.31.7.42', '2a01:4f8:aaaa::17'
 WWN, UUID = '0x5000c500a1b2c3d4', '9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1d'
@@ -25,77 +28,151 @@ SWITCH_MAC, SWITCH_IP = '88:5a:92:ec:54:59', '10.31.0.3'
 
 def canary_machine():
     """A machine that says who it is in every way a ramdisk knows."""
+
     def element(kind, *parts):
-        return [kind, b''.join(
-            part.encode() if isinstance(part, str) else part
-            for part in parts).hex()]
+        return [
+            kind,
+            b''.join(
+                part.encode() if isinstance(part, str) else part
+                for part in parts
+            ).hex(),
+        ]
 
     switch_mac = bytes.fromhex(SWITCH_MAC.replace(':', ''))
     frames = [
-        element(1, b'\x04', switch_mac), element(2, b'\x05', PORT),
-        element(3, b'\x00\x78'), element(4, f'to {HOST}'),
-        element(5, SWITCH), element(6, f'Linux {SWITCH} 5.10 {SERIAL}'),
+        element(1, b'\x04', switch_mac),
+        element(2, b'\x05', PORT),
+        element(3, b'\x00\x78'),
+        element(4, f'to {HOST}'),
+        element(5, SWITCH),
+        element(6, f'Linux {SWITCH} 5.10 {SERIAL}'),
         element(7, b'\x00\x14\x00\x14'),
         element(8, b'\x05\x01\x0a\x1f\x00\x03\x02\x00\x00\x00\x01\x00'),
         element(127, b'\x00\x12\xbb\x08', SERIAL),
         element(127, b'\x00\x12\xbb\x0b', TAG),
         element(127, b'\x00\x90\x69\x01', SERIAL),
         element(127, b'\x00\x80\xc2\x03\x00\x65\x08', 'vl-acme9'),
-        element(9, switch_mac), [1, 'no digits ' + SERIAL]]
-    nic = {'name': 'eno1', 'mac_address': MAC, 'ipv4_address': '10.31.7.100',
-           'ipv6_address': 'fe80::ae1f:6bff:fea7:34c6%eno1', 'lldp': frames,
-           'vendor': '0x8086', 'product': '0x1572', 'client_id': None,
-           'pci_address': '0000:3b:00.0', 'biosdevname': 'em1'}
-    disk = {'name': '/dev/sda', 'model': 'SAMSUNG MZ7LH480', 'size': 480 << 30,
-            'serial': SERIAL, 'wwn': WWN, 'wwn_with_extension': WWN,
-            'by_path': '/dev/disk/by-path/pci-0000:00:17.0-ata-1',
-            'hctl': '1:0:0:0'}
+        element(9, switch_mac),
+        [1, 'no digits ' + SERIAL],
+    ]
+    nic = {
+        'name': 'eno1',
+        'mac_address': MAC,
+        'ipv4_address': '10.31.7.100',
+        'ipv6_address': 'fe80::ae1f:6bff:fea7:34c6%eno1',
+        'lldp': frames,
+        'vendor': '0x8086',
+        'product': '0x1572',
+        'client_id': None,
+        'pci_address': '0000:3b:00.0',
+        'biosdevname': 'em1',
+    }
+    disk = {
+        'name': '/dev/sda',
+        'model': 'SAMSUNG MZ7LH480',
+        'size': 480 << 30,
+        'serial': SERIAL,
+        'wwn': WWN,
+        'wwn_with_extension': WWN,
+        'by_path': '/dev/disk/by-path/pci-0000:00:17.0-ata-1',
+        'hctl': '1:0:0:0',
+    }
     return {
         'inventory': {
-            'bmc_address': BMC, 'bmc_v6address': f'{BMC6}/64', 'bmc_mac': MAC,
-            'hostname': HOST, 'interfaces': [nic], 'disks': [disk],
-            'boot': {'pxe_interface': '01-' + MAC.replace(':', '-'),
-                     'current_boot_mode': 'uefi'},
+            'bmc_address': BMC,
+            'bmc_v6address': f'{BMC6}/64',
+            'bmc_mac': MAC,
+            'hostname': HOST,
+            'interfaces': [nic],
+            'disks': [disk],
+            'boot': {
+                'pxe_interface': '01-' + MAC.replace(':', '-'),
+                'current_boot_mode': 'uefi',
+            },
             'system_vendor': {
-                'manufacturer': 'Dell Inc.', 'product_name': 'PowerEdge R640',
-                'serial_number': SERIAL, 'sku': SERIAL, 'system_uuid': UUID,
-                'firmware': {'version': '2.10.2.1', 'vendor': 'Dell Inc.'}},
+                'manufacturer': 'Dell Inc.',
+                'product_name': 'PowerEdge R640',
+                'serial_number': SERIAL,
+                'sku': SERIAL,
+                'system_uuid': UUID,
+                'firmware': {'version': '2.10.2.1', 'vendor': 'Dell Inc.'},
+            },
             'cpu': {'count': 48, 'flags': ['sse4_1'], 'model_name': 'Xeon'},
-            'memory': {'physical_mb': 196608}},
+            'memory': {'physical_mb': 196608},
+        },
         'plugin_data': {
             'all_interfaces': {MAC: {**nic, 'pxe_enabled': True}},
             'lldp_raw': {'eno1': frames},
-            'parsed_lldp': {'eno1': {
-                'switch_chassis_id': SWITCH_MAC, 'switch_port_id': PORT,
-                'switch_system_name': SWITCH, 'switch_port_vlans': [
-                    {'name': 'vl-acme9', 'id': 101}],
-                'switch_mgmt_addresses': [SWITCH_IP]}},
-            'macs': [MAC], 'logs': 'H4sIAAAA', 'inspection_rules': {},
-            'data': [['disk', 'sda', 'serial', SERIAL],
-                     ['network', 'eno1', 'serial', MAC],
-                     ['network', 'enx' + MAC.replace(':', ''), 'link', 'no']],
+            'parsed_lldp': {
+                'eno1': {
+                    'switch_chassis_id': SWITCH_MAC,
+                    'switch_port_id': PORT,
+                    'switch_system_name': SWITCH,
+                    'switch_port_vlans': [{'name': 'vl-acme9', 'id': 101}],
+                    'switch_mgmt_addresses': [SWITCH_IP],
+                }
+            },
+            'macs': [MAC],
+            'logs': 'H4sIAAAA',
+            'inspection_rules': {},
+            'data': [
+                ['disk', 'sda', 'serial', SERIAL],
+                ['network', 'eno1', 'serial', MAC],
+                ['network', 'enx' + MAC.replace(':', ''), 'link', 'no'],
+            ],
             'extra': {
-                'dmi': {'System': {'UUID': UUID.upper(), 'Asset Tag': TAG,
-                                   'SerialNumber': SERIAL}},
+                'dmi': {
+                    'System': {
+                        'UUID': UUID.upper(),
+                        'Asset Tag': TAG,
+                        'SerialNumber': SERIAL,
+                    }
+                },
                 'by_id': f'ata-SAMSUNG_MZ7LH480_{SERIAL}',
                 'note': f'{HOST} ({BMC}) {UUID} {WWN}, '
-                        f'{MAC.replace(":", "").upper()}',
+                f'{MAC.replace(":", "").upper()}',
                 'iscsi': 'iqn.2010-10.org.acme-corp:rack1-07',
                 'number': {'serial': 8814237709},
-                'ipmi': {'username': 'acme-admin', 'password': 'acme-secret',
-                         'lan': {'IP Address': BMC,
-                                 'Subnet Mask': '255.255.255.0'}}}}}
+                'ipmi': {
+                    'username': 'acme-admin',
+                    'password': 'acme-secret',
+                    'lan': {'IP Address': BMC, 'Subnet Mask': '255.255.255.0'},
+                },
+            },
+        },
+    }
 
 
-CANARIES = (SERIAL, HOST, 'acme', 'rack1', TAG, MAC, BMC, BMC6, WWN, UUID,
-            SWITCH, PORT, SWITCH_MAC, SWITCH_IP, '10.31.7.100', '8814237709',
-            'ae1f:6bff:fea7:34c6')
+CANARIES = (
+    SERIAL,
+    HOST,
+    'acme',
+    'rack1',
+    TAG,
+    MAC,
+    BMC,
+    BMC6,
+    WWN,
+    UUID,
+    SWITCH,
+    PORT,
+    SWITCH_MAC,
+    SWITCH_IP,
+    '10.31.7.100',
+    '8814237709',
+    'ae1f:6bff:fea7:34c6',
+)
 
 
 def encodings(canary):
     """All ways in which a ramdisk writes an identifier, in small letters."""
-    found = {canary, canary.replace(':', ''), canary.replace(':', '-'),
-             canary.encode().hex(), canary.removeprefix('0x')}
+    found = {
+        canary,
+        canary.replace(':', ''),
+        canary.replace(':', '-'),
+        canary.encode().hex(),
+        canary.removeprefix('0x'),
+    }
     parts = canary.split('.')
     if len(parts) == 4 and all(part.isdecimal() for part in parts):
         found.add(bytes(map(int, parts)).hex())
@@ -103,25 +180,35 @@ def encodings(canary):
 
 
 class AnonymizerTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.anonymizer = machine.Anonymizer(b'a key')
 
     def assert_gone(self, canaries, made):
         text = json.dumps(made).lower()
-        self.assertEqual([], [
-            written for canary in canaries for written in encodings(canary)
-            if written in text])
+        self.assertEqual(
+            [],
+            [
+                written
+                for canary in canaries
+                for written in encodings(canary)
+                if written in text
+            ],
+        )
 
     def test_nothing_remains_of_who_a_machine_is(self):
         self.assert_gone(CANARIES, self.anonymizer.machine(canary_machine()))
 
     def test_the_canaries_would_be_seen(self):
         text = json.dumps(canary_machine()).lower()
-        self.assertEqual([], [
-            canary for canary in CANARIES
-            if not any(written in text for written in encodings(canary))])
+        self.assertEqual(
+            [],
+            [
+                canary
+                for canary in CANARIES
+                if not any(written in text for written in encodings(canary))
+            ],
+        )
 
     def test_what_a_machine_is_stays(self):
         given = canary_machine()
@@ -129,16 +216,30 @@ class AnonymizerTestCase(base.TestCase):
         for name in ('cpu', 'memory'):
             self.assertEqual(given['inventory'][name], made[name])
         vendor = made['system_vendor']
-        self.assertEqual(('Dell Inc.', 'PowerEdge R640', '2.10.2.1'), (
-            vendor['manufacturer'], vendor['product_name'],
-            vendor['firmware']['version']))
-        disk = {**given['inventory']['disks'][0], **dict.fromkeys(
-            ('serial', 'wwn', 'wwn_with_extension'))}
-        self.assertEqual(disk, {**made['disks'][0], **dict.fromkeys(
-            ('serial', 'wwn', 'wwn_with_extension'))})
+        self.assertEqual(
+            ('Dell Inc.', 'PowerEdge R640', '2.10.2.1'),
+            (
+                vendor['manufacturer'],
+                vendor['product_name'],
+                vendor['firmware']['version'],
+            ),
+        )
+        disk = {
+            **given['inventory']['disks'][0],
+            **dict.fromkeys(('serial', 'wwn', 'wwn_with_extension')),
+        }
+        self.assertEqual(
+            disk,
+            {
+                **made['disks'][0],
+                **dict.fromkeys(('serial', 'wwn', 'wwn_with_extension')),
+            },
+        )
         nic = made['interfaces'][0]
-        self.assertEqual(('eno1', '0x8086', '0x1572', '0000:3b:00.0'), (
-            nic['name'], nic['vendor'], nic['product'], nic['pci_address']))
+        self.assertEqual(
+            ('eno1', '0x8086', '0x1572', '0000:3b:00.0'),
+            (nic['name'], nic['vendor'], nic['product'], nic['pci_address']),
+        )
 
     def test_what_was_equal_stays_equal(self):
         made = self.anonymizer.machine(canary_machine())
@@ -146,26 +247,31 @@ class AnonymizerTestCase(base.TestCase):
         mac = inventory['interfaces'][0]['mac_address']
         self.assertEqual([mac], plugin_data['macs'])
         self.assertEqual([mac], list(plugin_data['all_interfaces']))
-        self.assertEqual('01-' + mac.replace(':', '-'),
-                         inventory['boot']['pxe_interface'])
+        self.assertEqual(
+            '01-' + mac.replace(':', '-'), inventory['boot']['pxe_interface']
+        )
         serial = inventory['system_vendor']['serial_number']
         self.assertEqual(serial, inventory['disks'][0]['serial'])
         self.assertTrue(plugin_data['extra']['by_id'].endswith(serial))
         frames = dict(inventory['interfaces'][0]['lldp'][:5])
         parsed = plugin_data['parsed_lldp']['eno1']
-        self.assertEqual(parsed['switch_system_name'],
-                         bytes.fromhex(frames[5]).decode())
-        self.assertEqual(parsed['switch_port_id'],
-                         bytes.fromhex(frames[2])[1:].decode())
-        self.assertEqual(parsed['switch_chassis_id'].replace(':', ''),
-                         frames[1][2:])
+        self.assertEqual(
+            parsed['switch_system_name'], bytes.fromhex(frames[5]).decode()
+        )
+        self.assertEqual(
+            parsed['switch_port_id'], bytes.fromhex(frames[2])[1:].decode()
+        )
+        self.assertEqual(
+            parsed['switch_chassis_id'].replace(':', ''), frames[1][2:]
+        )
 
     def test_a_key_gives_the_same_in_every_file(self):
         again = machine.Anonymizer(b'a key').machine(canary_machine())
         self.assertEqual(self.anonymizer.machine(canary_machine()), again)
         other = machine.Anonymizer(b'another').machine(canary_machine())
-        self.assertNotEqual(again['inventory']['hostname'],
-                            other['inventory']['hostname'])
+        self.assertNotEqual(
+            again['inventory']['hostname'], other['inventory']['hostname']
+        )
 
     def test_secrets_logs_and_the_last_run_go(self):
         made = self.anonymizer.machine(canary_machine())['plugin_data']
@@ -178,43 +284,58 @@ class AnonymizerTestCase(base.TestCase):
         key = 'AAAAC3NzaC1lZDI1NTE5AAAAIJ' + secret
         texts = {
             'kernel_cmdline': 'BOOT_IMAGE=/vmlinuz quiet ipa-api-url='
-                              f'http://10.0.0.1:6385 ipa-token={secret} '
-                              f'rootpwd="{secret} x" nomodeset',
+            f'http://10.0.0.1:6385 ipa-token={secret} '
+            f'rootpwd="{secret} x" nomodeset',
             'url': f'https://{secret}:{secret}@images.acme.example/a?b=1'
-                   f'&api_key={secret}&c=2',
+            f'&api_key={secret}&c=2',
             'note': f"sshkey='ssh-rsa {key}' then ssh-ed25519 {key}== root",
             'known': f'[10.0.0.1]:22 ecdsa-sha2-nistp256 {key}',
             'finger': 'SHA256:' + secret + 'x' * 23,
             'header': f'Authorization: Bearer {secret}',
             'yaml': f'ipmi_password: {secret}\nsecret: "{secret}"',
             'pem': f'-----BEGIN RSA PRIVATE KEY-----\n{secret}\n'
-                   '-----END RSA PRIVATE KEY-----\nafter',
+            '-----END RSA PRIVATE KEY-----\nafter',
             'cut': f'-----BEGIN OPENSSH PRIVATE KEY-----\n{secret}',
-            secret.join(['password=', '']): 1}
-        made = self.anonymizer.machine({
-            'inventory': {}, 'plugin_data': texts})['plugin_data']
+            secret.join(['password=', '']): 1,
+        }
+        made = self.anonymizer.machine(
+            {'inventory': {}, 'plugin_data': texts}
+        )['plugin_data']
 
         self.assertNotIn(secret.lower(), json.dumps(made).lower())
         self.assertIn('quiet ipa-api-url=http://', made['kernel_cmdline'])
-        self.assertIn('ipa-token=****** rootpwd=****** nomodeset',
-                      made['kernel_cmdline'])
-        self.assertRegex(made['url'], r'^https://\*{6}@\S+\.\w+/a\?b=1'
-                                      r'&api_key=\*{6}&c=2$')
+        self.assertIn(
+            'ipa-token=****** rootpwd=****** nomodeset', made['kernel_cmdline']
+        )
+        self.assertRegex(
+            made['url'],
+            r'^https://\*{6}@\S+\.\w+/a\?b=1'
+            r'&api_key=\*{6}&c=2$',
+        )
         self.assertTrue(made['pem'].endswith('\nafter'))
 
     def test_words_that_look_like_secrets_stay(self):
         text = 'keymap=de keyboard=us monkey=3 tokens 4 BIOS key: none'
-        self.assertEqual(text.replace('none', '******'),
-                         self.anonymizer.machine({
-                             'inventory': {}, 'plugin_data': {'a': text}}
-                         )['plugin_data']['a'])
+        self.assertEqual(
+            text.replace('none', '******'),
+            self.anonymizer.machine(
+                {'inventory': {}, 'plugin_data': {'a': text}}
+            )['plugin_data']['a'],
+        )
 
     def test_the_domain_of_a_host_goes_with_it(self):
-        made = self.anonymizer.machine({'inventory': {
-            'hostname': 'node-a.rz.big-corp.example',
-            'note': 'ask jane.doe@rz.big-corp.example or ops@other.example, '
-                    'see https://wiki.rz.big-corp.example/x and '
-                    'rz.big-corp.example'}, 'plugin_data': {}})['inventory']
+        made = self.anonymizer.machine(
+            {
+                'inventory': {
+                    'hostname': 'node-a.rz.big-corp.example',
+                    'note': 'ask jane.doe@rz.big-corp.example or '
+                    'ops@other.example, see '
+                    'https://wiki.rz.big-corp.example/x and '
+                    'rz.big-corp.example',
+                },
+                'plugin_data': {},
+            }
+        )['inventory']
 
         text = json.dumps(made)
         for name in ('big-corp', 'jane', 'other'):
@@ -222,13 +343,26 @@ class AnonymizerTestCase(base.TestCase):
         self.assertIn(made['hostname'].partition('.')[2], made['note'])
 
     def test_places_and_owners_under_free_keys_go(self):
-        places = {'rack': 'R-south-12', 'Room': 'vault', 'cluster_name': 'au',
-                  'datacenter': 'fra4x', 'row': 'a17', 'site': 'berlin',
-                  'building': 'tower'}
-        made = self.anonymizer.machine({
-            'inventory': {}, 'plugin_data': {
-                **places, 'note': 'in R-south-12 of berlin',
-                'bracket': 'steel', 'tracker': 'none'}})['plugin_data']
+        places = {
+            'rack': 'R-south-12',
+            'Room': 'vault',
+            'cluster_name': 'au',
+            'datacenter': 'fra4x',
+            'row': 'a17',
+            'site': 'berlin',
+            'building': 'tower',
+        }
+        made = self.anonymizer.machine(
+            {
+                'inventory': {},
+                'plugin_data': {
+                    **places,
+                    'note': 'in R-south-12 of berlin',
+                    'bracket': 'steel',
+                    'tracker': 'none',
+                },
+            }
+        )['plugin_data']
 
         for name, place in places.items():
             self.assertNotEqual(place, made[name])
@@ -237,17 +371,26 @@ class AnonymizerTestCase(base.TestCase):
         self.assertEqual('steel', made['bracket'])
 
     def test_what_says_nothing_still_says_so(self):
-        for text in ('', 'Not Specified', 'To Be Filled By O.E.M.', '0',
-                     'None', 'Default string'):
+        for text in (
+            '',
+            'Not Specified',
+            'To Be Filled By O.E.M.',
+            '0',
+            'None',
+            'Default string',
+        ):
             self.assertEqual(
                 {'serial_number': text},
-                self.anonymizer.machine({'serial_number': text}))
+                self.anonymizer.machine({'serial_number': text}),
+            )
 
     def test_the_name_of_the_node_goes_wherever_it_stands(self):
-        made = self.anonymizer.machine({'note': 'this is prod-db7!'},
-                                       ['prod-db7'])
-        self.assertEqual({
-            'note': f'this is {self.anonymizer.name("prod-db7")}!'}, made)
+        made = self.anonymizer.machine(
+            {'note': 'this is prod-db7!'}, ['prod-db7']
+        )
+        self.assertEqual(
+            {'note': f'this is {self.anonymizer.name("prod-db7")}!'}, made
+        )
 
     def test_what_is_given_is_not_changed(self):
         given = canary_machine()
@@ -255,49 +398,101 @@ class AnonymizerTestCase(base.TestCase):
         self.anonymizer.machine(given)
         self.assertEqual(before, given)
 
-    @hypothesis.given(strategies.recursive(
-        strategies.none() | strategies.booleans() | strategies.integers()
-        | strategies.text() | strategies.sampled_from(CANARIES),
-        lambda inner: strategies.lists(inner) | strategies.dictionaries(
-            strategies.text() | strategies.sampled_from(
-                ('serial', 'lldp', 'wwn', 'ip', 'hostname')), inner)))
+    @hypothesis.given(
+        strategies.recursive(
+            strategies.none()
+            | strategies.booleans()
+            | strategies.integers()
+            | strategies.text()
+            | strategies.sampled_from(CANARIES),
+            lambda inner: (
+                strategies.lists(inner)
+                | strategies.dictionaries(
+                    strategies.text()
+                    | strategies.sampled_from(
+                        ('serial', 'lldp', 'wwn', 'ip', 'hostname')
+                    ),
+                    inner,
+                )
+            ),
+        )
+    )
     def test_whatever_a_machine_says_is_taken(self, value):
         json.dumps(self.anonymizer.machine({'plugin_data': value}))
 
     @hypothesis.given(
-        name=strategies.sampled_from((
-            'serial', 'Serial Number', 'serial_number', 'asset_tag',
-            'hostname', 'uuid', 'switch_system_name', 'switch_port_id')),
+        name=strategies.sampled_from(
+            (
+                'serial',
+                'Serial Number',
+                'serial_number',
+                'asset_tag',
+                'hostname',
+                'uuid',
+                'switch_system_name',
+                'switch_port_id',
+            )
+        ),
         canary=strategies.from_regex(
-            '[A-Za-z]{2}[A-Za-z0-9]{4}[0-9-]{4}[A-Za-z0-9]{2}',
-            fullmatch=True),
-        around=strategies.sampled_from(('{}', 'S/N {}', 'ata-X_{}', '({})')))
-    def test_a_name_is_found_in_any_text_of_the_document(self, name, canary,
-                                                         around):
-        self.assert_gone([canary], self.anonymizer.machine({
-            'inventory': {name: canary},
-            'plugin_data': {'text': around.format(canary)}}))
+            '[A-Za-z]{2}[A-Za-z0-9]{4}[0-9-]{4}[A-Za-z0-9]{2}', fullmatch=True
+        ),
+        around=strategies.sampled_from(('{}', 'S/N {}', 'ata-X_{}', '({})')),
+    )
+    def test_a_name_is_found_in_any_text_of_the_document(
+        self, name, canary, around
+    ):
+        self.assert_gone(
+            [canary],
+            self.anonymizer.machine(
+                {
+                    'inventory': {name: canary},
+                    'plugin_data': {'text': around.format(canary)},
+                }
+            ),
+        )
 
 
 class SamplesTestCase(base.TestCase):
     """Inventories that others have published."""
 
-    _FIELDS = ('mac_address', 'mac', 'ipv4_address', 'ip', 'ipv6_address',
-               'bmc_address', 'bmc_v6address', 'hostname', 'serial',
-               'serial_number', 'client_id', 'boot_interface',
-               'switch_chassis_id', 'switch_system_name')
+    _FIELDS = (
+        'mac_address',
+        'mac',
+        'ipv4_address',
+        'ip',
+        'ipv6_address',
+        'bmc_address',
+        'bmc_v6address',
+        'hostname',
+        'serial',
+        'serial_number',
+        'client_id',
+        'boot_interface',
+        'switch_chassis_id',
+        'switch_system_name',
+    )
 
     def _check(self, path):
         given = json.loads(path.read_text())
-        canaries = {value.partition('%')[0].partition('/')[0]
-                    for value in _values(given, self._FIELDS)}
+        canaries = {
+            value.partition('%')[0].partition('/')[0]
+            for value in _values(given, self._FIELDS)
+        }
         text = json.dumps(machine.Anonymizer(b'a key').machine(given)).lower()
         self.assertTrue(canaries)
-        self.assertEqual([], [
-            written for canary in canaries if len(canary) > 4
-            and canary not in ('0.0.0.0', 'Not Specified')
-            for written in encodings(canary) if f'"{written}' in text
-            or len(written) > 9 and written in text])
+        self.assertEqual(
+            [],
+            [
+                written
+                for canary in canaries
+                if len(canary) > 4
+                and canary not in ('0.0.0.0', 'Not Specified')
+                for written in encodings(canary)
+                if f'"{written}' in text
+                or len(written) > 9
+                and written in text
+            ],
+        )
 
     def test_nothing_remains_of_our_sample(self):
         if not SAMPLES.exists():
@@ -315,16 +510,22 @@ class SamplesTestCase(base.TestCase):
         matched = set()
         for path in (directory / 'inventories').iterdir():
             other = scratch / path.name
-            other.write_text(json.dumps(anonymizer.machine(
-                json.loads(path.read_text()))))
+            other.write_text(
+                json.dumps(anonymizer.machine(json.loads(path.read_text())))
+            )
             for rules in sorted(directory.glob('rules-*/kayobe-*')):
                 plans = machine_test.compile_rules(
-                    machine_test.load_rules([str(rules)]))
-                results = [machine_test.run(
-                    str(each), plans, machine_test.load_node(None), False)
-                    for each in (path, other)]
-                self.assertEqual(*((each.result, each.matched)
-                                   for each in results))
+                    machine_test.load_rules([str(rules)])
+                )
+                results = [
+                    machine_test.run(
+                        str(each), plans, machine_test.load_node(None), False
+                    )
+                    for each in (path, other)
+                ]
+                self.assertEqual(
+                    *((each.result, each.matched) for each in results)
+                )
                 matched.update(results[0].matched)
         self.assertTrue(matched)
 

@@ -21,7 +21,6 @@ _SHOWN = 50
 
 
 class PlantingsTestCase(base.TestCase):
-
     def _check(self, numbers, published=None):
         """Return what is wrong with machines that have the same key."""
         seed = f'{SEED} {numbers[0]}'
@@ -33,9 +32,11 @@ class PlantingsTestCase(base.TestCase):
             marked = None
             if published:
                 marked = marking.fixed(
-                    published, anonymizer.machine(published))
-            planter = plantings.Planter(f'{SEED} {number}', _A_MACHINE,
-                                        site, marked)
+                    published, anonymizer.machine(published)
+                )
+            planter = plantings.Planter(
+                f'{SEED} {number}', _A_MACHINE, site, marked
+            )
             given = marking.rendered(planter.machine)
             before = json.dumps(given)
             made = anonymizer.machine(given)
@@ -49,14 +50,19 @@ class PlantingsTestCase(base.TestCase):
         problems = []
         machines = range(-(-PLANTINGS // _A_MACHINE))
         for first in machines[::_FILES_OF_A_KEY]:
-            problems += self._check(machines[first:first + _FILES_OF_A_KEY])
+            problems += self._check(machines[first : first + _FILES_OF_A_KEY])
         self.assertEqual('', '\n'.join(problems[:_SHOWN]))
 
     def test_published_inventories_hide_them_as_well(self):
         problems = []
         count = max(2, PLANTINGS // _A_MACHINE // 50)
-        for path in sorted((shared_data.directory() / 'inventories')
-                           .iterdir()):
-            problems += [f'{path.name}: {problem}' for problem in self._check(
-                range(count), json.loads(path.read_text()))]
+        for path in sorted(
+            (shared_data.directory() / 'inventories').iterdir()
+        ):
+            problems += [
+                f'{path.name}: {problem}'
+                for problem in self._check(
+                    range(count), json.loads(path.read_text())
+                )
+            ]
         self.assertEqual('', '\n'.join(problems[:_SHOWN]))

@@ -10,7 +10,6 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class TextsTestCase(base.TestCase):
-
     def setUp(self):
         super().setUp()
         self.anonymizer = machine.Anonymizer(b'a key')
@@ -22,16 +21,28 @@ class TextsTestCase(base.TestCase):
     def test_an_address_before_a_colon_goes(self):
         address = self.made('10.31.7.42')
         other = self.made('10.31.0.1')
-        for text in ('http://{}:5050', '{}:22', '{}:/export', 'addr:{}',
-                     'a:b:{}', 'nfsroot={}:/srv', '{}/24', '::ffff:{}',
-                     '[::ffff:{}]:22', '{}/255.255.255.0', 'x,{},y'):
-            self.assertEqual(text.format(address),
-                             self.made(text.format('10.31.7.42')))
+        for text in (
+            'http://{}:5050',
+            '{}:22',
+            '{}:/export',
+            'addr:{}',
+            'a:b:{}',
+            'nfsroot={}:/srv',
+            '{}/24',
+            '::ffff:{}',
+            '[::ffff:{}]:22',
+            '{}/255.255.255.0',
+            'x,{},y',
+        ):
+            self.assertEqual(
+                text.format(address), self.made(text.format('10.31.7.42'))
+            )
         text = 'ip={}::{}:255.255.255.0::eth0:none BOOTIF=x'
         for field in ('kernel_cmdline', 'note', 'kernel'):
             self.assertEqual(
                 text.format(address, other),
-                self.made(text.format('10.31.7.42', '10.31.0.1'), field))
+                self.made(text.format('10.31.7.42', '10.31.0.1'), field),
+            )
 
     def test_the_host_on_a_command_line_goes(self):
         text = 'ip=10.31.7.42::10.31.0.1:255.255.255.0:rack1:eth0:none'
@@ -42,11 +53,17 @@ class TextsTestCase(base.TestCase):
     def test_a_short_serial_number_does_not_tear_an_address(self):
         mac = self.made('ac:1f:6b:94:6d:01')
         for serial in ('94:6d', '6d:01', '1f:6b:94', '6b:94:6d:01'):
-            made = self.made(f'{serial} of ac:1f:6b:94:6d:01',
-                             serial_number=serial)
+            made = self.made(
+                f'{serial} of ac:1f:6b:94:6d:01', serial_number=serial
+            )
             self.assertRegex(made, f'^(?!{serial})\\S+ of {mac}$')
-        for text in ('10.31.7.42', '0000:3b:00.0', '2026-11-25T12:34:56Z',
-                     '12:34:56', 'fe80::31:7'):
+        for text in (
+            '10.31.7.42',
+            '0000:3b:00.0',
+            '2026-11-25T12:34:56Z',
+            '12:34:56',
+            'fe80::31:7',
+        ):
             serial = re.search(r'31.7|3b:00|11-25|34:56', text)[0]
             known = self.made(text)
             self.assertEqual(known, self.made(text, serial_number=serial))
@@ -55,77 +72,114 @@ class TextsTestCase(base.TestCase):
         digits = self.made('ac:1f:6b:0a:34:c6').replace(':', '')
         pairs = re.findall('..', digits)
         for text, expected in (
-                ('AC-1F-6B-0A-34-C6', '-'.join(pairs).upper()),
-                ('ac1f.6b0a.34c6', '.'.join(re.findall('....', digits))),
-                ('ac1f6b0a34c6', digits), ('AC1F6B0A34C6', digits.upper()),
-                ('01-ac-1f-6b-0a-34-c6', '-'.join(['01', *pairs])),
-                ('ac 1f 6b 0a 34 c6', ' '.join(pairs)),
-                ('ac1f-6b0a-34c6', '-'.join(re.findall('....', digits))),
-                ('enxac1f6b0a34c6', f'enx{digits}'),
-                ('0x1000ac1f6b0a34c6', f'0x1000{digits}'),
-                ('10:00:ac:1f:6b:0a:34:c6', ':'.join(['10', '00', *pairs])),
-                ('ac1f6b03000a34c6', f'{digits[:6]}0300{digits[6:]}'),
-                ('ae1f6bfffe0a34c6', f'ae{digits[2:6]}fffe{digits[6:]}')):
-            self.assertEqual(expected, self.made(
-                text, mac_address='ac:1f:6b:0a:34:c6'))
-        self.assertRegex(self.made('ac:1f:6b:a:34:c6',
-                                   mac_address='ac:1f:6b:0a:34:c6'),
-                         '^ac:1f:6b(:[0-9a-f]{1,2}){3}$')
+            ('AC-1F-6B-0A-34-C6', '-'.join(pairs).upper()),
+            ('ac1f.6b0a.34c6', '.'.join(re.findall('....', digits))),
+            ('ac1f6b0a34c6', digits),
+            ('AC1F6B0A34C6', digits.upper()),
+            ('01-ac-1f-6b-0a-34-c6', '-'.join(['01', *pairs])),
+            ('ac 1f 6b 0a 34 c6', ' '.join(pairs)),
+            ('ac1f-6b0a-34c6', '-'.join(re.findall('....', digits))),
+            ('enxac1f6b0a34c6', f'enx{digits}'),
+            ('0x1000ac1f6b0a34c6', f'0x1000{digits}'),
+            ('10:00:ac:1f:6b:0a:34:c6', ':'.join(['10', '00', *pairs])),
+            ('ac1f6b03000a34c6', f'{digits[:6]}0300{digits[6:]}'),
+            ('ae1f6bfffe0a34c6', f'ae{digits[2:6]}fffe{digits[6:]}'),
+        ):
+            self.assertEqual(
+                expected, self.made(text, mac_address='ac:1f:6b:0a:34:c6')
+            )
+        self.assertRegex(
+            self.made('ac:1f:6b:a:34:c6', mac_address='ac:1f:6b:0a:34:c6'),
+            '^ac:1f:6b(:[0-9a-f]{1,2}){3}$',
+        )
 
     def test_ipv6_keeps_its_notation(self):
         made = self.made('2a01:4f8:aaaa::17')
         address = ipaddress.IPv6Address(made)
         for text, expected in (
-                ('2A01:4F8:AAAA::17', made.upper()),
-                ('2a01:04f8:aaaa:0000:0000:0000:0000:0017', address.exploded),
-                ('[2a01:4f8:aaaa::17]:443', f'[{made}]:443'),
-                ('2a01:4f8:aaaa::17/128', f'{made}/128'),
-                ('2a01:4f8:aaaa::17%eth0', f'{made}%eth0'),
-                ('addr:2a01:4f8:aaaa::17', f'addr:{made}'),
-                ('iface:2a01:4f8:aaaa::17:eth0', f'iface:{made}:eth0')):
+            ('2A01:4F8:AAAA::17', made.upper()),
+            ('2a01:04f8:aaaa:0000:0000:0000:0000:0017', address.exploded),
+            ('[2a01:4f8:aaaa::17]:443', f'[{made}]:443'),
+            ('2a01:4f8:aaaa::17/128', f'{made}/128'),
+            ('2a01:4f8:aaaa::17%eth0', f'{made}%eth0'),
+            ('addr:2a01:4f8:aaaa::17', f'addr:{made}'),
+            ('iface:2a01:4f8:aaaa::17:eth0', f'iface:{made}:eth0'),
+        ):
             self.assertEqual(expected, self.made(text))
 
     def test_what_is_no_address_stays(self):
-        for text in ('std::string a::b', '1:2:3:4:5:6:7:8', '12:34:56.789',
-                     '1.2.3.4.5', 'version 5.1.0.4', 'FW 8.60.0.1',
-                     'v2.8.20.3', '0.0.0.0 127.0.0.1 ::1 255.255.255.0',
-                     '::ffff:127.0.0.1', 'http://localhost:80/', '1:0:0:0',
-                     '999.1.1.1:22', 'oid 1.3.6.1.4.1.674.10892'):
+        for text in (
+            'std::string a::b',
+            '1:2:3:4:5:6:7:8',
+            '12:34:56.789',
+            '1.2.3.4.5',
+            'version 5.1.0.4',
+            'FW 8.60.0.1',
+            'v2.8.20.3',
+            '0.0.0.0 127.0.0.1 ::1 255.255.255.0',
+            '::ffff:127.0.0.1',
+            'http://localhost:80/',
+            '1:0:0:0',
+            '999.1.1.1:22',
+            'oid 1.3.6.1.4.1.674.10892',
+        ):
             self.assertEqual(text, self.made(text, serial_number='CZ3409XK'))
 
     def test_beside_a_version_a_word_is_one_and_a_text_is_none(self):
         for name in ('version', 'firmware', 'bios_version', 'kernel_release'):
             self.assertEqual('8.60.0.1', self.made('8.60.0.1', name))
-        made = self.anonymizer.machine({'firmware': {
-            'nic': '8.60.0.1', 'from': 'tftp://8.60.0.1/', 'at': 'a 8.60.0.1',
-            'cmdline': 'x=8.60.0.2'}})['firmware']
+        made = self.anonymizer.machine(
+            {
+                'firmware': {
+                    'nic': '8.60.0.1',
+                    'from': 'tftp://8.60.0.1/',
+                    'at': 'a 8.60.0.1',
+                    'cmdline': 'x=8.60.0.2',
+                }
+            }
+        )['firmware']
         self.assertEqual('8.60.0.1', self.made('8.60.0.1', 'version'))
         for name in ('from', 'at', 'cmdline'):
             self.assertNotIn('8.60.0', made[name])
 
     def test_a_known_address_is_none_of_a_version(self):
-        self.assertNotIn('8.60.0.1', self.made(
-            'version 8.60.0.1', bmc_address='8.60.0.1'))
+        self.assertNotIn(
+            '8.60.0.1', self.made('version 8.60.0.1', bmc_address='8.60.0.1')
+        )
 
     def test_names_go_in_all_letters_and_in_hexadecimal(self):
-        made = self.made('rack1-07 RACK1-07 7261636b312d3037',
-                         hostname='Rack1-07')
+        made = self.made(
+            'rack1-07 RACK1-07 7261636b312d3037', hostname='Rack1-07'
+        )
         name = self.anonymizer.name('Rack1-07')
-        self.assertEqual(f'{name.lower()} {name.upper()}',
-                         made.rpartition(' ')[0])
+        self.assertEqual(
+            f'{name.lower()} {name.upper()}', made.rpartition(' ')[0]
+        )
         self.assertNotIn('7261636b312d3037', made)
 
     def test_a_name_that_is_a_field_too_leaves_the_field(self):
         made = self.anonymizer.machine(
-            {'inventory': {'hostname': 'inventory', 'disks': [
-                {'name': '/dev/sda', 'size': 1}]}}, ['disks'])
+            {
+                'inventory': {
+                    'hostname': 'inventory',
+                    'disks': [{'name': '/dev/sda', 'size': 1}],
+                }
+            },
+            ['disks'],
+        )
         self.assertEqual(['hostname', 'disks'], list(made['inventory']))
         self.assertNotEqual('inventory', made['inventory']['hostname'])
 
     def test_what_a_switch_calls_its_port_may_be_a_name_of_ours(self):
-        made = self.anonymizer.machine({
-            'interfaces': [{'name': 'eth0'}], 'port_id': 'eth0',
-            'vendor': 'Intel Corp.', 'node_name': 'intel', 'x': 'Intel'})
+        made = self.anonymizer.machine(
+            {
+                'interfaces': [{'name': 'eth0'}],
+                'port_id': 'eth0',
+                'vendor': 'Intel Corp.',
+                'node_name': 'intel',
+                'x': 'Intel',
+            }
+        )
         self.assertEqual([{'name': 'eth0'}], made['interfaces'])
         self.assertNotEqual('eth0', made['port_id'])
         self.assertNotEqual('intel', made['node_name'])
@@ -137,8 +191,10 @@ class TextsTestCase(base.TestCase):
             self.assertEqual(len(str(number)), len(str(made)))
             self.assertNotEqual(number, made)
             self.assertEqual(str(made), self.made(str(number), 'serial'))
-        self.assertEqual(self.made('8814237709', 'serial'), str(self.made(
-            8814237709, serial='8814237709')))
+        self.assertEqual(
+            self.made('8814237709', 'serial'),
+            str(self.made(8814237709, serial='8814237709')),
+        )
         self.assertEqual(1000, self.made(1000, serial='1000'))
         self.assertEqual([0, True], self.made([0, True], 'serial'))
 
@@ -161,23 +217,26 @@ class TextsTestCase(base.TestCase):
         self.assertNotIn('CZ3409XK7Q', str(made))
 
     def test_serial_numbers_may_be_names_of_fields(self):
-        made = self.anonymizer.machine({
-            'serials': {'CZ3409XK7Q': {'slot1': 'x'}}, 'b': 'CZ3409XK7Q'})
+        made = self.anonymizer.machine(
+            {'serials': {'CZ3409XK7Q': {'slot1': 'x'}}, 'b': 'CZ3409XK7Q'}
+        )
         self.assertEqual([made['b']], list(made['serials']))
         self.assertNotEqual('CZ3409XK7Q', made['b'])
         self.assertEqual(['slot1'], list(made['serials'][made['b']]))
 
     def test_an_address_may_be_a_list_of_numbers(self):
         numbers = [10, 31, 7, 42]
-        fe80_1 = [0xfe, 0x80, *[0] * 13, 1]
+        fe80_1 = [0xFE, 0x80, *[0] * 13, 1]
 
-        made = self.anonymizer.machine({
-            'ip': numbers,
-            'v': '10.31.7.42',
-            'ipv6_address': fe80_1,
-            'x': numbers,
-            'macs': [1, 2],
-        })
+        made = self.anonymizer.machine(
+            {
+                'ip': numbers,
+                'v': '10.31.7.42',
+                'ipv6_address': fe80_1,
+                'x': numbers,
+                'macs': [1, 2],
+            }
+        )
 
         self.assertNotEqual(numbers, made['ip'])
         self.assertEqual(made['v'], '.'.join(map(str, made['ip'])))
@@ -188,8 +247,10 @@ class TextsTestCase(base.TestCase):
         self.assertEqual([1, 2], made['macs'])
 
     def test_a_label_says_what_stands_behind_it(self):
-        made = self.made('Serial Number: CZ3409XK7Q\n\tHost Name: rack1\n'
-                         'Serial: enabled, rack1')
+        made = self.made(
+            'Serial Number: CZ3409XK7Q\n\tHost Name: rack1\n'
+            'Serial: enabled, rack1'
+        )
         self.assertNotIn('CZ3409XK7Q', made)
         self.assertNotIn('rack1', made)
         self.assertIn('Serial: enabled', made)

@@ -28,7 +28,8 @@ class Check:
                 self.problems.append(f'{where}: fields are gone')
                 return
             for (name, value), (new_name, new_value) in zip(
-                    marked.items(), made.items(), strict=True):
+                marked.items(), made.items(), strict=True
+            ):
                 inner = f'{where}/{marking.rendered(name)}'
                 self.compare(name, new_name, inner)
                 self.compare(value, new_value, inner)
@@ -36,8 +37,9 @@ class Check:
             if not isinstance(made, list) or len(marked) != len(made):
                 self.problems.append(f'{where}: items are gone')
                 return
-            for number, (item, new) in enumerate(zip(marked, made,
-                                                     strict=True)):
+            for number, (item, new) in enumerate(
+                zip(marked, made, strict=True)
+            ):
                 self.compare(item, new, f'{where}/{number}')
         elif marked != made or type(marked) is not type(made):
             self.problems.append(f'{where}: {marked!r} became {made!r}')
@@ -59,7 +61,8 @@ class Check:
             if plain == before:
                 self.problems.append(f'{change}, not replaced')
             same, first = self._made.setdefault(
-                (mark.identifier.kind, before), (plain, change))
+                (mark.identifier.kind, before), (plain, change)
+            )
             if same != plain:
                 self.problems.append(f'{change}, but {first}')
 
@@ -78,20 +81,25 @@ class Check:
         for text in texts:
             addresses |= set(_addresses(text))
         plain = '\n'.join(texts).lower()
-        digits = '\n'.join(re.sub('[^0-9a-f]', '', text.lower())
-                           for text in texts)
+        digits = '\n'.join(
+            re.sub('[^0-9a-f]', '', text.lower()) for text in texts
+        )
         for identifier in identifiers:
             text = identifier.text.lower()
             if identifier.kind in ('ipv4', 'ipv6'):
                 address = ipaddress.ip_address(text)
-                gone = (address not in addresses
-                        and address.packed.hex() not in plain)
+                gone = (
+                    address not in addresses
+                    and address.packed.hex() not in plain
+                )
             elif identifier.kind in ('mac', 'wwn', 'uuid'):
                 gone = text.replace('-', '') not in digits
             else:
-                gone = (text not in plain
-                        and text.encode().hex() not in plain
-                        and identifier.text.encode().hex() not in plain)
+                gone = (
+                    text not in plain
+                    and text.encode().hex() not in plain
+                    and identifier.text.encode().hex() not in plain
+                )
             if not gone:
                 self.problems.append(f'{identifier} is still there')
 
@@ -116,7 +124,7 @@ def _addresses(text):
     for numbers in re.finditer(r'\d+(?:[._-]\d+){3,}', text):
         parts = re.split('[._-]', numbers[0])
         for start in range(len(parts) - 3):
-            four = [int(part) for part in parts[start:start + 4]]
+            four = [int(part) for part in parts[start : start + 4]]
             if max(four) < 256:
                 yield ipaddress.IPv4Address(bytes(four))
     for run in re.finditer('[0-9A-Fa-f:.]{3,}', text):

@@ -6,7 +6,6 @@ from ironic_inspection_rules.tests.unit import base
 
 
 class KindsTestCase(base.TestCase):
-
     def test_a_part_of_every_kind_may_be_odd(self):
         for source in part_source.SOURCES:
             for kind in source.kinds:

@@ -10,14 +10,17 @@ import typing
 
 def read(page: str) -> typing.Any:
     """Return what the script of a page draws."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)'
-                      '</script>', page, re.DOTALL)
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)'
+        '</script>',
+        page,
+        re.DOTALL,
+    )
     assert found, 'the page has no data'
     return json.loads(found[1])
 
 
-def parts(described: typing.Any, kind: str
-          ) -> Iterator[dict[str, typing.Any]]:
+def parts(described: typing.Any, kind: str) -> Iterator[dict[str, typing.Any]]:
     """Yield all parts of a kind in a description, in their order."""
     children: typing.Iterable[typing.Any] = ()
     if isinstance(described, dict):
@@ -32,8 +35,9 @@ def parts(described: typing.Any, kind: str
 
 def tiles(described: typing.Any) -> dict[str, int]:
     """Return the numbers of the tiles by their words for many."""
-    return {tile['words'][1]: tile['count']
-            for tile in parts(described, 'tile')}
+    return {
+        tile['words'][1]: tile['count'] for tile in parts(described, 'tile')
+    }
 
 
 def rows(described: typing.Any) -> list[dict[str, typing.Any]]:
@@ -42,9 +46,12 @@ def rows(described: typing.Any) -> list[dict[str, typing.Any]]:
     columns = [_unpacked(column) for column in table['cells']]
     marks = _unpacked(table['marks'])
     opened = _unpacked(table['opened'])
-    return [{'cells': list(cells), 'marks': row_marks, 'opened': row_opened}
-            for *cells, row_marks, row_opened in zip(
-                *columns, marks, opened, strict=True)]
+    return [
+        {'cells': list(cells), 'marks': row_marks, 'opened': row_opened}
+        for *cells, row_marks, row_opened in zip(
+            *columns, marks, opened, strict=True
+        )
+    ]
 
 
 def words(described: typing.Any) -> typing.Any:
@@ -54,8 +61,11 @@ def words(described: typing.Any) -> typing.Any:
     if isinstance(described, dict):
         if 'text' in described:
             return described['text']
-        return [words(child) for name, child in described.items()
-                if name not in ('kind', 'look', 'key', 'value')]
+        return [
+            words(child)
+            for name, child in described.items()
+            if name not in ('kind', 'look', 'key', 'value')
+        ]
     return described
 
 

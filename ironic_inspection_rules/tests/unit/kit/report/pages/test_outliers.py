@@ -12,7 +12,6 @@ from ironic_inspection_rules.tests.unit.kit.report.pages import page_data
 
 
 class OutliersTestCase(base.TestCase):
-
     def page(self, found):
         self.patch(shell, 'now', lambda: '2026-11-22 04:00')
         return outliers.render(found)
@@ -26,47 +25,64 @@ class OutliersTestCase(base.TestCase):
             label = item['heading'][0]['text']
             grid = next(page_data.parts(item, 'grid'))
             counts.append(len(grid['rows']))
-            self.assertEqual(counts[-1], sum(
-                odd.group == label for odd in found.findings))
+            self.assertEqual(
+                counts[-1], sum(odd.group == label for odd in found.findings)
+            )
         self.assertEqual(sorted(counts, reverse=True), counts)
         self.assertEqual(len(found.findings), sum(counts))
 
     def test_a_picture_has_a_square_for_each_machine(self):
         found = page_samples.odd_machines()
-        crowds = list(page_data.parts(
-            page_data.read(self.page(found)), 'crowd'))
+        crowds = list(
+            page_data.parts(page_data.read(self.page(found)), 'crowd')
+        )
         self.assertEqual([59, 40], [crowd['machines'] for crowd in crowds])
         self.assertEqual(
             {odd.machine for odd in found.findings},
-            {machine for crowd in crowds
-             for _name, machine, _words in crowd['odd']})
+            {
+                machine
+                for crowd in crowds
+                for _name, machine, _words in crowd['odd']
+            },
+        )
 
     def test_kinds_have_what_they_differ_in(self):
         data = page_data.read(self.page(page_samples.odd_machines()))
-        [kinds] = [grid for grid in page_data.parts(data, 'grid')
-                   if grid['label'] == 'Kinds']
-        self.assertEqual(['Kinds differ in', '25 machines', '15 machines'],
-                         kinds['heads'])
-        self.assertIn(['inventory.cpu.model_name', 'Later'],
-                      [[row[0], row[2]] for row in kinds['rows']])
+        [kinds] = [
+            grid
+            for grid in page_data.parts(data, 'grid')
+            if grid['label'] == 'Kinds'
+        ]
+        self.assertEqual(
+            ['Kinds differ in', '25 machines', '15 machines'], kinds['heads']
+        )
+        self.assertIn(
+            ['inventory.cpu.model_name', 'Later'],
+            [[row[0], row[2]] for row in kinds['rows']],
+        )
 
     def test_a_machine_is_called_as_its_file(self):
-        machines = {f'/tmp/fleet/{name}.json': machine
-                    for name, machine in test_peers.fleet(6).items()}
+        machines = {
+            f'/tmp/fleet/{name}.json': machine
+            for name, machine in test_peers.fleet(6).items()
+        }
         machines['/tmp/fleet/m02.json']['inventory']['cpu']['count'] = 4
         data = page_data.read(self.page(odd_fleet_trial.compare(machines)))
         [row] = page_data.rows(data)
         self.assertEqual('m02', row['cells'][0])
         self.assertIn('machine=/tmp/fleet/m02.json', row['marks'])
-        self.assertIn(['File', ['/tmp/fleet/m02.json']],
-                      page_data.words(row['opened']))
+        self.assertIn(
+            ['File', ['/tmp/fleet/m02.json']], page_data.words(row['opened'])
+        )
 
     def test_what_was_not_compared_is_listed(self):
-        data = page_data.read(self.page(
-            odd_fleet_trial.compare(test_peers.fleet(2))))
+        data = page_data.read(
+            self.page(odd_fleet_trial.compare(test_peers.fleet(2)))
+        )
         [card] = page_data.parts(data, 'card')
-        self.assertEqual([['Acme One: ', 'm00, m01']],
-                         page_data.words(card['parts']))
+        self.assertEqual(
+            [['Acme One: ', 'm00, m01']], page_data.words(card['parts'])
+        )
 
     def test_nothing_a_machine_sends_ends_the_script(self):
         page = self.page(page_samples.odd_machines('</script><b>'))

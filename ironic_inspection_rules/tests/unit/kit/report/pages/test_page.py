@@ -17,42 +17,66 @@ def described(*parts):
 
 def table(rows):
     columns = (page.PageColumn('Machine'), page.PageColumn('Result'))
-    return page.PageTable('machines', ('machine', 'machines'), columns,
-                          tuple(rows))
+    return page.PageTable(
+        'machines', ('machine', 'machines'), columns, tuple(rows)
+    )
 
 
 class PageTestCase(base.TestCase):
-
     def test_parts_say_their_kind(self):
         self.assertEqual(
-            [{'kind': 'note', 'text': 'No', 'look': 'bad'}, 'Text',
-             ['one', {'kind': 'words', 'text': 'two', 'look': 'soft'}],
-             None],
-            described(page.Note('No', 'bad'), 'Text',
-                      ('one', page.Words('two')), None)['parts'])
+            [
+                {'kind': 'note', 'text': 'No', 'look': 'bad'},
+                'Text',
+                ['one', {'kind': 'words', 'text': 'two', 'look': 'soft'}],
+                None,
+            ],
+            described(
+                page.Note('No', 'bad'),
+                'Text',
+                ('one', page.Words('two')),
+                None,
+            )['parts'],
+        )
 
     def test_what_machines_send_ends_no_script(self):
-        rows = [page.PageRow((HOSTILE, page.Tag(HOSTILE)), (HOSTILE,),
-                             (page.Lines((HOSTILE,)),))]
-        text = page.render(page.HtmlPage(HOSTILE, HOSTILE, HOSTILE,
-                                         (table(rows),)))
+        rows = [
+            page.PageRow(
+                (HOSTILE, page.Tag(HOSTILE)),
+                (HOSTILE,),
+                (page.Lines((HOSTILE,)),),
+            )
+        ]
+        text = page.render(
+            page.HtmlPage(HOSTILE, HOSTILE, HOSTILE, (table(rows),))
+        )
         self.assertNotIn('<img', text)
         self.assertEqual(2, text.count('</script>'))
-        self.assertEqual([HOSTILE, HOSTILE], page_data.words(
-            page_data.rows(page_data.read(text))[0]['cells']))
+        self.assertEqual(
+            [HOSTILE, HOSTILE],
+            page_data.words(page_data.rows(page_data.read(text))[0]['cells']),
+        )
 
     def test_equal_values_of_a_column_are_there_once(self):
-        rows = [page.PageRow((f'm{number}', page.Tag('ok', 'good')), ('a=b',))
-                for number in range(100)]
+        rows = [
+            page.PageRow((f'm{number}', page.Tag('ok', 'good')), ('a=b',))
+            for number in range(100)
+        ]
         data = described(table(rows))
         [name, result] = data['parts'][0]['cells']
-        self.assertEqual({'values': [f'm{number}' for number in range(100)]},
-                         name)
         self.assertEqual(
-            {'values': [{'kind': 'tag', 'text': 'ok', 'look': 'good'}],
-             'places': [0] * 100}, result)
-        self.assertEqual(['m7', 'ok'], page_data.words(
-            page_data.rows(data)[7]['cells']))
+            {'values': [f'm{number}' for number in range(100)]}, name
+        )
+        self.assertEqual(
+            {
+                'values': [{'kind': 'tag', 'text': 'ok', 'look': 'good'}],
+                'places': [0] * 100,
+            },
+            result,
+        )
+        self.assertEqual(
+            ['m7', 'ok'], page_data.words(page_data.rows(data)[7]['cells'])
+        )
 
     def test_ten_thousand_rows_are_small(self):
         text = page_example.sample(10000)
@@ -60,10 +84,12 @@ class PageTestCase(base.TestCase):
         self.assertLess(len(page_example.sample(0)), 100_000)
 
     def test_the_most_frequent_are_first(self):
-        self.assertEqual([[1, 3, 4], [0], [2]],
-                         page.alike(['a', 'b', 'c', 'b', 'b']))
+        self.assertEqual(
+            [[1, 3, 4], [0], [2]], page.alike(['a', 'b', 'c', 'b', 'b'])
+        )
 
     def test_one_is_not_many(self):
-        self.assertEqual(['0 disks', '1 disk', '1,200 disks'],
-                         [page.count(number, 'disk', 'disks')
-                          for number in (0, 1, 1200)])
+        self.assertEqual(
+            ['0 disks', '1 disk', '1,200 disks'],
+            [page.count(number, 'disk', 'disks') for number in (0, 1, 1200)],
+        )

@@ -18,39 +18,44 @@ def password(arguments):
 
 
 class RuleTextTestCase(base.TestCase):
-
     def test_a_head_has_what_is_not_as_always(self):
         self.assertEqual(['uuid: r1'], rule_text.head(make()))
         self.assertEqual(
             ['description: a', 'priority: 5', 'mode: audit'],
-            rule_text.head(make(description='a', priority=5, mode='audit')))
+            rule_text.head(make(description='a', priority=5, mode='audit')),
+        )
 
     def test_an_operation_is_an_item(self):
         self.assertEqual(
             ['- op: add-trait', "  args: ['{item}']", '  loop: [A, B]'],
-            rule_text.operation({
-                'op': 'add-trait', 'args': ['{item}'],
-                'loop': ['A', 'B']}))
+            rule_text.operation(
+                {'op': 'add-trait', 'args': ['{item}'], 'loop': ['A', 'B']}
+            ),
+        )
 
     def test_arguments_are_without_the_name(self):
-        self.assertEqual("args: ['{node.name}', geheim]",
-                         rule_text.arguments(CONDITION))
+        self.assertEqual(
+            "args: ['{node.name}', geheim]", rule_text.arguments(CONDITION)
+        )
 
     def test_secrets_are_hidden_in_any_form(self):
         path = '/driver_info/redfish_password'
-        for arguments in ([path, 'geheim'], {'path': path,
-                                             'value': 'geheim'}):
-            self.assertEqual(['- op: set-attribute', "  args: '******'"],
-                             password(arguments))
+        for arguments in ([path, 'geheim'], {'path': path, 'value': 'geheim'}):
+            self.assertEqual(
+                ['- op: set-attribute', "  args: '******'"],
+                password(arguments),
+            )
         self.assertEqual(
             f"  args: [{path}, '{{inventory.bmc}}']",
-            password([path, '{inventory.bmc}'])[1])
+            password([path, '{inventory.bmc}'])[1],
+        )
 
     def test_variables_are_shown_without_their_secrets(self):
         rule = make(vars={'limit': 4, 'ipmi_password': 'geheim'})
         lines = ["vars: {limit: 4, ipmi_password: '******'}"]
         self.assertEqual(lines, rule_text.variables(rule))
         self.assertEqual(['uuid: r1', *lines], rule_text.head(rule))
-        self.assertEqual([], rule_text.variables(
-            make(vars={'limit': 4}, sensitive=True)))
+        self.assertEqual(
+            [], rule_text.variables(make(vars={'limit': 4}, sensitive=True))
+        )
         self.assertEqual([], rule_text.variables(make()))
