@@ -3,6 +3,7 @@
 """The command that asks about all machines."""
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -111,6 +112,27 @@ class ProveTestCase(test_shell.CallTestCase):
         self.assertEqual(0, self.ask(self.rules, '--equivalent', same)[0])
         other = self.write('other.yaml', RULES.replace('15', '16'))
         self.assertEqual(2, self.ask(self.rules, '--equivalent', other)[0])
+
+    def test_the_garbage_collector_does_not_disturb_the_solver(self):
+        answers = question.Proof.answers
+        enabled = []
+
+        def note_collector(proof, questions):
+            enabled.append(gc.isenabled())
+            return answers(proof, questions)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.kit.proof.question.Proof.answers',
+                note_collector,
+            )
+        )
+        self.assertTrue(gc.isenabled())
+
+        self.ask(self.rules)
+
+        self.assertEqual([False], enabled)
+        self.assertTrue(gc.isenabled())
 
     def test_a_wrong_question_is_1(self):
         self.assertEqual(1, self.call('prove', self.rules, '--ask', 'x')[0])
