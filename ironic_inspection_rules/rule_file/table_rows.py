@@ -26,6 +26,7 @@ from ironic_inspection_rules.engine.language import table_members
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import csv_text
 from ironic_inspection_rules.rule_file import file_content
+from ironic_inspection_rules.rule_file import yaml_scalar
 from ironic_inspection_rules.rule_file import yaml_text
 
 CSV, JSON, YAML = '.csv', '.json', ('.yaml', '.yml')
@@ -46,13 +47,28 @@ _WHITE = ' \t\r\n'
 
 
 @dataclasses.dataclass(frozen=True)
+class AmbiguousColumn:
+    """A column of YAML with values that nobody means as they are read.
+
+    :ivar row: the number of the first such row, from zero.
+    :ivar written: the value of the column in that row, as it is written.
+    :ivar count: the number of such rows.
+    """
+
+    row: int
+    written: str
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Rows:
     """Rows of one file, which may be anything yet.
 
     ``lines`` has the line of each row, counted from one. ``cells`` has the
     lines of all values of all rows that are mappings, in their order; None
     where a value is in the line of its row. ``columns`` are those of a
-    header, which is there without rows, too.
+    header, which is there without rows, too. ``ambiguous`` has, by the name
+    of a column, the values in it that YAML reads as something else.
     """
 
     path: str
@@ -60,6 +76,9 @@ class Rows:
     lines: typing.Sequence[int]
     cells: typing.Sequence[int] | None = None
     columns: typing.Sequence[str] = ()
+    ambiguous: typing.Mapping[str, AmbiguousColumn] = dataclasses.field(
+        default_factory=dict
+    )
 
     def line(self, number: int, column: str | None = None) -> int:
         """Return the line of a row, or of a value in it.
@@ -116,17 +135,28 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """
     rows: list[typing.Any] = []
     cells = array.array('L')
-    for item in node.value:
+    ambiguous: dict[str, AmbiguousColumn] = {}
+    for number, item in enumerate(node.value):
         row = yaml_text.construct(item, text)
         rows.append(row)
-        if isinstance(row, dict):
-            cells.extend(
-                value.start_mark.line + 1 for _key, value in item.value
+        if not isinstance(row, dict):
+            continue
+        for key, value in item.value:
+            cells.append(value.start_mark.line + 1)
+            if not yaml_scalar.reads_otherwise(
+                value
+            ) or yaml_scalar.may_be_meant(value.value):
+                continue
+            column = ambiguous.get(key.value)
+            if column is None:
+                column = AmbiguousColumn(number, value.value, 0)
+            ambiguous[key.value] = dataclasses.replace(
+                column, count=column.count + 1
             )
     lines = array.array('L')
     for line in yaml_text.item_lines(node, text):
         lines.append(line + 1)
-    return Rows(path, rows, lines, cells)
+    return Rows(path, rows, lines, cells, ambiguous=ambiguous)
 
 
 def _content(path: str) -> bytes:

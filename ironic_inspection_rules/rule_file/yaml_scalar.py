@@ -6,6 +6,8 @@ import re
 
 import yaml
 
+# Words that YAML 1.1 reads as true or false.
+_SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
 # A number to the base of 8 or of 60.
 _ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
 # These may be meant as numbers, too.
@@ -34,6 +36,20 @@ def reads_otherwise(node: yaml.Node) -> bool:
     if node.tag.endswith('int'):
         odd = _ODD_INTEGER
     return odd.fullmatch(node.value) is not None or is_number(node.value)
+
+
+def may_be_meant(written: str) -> bool:
+    """Return whether what YAML reads may be meant, where nothing says more.
+
+    Of what :func:`reads_otherwise` that is a switch, or a number in a
+    notation that is hardly used for anything else.
+    """
+    return is_switch(written) or is_number(written)
+
+
+def is_switch(written: str) -> bool:
+    """Return whether a text is a word that YAML 1.1 reads as a boolean."""
+    return _SWITCH.fullmatch(written) is not None
 
 
 def is_number(written: str) -> bool:

@@ -434,6 +434,22 @@ def _check_tables(
         yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
     for subject, pointer, message in secrets.check_columns(subjects, built):
         yield _finding_at(subject.written, pointer, message, MASKED)
+    for name, file_table in file_tables.tables.items():
+        if file_table.rows is None:
+            continue
+        definition = built[name].definition
+        for name_of_column, pointer, message in scalars.check_table(
+            file_table.rows, definition
+        ):
+            path, place = file_table.locate(pointer)
+            yield Finding(
+                path,
+                *place,
+                WARNING,
+                PLAIN_SCALAR,
+                None,
+                f'{name}.{name_of_column}: {message}',
+            )
     for name, pointer, message in tables.unused(subjects, built):
         path, (line, column) = file_tables.tables[name].locate(pointer)
         yield Finding(

@@ -9,6 +9,7 @@ import typing
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import pattern
+from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
@@ -17,10 +18,9 @@ from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import table_rows
 from ironic_inspection_rules.rule_file import yaml_scalar
 
-# Words that YAML 1.1 reads as true or false.
-_SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
 _ESCAPED = {'\0': '0', '\a': 'a', '\b': 'b', '\v': 'v', '\f': 'f', '\x1b': 'e'}
 """By a control character, the letter that it is in double quotes."""
 _CONTROL = re.compile('[\0\a\b\v\f\x1b]')
@@ -70,6 +70,31 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 'in YAML, "|-" leaves it out'
             ),
         )
+
+
+def check_table(
+    rows: table_rows.Rows, definition: table.TableDefinition
+) -> Iterator[tuple[str, str, str]]:
+    """Find columns of a table that YAML reads as something else.
+
+    :returns: the column, the RFC 6901 pointer of its first such value, and one
+        sentence.
+    """
+    for name, column in rows.ambiguous.items():
+        if definition.types.get(name) == 'number':
+            # 2.10 is the number 2.1.
+            continue
+        value = rows.rows[column.row][name]
+        message = _(
+            'YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"'
+        ) % {'raw': column.written, 'value': value}
+        if column.count > 1:
+            message = _('%(message)s (in %(count)d rows of this column)') % {
+                'message': message,
+                'count': column.count,
+            }
+        place = data_path.pointer(('rows', str(column.row), name))
+        yield name, place, message
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
@@ -129,9 +154,7 @@ def _is_surprise(
     if pointer in ('/description', '/scope', '/uuid'):
         return True
     if pointer.startswith(f'/{model.VARS}/'):
-        # Nobody knows what the value is for: a number may be meant, and so
-        # may a switch.
-        return not (_SWITCH.fullmatch(raw) or yaml_scalar.is_number(raw))
+        return not yaml_scalar.may_be_meant(raw)
     for operation in rule.operations:
         places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
         if pointer.startswith(places):
@@ -161,6 +184,6 @@ def _is_meant(
     ]
     if yaml_scalar.is_number(raw):
         return field_value.TEXT not in types
-    if not _SWITCH.fullmatch(raw):
+    if not yaml_scalar.is_switch(raw):
         return False
     return pointer.startswith('/actions/') or field_value.BOOLEAN in types

@@ -304,6 +304,45 @@ rules:
 """),
         )
 
+    def test_lint_finds_rows_that_yaml_reads_otherwise(self):
+        rules = """\
+tables:
+  assets:
+    key: serial
+    types: {weight: number, size: integer}
+    rows:
+    - {serial: 'A1', weight: 2.10, size: 1_000, fitted: yes}
+    - {serial: 0123, weight: 2.10, size: 1_000, fitted: yes}
+    - {serial: 0124, weight: 2.10, size: 0100, fitted: yes}
+rules:
+- actions:
+  - {op: set-attribute, args: [/extra/a, "{tables.assets | row('A1')}"]}
+"""
+        path = self.write('assets.yaml', rules)
+
+        _code, output = self.call('lint', path, '-f', 'json')
+
+        found = {
+            (finding['line'], finding['message'])
+            for finding in json.loads(output)
+            if finding['check'] == 'plain-scalar'
+        }
+        self.assertEqual(
+            {
+                (
+                    7,
+                    'assets.serial: YAML reads 0123 as 83; put text in '
+                    'quotes: "0123" (in 2 rows of this column)',
+                ),
+                (
+                    8,
+                    'assets.size: YAML reads 0100 as 64; put text in quotes: '
+                    '"0100"',
+                ),
+            },
+            found,
+        )
+
     def test_lint_finds_what_nothing_reads(self):
         self.assertNotIn(('unused-table', 'warning'), self.lint())
         self.write('rules/machines.csv', 'serial,sku,pin,rack\nA1,a,7,R1\n')
