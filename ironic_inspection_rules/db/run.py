@@ -3,7 +3,7 @@
 """Reading and writing the runs of rules."""
 
 import collections
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -50,13 +50,17 @@ def record_run(
     """
     kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
     row = {**values, 'version': VERSION}
-    remaining = _remaining(kept, values, keep)
+    # The new run counts as well.
+    counts = collections.Counter([values['event']])
     outdated = []
     with_outdated_data = []
     for run in kept:
-        if run.id not in remaining:
+        is_earlier_attempt = run.uuid == values['uuid']
+        if is_earlier_attempt or counts[run.event] >= keep:
             outdated.append(run.id)
-        elif run.content:
+            continue
+        counts[run.event] += 1
+        if run.content:
             # Only the data of the newest run are ever read.
             with_outdated_data.append({'id_': run.id})
     # By primary key: in MySQL, deleting by node locks the gap in the index
@@ -66,26 +70,6 @@ def record_run(
         connection.execute(_WITHOUT_DATA, with_outdated_data)
     if keep > 0:
         connection.execute(sa.insert(_RUNS), row)
-
-
-def _remaining(
-    kept: Sequence[Any], values: Mapping[str, Any], keep: int
-) -> set[int]:
-    """Return the ids of the runs that stay beside a new one.
-
-    :param kept: the runs that are there, newest first.
-    :param values: column values of the new run.
-    :param keep: how many runs of each event there may be in the end.
-    """
-    # The new run counts as well.
-    counts = collections.Counter([values['event']])
-    remaining = set()
-    for run in kept:
-        is_earlier_attempt = run.uuid == values['uuid']
-        if not is_earlier_attempt and counts[run.event] < keep:
-            counts[run.event] += 1
-            remaining.add(run.id)
-    return remaining
 
 
 def list_runs(
