@@ -188,8 +188,8 @@ def post_inspection_data(
 
     :param node_uuid: as the ramdisk knows it.
     :param hand_over: called with the data of a node that was found, in the
-        place of :func:`hand_to_conductor` and with its arguments; None to call
-        that.
+        place of ``ConductorAPI.continue_inspection`` and with its arguments;
+        None to call that.
     """
     if hand_over is not None:
         # Ironic makes a ConductorAPI for each request, so that this replaces
@@ -199,19 +199,6 @@ def post_inspection_data(
     # answers: the caller has to tell a refusal from a hand-over.
     post = inspect.unwrap(_stock_post)
     return post(ramdisk.ContinueInspectionController(), data, node_uuid)
-
-
-def hand_to_conductor(
-    context: typing.Any, node_id: str, *args: typing.Any, **kwargs: typing.Any
-) -> None:
-    """Hand the data of a node to its conductor, as Ironic's controller does.
-
-    The arguments are those of ``ConductorAPI.continue_inspection``.
-    """
-    # The function of the class: the object of the request may have another
-    # one in its place, see post_inspection_data().
-    hand_over = HAND_OVER.find()
-    hand_over(api.request.rpcapi, context, node_id, *args, **kwargs)
 
 
 def install_narrowing() -> None:

@@ -2,6 +2,7 @@
 
 """Inspection data from the ramdisk: early rules come first."""
 
+from collections.abc import Callable
 import functools
 from typing import Any
 
@@ -66,7 +67,11 @@ def post() -> Any:
     if CONF.inspection_queue.enabled:
         hand_over = inspection_queue.put_instead(data, kept, token)
     elif kept is not None:
-        hand_over = functools.partial(_store_and_hand_over, kept)
+        hand_over = functools.partial(
+            _store_and_hand_over,
+            kept,
+            api.request.rpcapi.continue_inspection,
+        )
     return stock.post_inspection_data(
         {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
     )
@@ -74,6 +79,7 @@ def post() -> Any:
 
 def _store_and_hand_over(
     kept: early_phase.Kept,
+    hand_to_conductor: Callable[..., None],
     context: Any,
     node_id: str,
     *args: Any,
@@ -84,11 +90,13 @@ def _store_and_hand_over(
     Only now is it known which node the data are of.
 
     :param kept: see :mod:`.inspection.early_phase`.
+    :param hand_to_conductor: ``ConductorAPI.continue_inspection``, called
+        with all arguments that follow.
     """
     # In this order: the conductor begins the inspection at once, and reads
     # what is stored only then.
     early_phase_object.EarlyPhase.put(context, node_id, kept)
-    stock.hand_to_conductor(context, node_id, *args, **kwargs)
+    hand_to_conductor(context, node_id, *args, **kwargs)
 
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
