@@ -20,10 +20,12 @@ _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 
 
 def reads_otherwise(node: yaml.Node) -> bool:
-    """Return whether YAML 1.1 reads something else than people who write it.
+    """Return whether YAML 1.1 reads a scalar otherwise than most people do.
 
-    Such as 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
+    It reads 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
     to the base of 8, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as numbers.
+
+    :param node: any node; only scalars without quotes can be meant otherwise.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style:
         # A scalar in quotes, or in a block, is text as it is written.

@@ -21,7 +21,7 @@ Rule = checked_rule.CheckedRule
 
 _REMOVED = data_path.ABSENT
 _LONGEST = 40
-"""Characters of a value that a message has at most."""
+"""Length of the longest value that a message shows, in characters."""
 
 
 class ActionEffect(typing.NamedTuple):
@@ -32,37 +32,44 @@ class ActionEffect(typing.NamedTuple):
 
 
 class ConflictingWrites(typing.NamedTuple):
-    """Two writes of which only the order of their rules decides."""
+    """Two writes at one place; the rule that runs later decides what stays."""
 
     first: ActionEffect
     second: ActionEffect
 
 
 def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
-    """Find rules of one phase and priority that undo what another has written.
+    """Find pairs of rules of which only the stored order decides the result.
 
-    Between these only the order in which they are stored decides.
+    They have one phase and priority, some machine may meet the conditions of
+    both, and they write different values at one place.
+
+    :returns: mistakes at the second rule of a pair.
     """
     groups: dict[tuple[str, int], list[_WritingRule]] = (
         collections.defaultdict(list)
     )
     for rule in rules:
         if rule.rule.mode != model.OFF:
-            at_one_time = rule.rule.phase, rule.rule.priority
-            groups[at_one_time].append(_WritingRule(rule))
+            phase_and_priority = rule.rule.phase, rule.rule.priority
+            groups[phase_and_priority].append(_WritingRule(rule))
     for group in groups.values():
-        for one, other in itertools.combinations(group, 2):
-            conflicts = one.conflicts(other)
+        for earlier, later in itertools.combinations(group, 2):
+            conflicts = earlier.conflicts(later)
             if conflicts:
                 yield (
-                    other.rule,
+                    later.rule,
                     conflicts[0].second.pointer,
-                    _message(one.rule, other.rule, conflicts),
+                    _message(earlier.rule, later.rule, conflicts),
                 )
 
 
 class _WritingRule:
-    """A rule with what it writes, for comparisons with other rules."""
+    """A rule with what it writes, computed once to compare it with many.
+
+    It has the effects of all actions, the conditions of the rule, and the
+    ``when`` of every action by the pointer to the action.
+    """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -76,42 +83,53 @@ class _WritingRule:
         self._claims = list(map(exclusion.Claim, rule.conditions))
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
-            # In a loop its conditions are about an item, and there may be
-            # several: what excludes one item leaves the others.
+            # The "when" of an action with a loop is about one item. Where it
+            # excludes an item the action may still run for another one: so it
+            # excludes no other action.
             if not action.loops:
                 claims = list(map(exclusion.Claim, action.inner))
                 self._claims_of_actions[action.pointer] = claims
 
     def conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
-        """Return the writes of both rules of which only the order decides."""
+        """Return the writes of this rule that a later one does not leave.
+
+        :param later: a rule that runs after this one, only since it is stored
+            after it.
+        :returns: pairs of writes that one machine may get both of; nothing if
+            no node is in the scopes of both rules.
+        """
         # Most rules write different things, and to compare names is cheap.
         if self._topics.isdisjoint(later._topics):
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
-            # No node is in both.
+            # A node has one scope.
             return []
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
             if not _differ(first.effect, second.effect):
                 continue
-            # No machine gets both where their conditions exclude each other.
-            if not exclusion.exclude(
+            are_exclusive = exclusion.exclude(
                 self._claims_of(first), later._claims_of(second)
-            ):
+            )
+            if not are_exclusive:
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
 
     def _claims_of(self, of_action: ActionEffect) -> list[exclusion.Claim]:
-        """Return the conditions without which an action has no effect."""
+        """Return all conditions that a machine must meet for an effect.
+
+        They are those of the rule and the ``when`` of the action.
+        """
         own = self._claims_of_actions.get(of_action.pointer, ())
         return [*self._claims, *own]
 
 
 def _topic(effect: effects.Effect) -> tuple[str, ...]:
-    """Return the topic of a write; those of different topics never conflict.
+    """Return a coarse key of a place: writes with different keys never meet.
 
-    It is the first step of the place, or "trait" for all traits.
+    It is the kind of the write with the first step of the place, but one key
+    for all traits, as ``set-traits`` writes many.
     """
     if effect.kind in ('trait', 'traits'):
         return ('trait',)
@@ -119,13 +137,17 @@ def _topic(effect: effects.Effect) -> tuple[str, ...]:
 
 
 def _message(
-    one: Rule, other: Rule, conflicts: list[ConflictingWrites]
+    earlier: Rule, later: Rule, conflicts: list[ConflictingWrites]
 ) -> str:
-    """Return the sentence at the second of two rules that conflict."""
-    line, _column = one.written.place()
-    places = list(
-        dict.fromkeys(str(conflict.second.effect) for conflict in conflicts)
-    )
+    """Return the message of ``lint`` about two rules that conflict.
+
+    It stands at the later rule and names the earlier one, with its line, and
+    the places. Of a single conflict it also has both values, if they are
+    short and no secrets.
+    """
+    line, _column = earlier.written.place()
+    # A dict keeps the order, and names a place once.
+    places = dict.fromkeys(str(pair.second.effect) for pair in conflicts)
     values = ''
     if len(conflicts) == 1:
         first, second = conflicts[0]
@@ -136,8 +158,8 @@ def _message(
                 'there': there,
                 'here': here,
             }
-            # A sensitive rule shows no values.
-            for rule in (one.rule, other.rule):
+            # Withholds the values where one of the rules is sensitive.
+            for rule in (earlier.rule, later.rule):
                 values = disclosure.say(rule, values)
     return _(
         'rule %(label)s at %(path)s:%(line)d has the same phase and '
@@ -145,8 +167,8 @@ def _message(
         'machines may meet the conditions of both, and only their order '
         'decides'
     ) % {
-        'label': one.written.label,
-        'path': one.written.source.path,
+        'label': earlier.written.label,
+        'path': earlier.written.source.path,
         'line': line,
         'places': ', '.join(places),
         'values': values,
@@ -154,9 +176,10 @@ def _message(
 
 
 def _value_text(effect: effects.Effect) -> str:
-    """Return the value of a write as text.
+    """Return what a write leaves, as a message shows it.
 
-    :returns: ``''`` where it is long or may be a secret.
+    :returns: JSON, "removed", "added" for a trait, or "… appended"; ``''``
+        where the value is too long, may be a secret, or is a set of traits.
     """
     if effect.value is _REMOVED:
         return _('removed')
@@ -173,8 +196,16 @@ def _value_text(effect: effects.Effect) -> str:
 
 
 def _differ(one: effects.Effect, other: effects.Effect) -> bool:
-    """Return whether two writes, in their order, leave different things."""
+    """Return whether a later write undoes what an earlier one has left.
+
+    To build a value up in several rules is no conflict: to make a mapping and
+    then fill it, or to begin a list and then extend it.
+
+    :param one: the earlier write.
+    :param other: the later write.
+    """
     if one.kind == other.kind == 'traits':
+        # The place is the prefix. Different prefixes are not compared.
         return one.place == other.place and one.value != other.value
     if (one.kind, other.kind) == ('traits', 'trait'):
         return _traits_differ(one, other)
@@ -186,36 +217,42 @@ def _differ(one: effects.Effect, other: effects.Effect) -> bool:
         return _takes_back(one, other)
     if other.extends:
         return one.place == other.place and not _may_be_extended(one.value)
-    short, long = one, other
+    outer, inner = one, other
     if len(other.place) < len(one.place):
-        short, long = other, one
-    if long.place[: len(short.place)] != short.place:
+        outer, inner = other, one
+    is_inside = inner.place[: len(outer.place)] == outer.place
+    if not is_inside:
         return False
-    rest = long.place[len(short.place) :]
+    rest = inner.place[len(outer.place) :]
     if not rest:
-        return not data_path.same(short.value, long.value)
-    inner = _inner(short.value, rest)
-    if inner is data_path.ABSENT:
-        # To make a mapping in one rule and fill it in another is usual.
+        return not data_path.same(outer.value, inner.value)
+    value_inside = _inner(outer.value, rest)
+    if value_inside is data_path.ABSENT:
+        # A mapping is made by one rule and filled by the other.
         return False
-    return not data_path.same(inner, long.value)
+    return not data_path.same(value_inside, inner.value)
 
 
 def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
-    """Return whether all traits of a prefix are set without one of them.
+    """Return whether ``set-traits`` and an action on one trait conflict.
 
-    Or with one that the other write removes.
+    They do where the trait has the prefix of ``set-traits`` and is added,
+    though not in its list, or is removed, though in its list.
     """
     (prefix,) = group.place
     (name,) = single.place
+    if not name.startswith(prefix):
+        return False
+    is_listed = name in group.value
     is_removed = single.value is _REMOVED
-    return name.startswith(prefix) and (name in group.value) is is_removed
+    return is_listed == is_removed
 
 
 def _may_be_extended(value: typing.Any) -> bool:
-    """Return whether a later write can extend what was written.
+    """Return whether a later action can append to a written value.
 
-    Of null and of nothing a list is made; a field may give one.
+    It can to a list. Of null and of a missing value it makes a list, and a
+    field may have one on a machine.
     """
     if value is None or value is _REMOVED or isinstance(value, list):
         return True
@@ -223,24 +260,25 @@ def _may_be_extended(value: typing.Any) -> bool:
 
 
 def _inner(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
-    """Return what is below a written value, ABSENT if it is not there."""
+    """Return the part of a written value at the tokens ``rest``, or ABSENT."""
     if value is _REMOVED:
         return data_path.ABSENT
     return data_path.get(value, rest)
 
 
 def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
-    """Return whether a later write drops the item that was appended.
+    """Return whether a later write drops an item that was appended to a list.
 
-    To begin a list in one rule and to extend it in a later one is usual.
+    It does if it replaces the list, or a mapping around it, by a value without
+    the item. A later write that appends too drops nothing.
     """
-    # The later write is at the place of the list, or above it.
     rest = extended.place[len(later.place) :]
-    if later.extends or (*later.place, *rest) != extended.place:
+    is_around_list = (*later.place, *rest) == extended.place
+    if later.extends or not is_around_list:
         return False
     fields = interpolation.fields(later.value)
     if any(field.root == later.root for field in fields):
-        # It may hold what was there before.
+        # The new value may contain what was there before.
         return False
     value = later.value
     if rest:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of the value of a field without a machine."""
+"""What is known of the value of a field without a machine.
+
+``lint`` compares it with what conditions and actions expect. A value of which
+nothing is known gives no finding.
+"""
 
 from collections.abc import Mapping
 import typing
@@ -76,7 +80,12 @@ _TEXTS = frozenset(
 
 
 def type_at(steps: Steps) -> str | None:
-    """Return the type of a machine's data, None where it is unknown."""
+    """Return the type that data of machines have at a path.
+
+    :param steps: from the name of the root on.
+    :returns: None where it is unknown: Ironic's code does not say it, or a
+        machine may have anything there.
+    """
     if steps[:1] == ('previous',):
         # Below it are the roots of the last inspection.
         steps = steps[1:]
@@ -85,23 +94,20 @@ def type_at(steps: Steps) -> str | None:
     field = inventory_fields.known()
     for name in steps:
         if field.is_open:
-            # What is below is not known.
+            # Machines may have any data below it.
             return None
         below = field.step(name)
         if below is None:
             return None
         field = below
-    if (
-        field.type is None
-        and steps[:1] == ('inventory',)
-        and (steps[-1] in _TEXTS)
-    ):
+    is_in_inventory = steps[:1] == ('inventory',)
+    if field.type is None and is_in_inventory and steps[-1] in _TEXTS:
         return TEXT
     return field.type
 
 
 def type_of(value: typing.Any) -> str | None:
-    """Return the type of a value, None for null."""
+    """Return the type of a value of JSON, None for null."""
     # A boolean of Python is a number too, so it comes first.
     if isinstance(value, bool):
         return BOOLEAN
@@ -117,13 +123,15 @@ def type_of(value: typing.Any) -> str | None:
 
 
 class FieldValue(typing.NamedTuple):
-    """The value of a field, as far as it is known.
+    """The value of a field, as far as it is known without a machine.
 
-    :param steps: to its place in the data.
-    :param listed: steps to its items, if it is a list that a filter made.
+    Without arguments nothing is known of it.
+
+    :param steps: the path of the value in the data, if it is read from there.
+    :param listed: the path of its items, if it is a list that a filter made.
     :param made: its type, if a filter or the rule made it.
     :param form: the form of its text, if a filter made it.
-    :param choices: all that it may be, None where nobody knows.
+    :param choices: all values that it may have, None if that is unknown.
     """
 
     steps: Steps | None = None
@@ -134,14 +142,14 @@ class FieldValue(typing.NamedTuple):
 
     @property
     def type(self) -> str | None:
-        """The type, None where nobody knows."""
+        """The type, None if it is unknown."""
         if self.steps is not None and self.made is None:
             return type_at(self.steps)
         return self.made
 
     @property
     def items(self) -> Steps | None:
-        """The steps to its items, None where nobody knows."""
+        """The path of its items in the data, None if that is unknown."""
         if self.steps is not None:
             return (*self.steps, MEMBER)
         return self.listed
@@ -149,9 +157,11 @@ class FieldValue(typing.NamedTuple):
     def after(
         self, call: filter_syntax.FilterCall, attribute: Steps
     ) -> 'FieldValue':
-        """Return the value that comes out of a filter.
+        """Return what is known of the result of a filter on this value.
 
-        :param attribute: see :func:`attribute_of`.
+        :param call: the filter with its arguments.
+        :param attribute: the attribute of the items that it looks at, see
+            :func:`attribute_of`.
         """
         items = self.items
         if call.name == _GET:
@@ -160,7 +170,8 @@ class FieldValue(typing.NamedTuple):
             return FieldValue(listed=items, made=LIST)
         if call.name in _ONE_ITEM:
             if call.name in _EXTREME and attribute:
-                # An item with an attribute is a mapping.
+                # "max" and "min" by an attribute take an item that has it,
+                # which is a mapping.
                 return FieldValue(items, made=MAPPING)
             return FieldValue(items)
         if call.name == 'map':
@@ -170,21 +181,22 @@ class FieldValue(typing.NamedTuple):
         if call.name in ('tier', 'lookup'):
             return FieldValue(choices=_labels(call))
         if call.name == 'default':
-            # It is the value or the default: of both only the type is known.
+            # It is the value or the default. What both have in common is the
+            # type at most.
             if type_of(_argument(call, 'default')) == self.type:
                 return FieldValue(made=self.type)
             return FieldValue()
         return FieldValue(made=_made(call.name), form=_form(call))
 
     def _at(self, path: typing.Any) -> 'FieldValue':
-        """Return the value at a path in this one."""
+        """Return what is known of the value at a path in this one."""
         if self.steps is None or not isinstance(path, str):
             return FieldValue()
         return FieldValue((*self.steps, *data_path.parse(path)))
 
 
 def _made(name: str) -> str | None:
-    """Return the type of what a filter gives."""
+    """Return the type of a filter's results, None if it varies."""
     op = registry.filters().get(name)
     if op is None:
         return None
@@ -192,10 +204,13 @@ def _made(name: str) -> str | None:
 
 
 def _form(call: filter_syntax.FilterCall) -> str | None:
-    """Return the form of the text that a filter gives."""
+    """Return the form of the text that a filter makes, None if it has none.
+
+    Of ``date`` it is a time if its format has an hour or less, else a date.
+    """
     if call.name != 'date':
         return _FORMS.get(call.name)
-    # Two percent signs are one in the text, and begin nothing.
+    # Two percent signs are one in the text, and begin no directive.
     date_format = str(_argument(call, 'format')).replace('%%', '')
     if any(directive in date_format for directive in _TIMES):
         return TIME
@@ -212,9 +227,13 @@ def _argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
 
 
 def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
-    """Return the values that tier or lookup may give, None if unknown.
+    """Return all results that the filter ``tier`` or ``lookup`` may have.
 
-    They are those written in its arguments, and the default.
+    They are the labels of the table or the values of the mapping, and the
+    default.
+
+    :returns: None if they are unknown, since one of them is a field or the
+        argument is no literal.
     """
     labels: list[typing.Any] = []
     if call.name == 'tier':
@@ -232,18 +251,17 @@ def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
     default = _argument(call, 'default')
     if default is not None:
         labels.append(default)
-    if any(
-        isinstance(inner, interpolation.Field)
-        for _path, inner in data_path.walk(labels)
-    ):
-        return None
+    for _path, inner in data_path.walk(labels):
+        if isinstance(inner, interpolation.Field):
+            return None
     return tuple(labels)
 
 
 def attribute_of(call: filter_syntax.FilterCall) -> Steps:
-    """Return the steps to the attribute of items that a filter looks at.
+    """Return which attribute of the items of a list a filter looks at.
 
-    :returns: no steps where it looks at the items themselves.
+    :returns: its path in an item, as ``max('size')`` has ``('size',)``; no
+        steps where the filter looks at the items themselves.
     """
     if call.name in _BY_NAME:
         attribute = _argument(call, 'name')
@@ -259,11 +277,14 @@ def attribute_of(call: filter_syntax.FilterCall) -> Steps:
 def of_literals(
     values: typing.Sequence[typing.Any], steps: Steps
 ) -> FieldValue:
-    """Return the value of a field over items that are written in the rule.
+    """Return what is known of a field that reads values written in the rule.
 
-    :param values: the items.
-    :param steps: from an item to the value; it is unknown if an item lacks
-        them, or has a field there.
+    These are the items of a literal loop, or one of the ``vars``. The field
+    may have the value of any of them; nothing is known if one lacks it, or
+    has a field of its own there.
+
+    :param values: the literal values.
+    :param steps: from such a value to what the field reads.
     """
     choices = []
     for value in values:
@@ -272,17 +293,20 @@ def of_literals(
             return FieldValue()
         choices.append(inner)
     types = set(map(type_of, choices))
-    common = None
+    common_type = None
     if len(types) == 1:
-        (common,) = types
-    return FieldValue(made=common, choices=tuple(choices) or None)
+        (common_type,) = types
+    return FieldValue(made=common_type, choices=tuple(choices) or None)
 
 
 def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> FieldValue:
-    """Return the value of a field over the ``vars`` of a rule.
+    """Return what is known of a field over the ``vars`` of a rule.
 
-    :param steps: those after ``vars``.
-    :param known: the values of the rule by name.
+    A variable is a literal, or one field of which it has the value.
+
+    :param steps: of the field after ``vars``; the first one is the name of
+        the variable.
+    :param known: the variables as the rule has them, by name.
     """
     if not steps or steps[0] not in known:
         return FieldValue()
@@ -291,6 +315,6 @@ def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> FieldValue:
     if field is None:
         return of_literals([value], steps[1:])
     if field.root in (None, model.VARS) or not field.is_plain:
-        # Where values use values, only the first one is followed.
+        # A variable made of another one is not followed, nor are filters.
         return FieldValue()
     return FieldValue((str(field.root), *field.steps, *steps[1:]))

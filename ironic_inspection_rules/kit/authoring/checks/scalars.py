@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that YAML reads as something else than their authors meant."""
+"""Values that YAML reads as something else than their authors meant.
+
+YAML 1.1 reads ``no`` as false and ``0123`` as 83, and ``"\\b"`` in double
+quotes as a backspace. ``lint`` finds such values, ``lint --fix`` mends them.
+"""
 
 from collections.abc import Iterator
 import re
@@ -30,7 +34,12 @@ _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find values that YAML reads as something else than is written."""
+    """Find values that YAML reads as something else than their author meant.
+
+    These are control characters made of escapes in double quotes, scalars
+    such as ``no`` where text is meant, and texts of conditions that end in a
+    newline. Of rules of ironic-inspector only the first are looked for.
+    """
     for pointer, text in checked_rule.texts(
         {name: rule.written.entry.get(name) for name in model.CONTENT}
     ):
@@ -98,7 +107,11 @@ def check_table(
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield what puts text into quotes, and the end of a word into a regex."""
+    """Yield the changes of a rule's file that mend such values.
+
+    They put text into quotes, make ``\\b`` of a backspace in a regular
+    expression, and drop the newline at the end of a text.
+    """
     for pointer, raw, value in _surprises(rule):
         yield mended_text.ReplaceValue(pointer, value, raw)
     for operation in rule.operations:
@@ -117,7 +130,7 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
 
 
 def _lines(rule: checked_rule.CheckedRule) -> checked_rule.PlacedTexts:
-    """Yield texts of conditions that end in a newline."""
+    """Yield the texts of conditions that end in a newline, with pointers."""
     for condition in rule.all_conditions:
         for pointer, text in checked_rule.texts(
             condition.written.get('args'), f'{condition.pointer}/args'
@@ -129,13 +142,14 @@ def _lines(rule: checked_rule.CheckedRule) -> checked_rule.PlacedTexts:
 def _surprises(
     rule: checked_rule.CheckedRule,
 ) -> Iterator[tuple[str, str, typing.Any]]:
-    """Yield scalars that were meant as text, and that YAML reads otherwise.
+    """Yield scalars without quotes that were probably meant as text.
 
-    :returns: pointer, the text in the file, and the value that YAML reads.
+    :returns: tuples of the pointer to the scalar, its text in the file, and
+        the number or boolean that YAML reads.
     """
     written = rule.written
-    for (index, pointer), raw in written.source.ambiguous.items():
-        if index != written.index:
+    for (rule_index, pointer), raw in written.source.ambiguous.items():
+        if rule_index != written.index:
             # It is in another rule of the file.
             continue
         if _is_surprise(rule, pointer, raw):
@@ -146,44 +160,57 @@ def _surprises(
 def _is_surprise(
     rule: checked_rule.CheckedRule, pointer: str, raw: str
 ) -> bool:
-    """Return whether text was meant where YAML reads another type.
+    """Return whether an ambiguous scalar was probably meant as text.
 
-    :param pointer: the place of the value in the rule.
-    :param raw: the value in the file.
+    :param pointer: the place of the scalar in the rule.
+    :param raw: its text in the file, without quotes.
     """
     if pointer in ('/description', '/scope', '/uuid'):
         return True
     if pointer.startswith(f'/{model.VARS}/'):
+        # What a variable is for is not known: a number may be meant, and so
+        # may a boolean.
         return not yaml_scalar.may_be_meant(raw)
     for operation in rule.operations:
         places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
         if pointer.startswith(places):
-            return not _is_meant(rule, operation, pointer, raw)
+            return not _may_be_no_text(rule, operation, pointer, raw)
+    # In other places the type is fixed, and the schema checks it.
     return False
 
 
-def _is_meant(
+def _may_be_no_text(
     rule: checked_rule.CheckedRule,
     operation: file_rule.Operation,
     pointer: str,
     raw: str,
 ) -> bool:
-    """Return whether a number or a boolean may be meant in an argument."""
+    """Return whether a number or a boolean may be meant in an argument.
+
+    The declared type of the argument decides. If it takes any type, that of
+    the field does with which the condition compares it.
+
+    :param pointer: the place of the scalar, in the argument or the loop.
+    :param raw: its text in the file, without quotes.
+    """
     declared = operation.op.signature.by_name
-    messages = getattr(operation.op.plugin, 'TELLS', ())
+    message_names = getattr(operation.op.plugin, 'TELLS', ())
     for name in operation.arguments_given:
         if pointer.startswith(operation.pointer_to(name)):
             if declared[name].type in (bool, int, float):
                 return True
-            if declared[name].type is str or name in messages:
+            if declared[name].type is str or name in message_names:
                 return False
     item = reach.items(rule)[operation.pointer]
-    types = [
+    types_of_fields = [
         values.subject(rule, fact.field, item).value.type
         for fact in facts.of(operation, looped=True)
     ]
     if yaml_scalar.is_number(raw):
-        return field_value.TEXT not in types
+        return field_value.TEXT not in types_of_fields
     if not yaml_scalar.is_switch(raw):
+        # Such as "1:30", a number to the base of 60: nobody means that.
         return False
-    return pointer.startswith('/actions/') or field_value.BOOLEAN in types
+    # An action may set a boolean; a condition compares a field with it.
+    is_action = pointer.startswith('/actions/')
+    return is_action or field_value.BOOLEAN in types_of_fields

@@ -45,7 +45,12 @@ _MOSTLY_TEXT = ('path', 'name', 'names', 'prefix', 'msg', 'level')
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find parts that are repeated or have no effect."""
+    """Find parts of a rule that have no effect.
+
+    These are ``multiple`` without a loop, a loop whose item nothing reads, a
+    comparison of a single value, and a condition that says what an earlier
+    one says.
+    """
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:
             yield (
@@ -65,28 +70,28 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 operation.pointer,
                 _('one value alone is compared with nothing'),
             )
-    pointers: dict[exclusion.Claim, str] = {}
+    # Claims are equal if their conditions say the same in other words.
+    first_places: dict[exclusion.Claim, str] = {}
     for condition in rule.conditions:
-        first = pointers.setdefault(
-            exclusion.Claim(condition), condition.pointer
-        )
-        if first != condition.pointer:
+        claim = exclusion.Claim(condition)
+        first_place = first_places.setdefault(claim, condition.pointer)
+        if first_place != condition.pointer:
             yield (
                 condition.pointer,
-                _('%s says the same') % (file_rule.place_name(first)),
+                _('%s says the same') % (file_rule.place_name(first_place)),
             )
 
 
 def _repeats(operation: file_rule.Operation) -> bool:
     """Return whether a loop may run an operation more than once.
 
-    Then it is odd if nothing reads the item. An op that fails is no case of
-    it: it fails once.
+    Then it is odd if nothing reads the item.
     """
     if not operation.loops:
         return False
     if getattr(operation.op.plugin, 'FAILS', False):
-        # That is a way to fail where a list has any items.
+        # The action "fail" runs once, as it ends the inspection. In a loop it
+        # is a way to say "fail if the list has any items".
         return False
     loop = operation.written.get('loop')
     return not (isinstance(loop, list) and len(loop) < 2)
@@ -104,12 +109,17 @@ def _uses_item(operation: file_rule.Operation) -> bool:
 def _compares_one_value(
     rule: checked_rule.CheckedRule, operation: file_rule.Operation
 ) -> bool:
-    """Return whether a comparison has only one value, and no list of them."""
+    """Return whether a comparison such as ``eq`` has only one value.
+
+    It then holds on every machine. A single field that is, or may be, a list
+    is fine: its items are compared.
+    """
     declared = operation.op.signature.arguments
     if not declared:
         return False
     first = declared[0]
-    if not first.variadic or first.name != 'values' or operation.loops:
+    is_comparison = first.variadic and first.name == 'values'
+    if not is_comparison or operation.loops:
         return False
     compared = operation.arguments.get('values')
     if not isinstance(compared, list) or len(compared) != 1:
@@ -117,22 +127,21 @@ def _compares_one_value(
     (value,) = compared
     if not facts.is_field(value):
         return True
-    # A field that is a list has several values, and one of an unknown type
-    # may be a list.
-    about = values.subject(rule, facts.field_name(value))
-    return about.value.type not in ('list', None)
+    subject = values.subject(rule, facts.field_name(value))
+    is_list_or_unknown = subject.value.type in ('list', None)
+    return not is_list_or_unknown
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find text that was to be a field."""
+    """Find text that looks like a field whose braces are wrong or missing."""
     for pointer, text, meant in _meant(rule):
         yield (
             pointer,
             _('"%(text)s" is text, no field; did you mean "%(meant)s"?')
             % {'text': text, 'meant': meant},
         )
-    # These are not mended: a rule of stock Ironic that was converted may mean
-    # the text with its braces.
+    # Doubled braces are not mended: a rule that was converted from one of
+    # stock Ironic may mean the text with its braces.
     for name in model.CONTENT:
         for pointer, text in checked_rule.texts(
             rule.written.entry.get(name), f'/{name}'
@@ -151,7 +160,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def mendings(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[mended_text.Change]:
-    """Yield what makes a field of text."""
+    """Yield the changes of ``lint --fix`` that make fields of such text."""
     for pointer, text, meant in _meant(rule):
         yield mended_text.ReplaceValue(pointer, text, meant)
 
@@ -159,16 +168,18 @@ def mendings(
 def _meant(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[tuple[str, str, str]]:
-    """Yield texts that were to be fields.
+    """Yield texts in arguments and loops that look like broken fields.
 
-    Arguments that are mostly text are left out: there it may look so.
+    Arguments that are mostly text, such as paths and messages, are left out.
 
-    :returns: pointer, the text, and the field that is meant.
+    :returns: tuples of the pointer to the text, the text, and the text with
+        the field that was probably meant.
     """
     for operation in rule.operations:
         for name in operation.templates:
             if name in _MOSTLY_TEXT:
                 continue
+            # The argument as written: "args" may be a list or a mapping.
             pointer = operation.pointer_to(name)
             steps = data_path.parse(pointer.removeprefix(operation.pointer))
             argument = data_path.get(operation.written, steps)
@@ -184,11 +195,15 @@ def _meant(
 
 
 def _as_field(text: str) -> str | None:
-    """Return the text with a field that was meant, None for other texts.
+    """Return a text with the field that its author probably meant.
 
-    That is a path without braces, a field with its filters behind the braces,
-    one as shells write variables, and one without the last brace.
+    The text is a path without braces, has the filters of a field behind the
+    braces, a field as shells write variables, or one without the last brace.
+
+    :returns: None for any other text.
     """
+    # Without the "$" of a shell, which is a sign of a field in itself. A bare
+    # path may be text, unless machines have such data.
     plain = _SHELL_BARE.sub('', text, count=1)
     if _BARE.fullmatch(plain):
         path = text.replace('.', '/').replace('[', '/').replace(']', '')
@@ -208,7 +223,10 @@ def _as_field(text: str) -> str | None:
 
 
 def _may_exist(steps: data_path.Path) -> bool:
-    """Return whether a machine may have data at a path."""
+    """Return whether a machine may have data at a path.
+
+    Only of the inventory and plugin data is that known.
+    """
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
     known = inventory_fields.find(inventory_fields.known(), steps)
@@ -233,7 +251,10 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find quantities that compare as text with a field."""
+    """Find quantities such as "16 GiB" that a condition compares with a field.
+
+    They compare as text there, and not by size.
+    """
     for condition in rule.all_conditions:
         for fact in facts.of(condition):
             if not isinstance(fact.value, str) or facts.is_version(fact):
@@ -254,10 +275,13 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _in_unit_of(field: str, number: float, unit: str) -> str:
-    """Return a quantity in the unit of a field, as messages show it.
+    """Return how a quantity reads in the unit that a field has.
 
-    :param field: as facts name it.
-    :returns: ``''`` where one of the units is not known.
+    It is the end of a message: ", 16384: {inventory.memory.physical_mb} is in
+    MiB".
+
+    :param field: a path from the name of the root on, as a JSON pointer.
+    :returns: ``''`` where the unit of the field or of the quantity is unknown.
     """
     name = field.rpartition('/')[2]
     if name not in known_values.KEPT_IN:

@@ -2,8 +2,13 @@
 
 """Actions of stock Ironic, and loops, also those of its conditions.
 
-The items of a loop are always written out in the rule. Each turn is converted
-for itself; where all come out alike but for the item, they are a loop again.
+A rule of stock Ironic is converted to a rule of this language: "here" is this
+language and this project. What comes out differently is noted in a
+:class:`.rule.Conversion`: ``convert`` and ``adopt`` show it to the operator.
+
+The items of a loop are always written out in the rule. The operation is
+converted once for every item, which is a *turn* of the loop; where all turns
+come out alike but for the item, they are a loop again.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,33 +28,38 @@ Text = stock_text.StockText
 _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
 # Stands for the item of a loop while its text is converted; no rule has it.
 _MARK = re.compile(r'zqitem(\d+)qz')
+_MARK_TEXT = 'zqitem%dqz'
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 """The attributes that Ironic's API makes of another object."""
 
 
 def convert(
-    op: str, args: Operation, there: set[str], notes: rule.Conversion
+    op: str, args: Operation, existing: set[str], notes: rule.Conversion
 ) -> Operation | None:
-    """Convert one action, or one turn of its loop.
+    """Convert one action, or one turn of its loop, to this language.
 
     :param args: by name, with :class:`.stock_text.StockText` for what stock
         Ironic formats.
-    :param there: fields that exist where the conditions hold; those that
-        the action may remove are taken out.
-    :returns: None where stock Ironic does nothing.
-    :raises: :class:`.stock_condition.Fails` where it fails the inspection.
-    :raises: :class:`.rule.Inconvertible`.
+    :param existing: fields that surely have a value when the action runs. The
+        action's own are taken out, as the next action cannot rely on them.
+    :param notes: gets what the action does otherwise here.
+    :returns: the action with ``op`` and ``args``; None where stock Ironic
+        does nothing.
+    :raises: :class:`.stock_condition.Fails` where stock Ironic fails the
+        inspection at every machine.
+    :raises: :class:`.rule.Inconvertible` if this language cannot say it.
     """
     if op == 'unset-plugin-data':
-        # It steps into dicts only, and plugin data are a proxy that masks.
+        # Stock Ironic steps into dicts only to remove a value. The plugin data
+        # of its rules are no dict, but a proxy that masks secrets.
         notes.hint(
             _('stock Ironic never unsets plugin data: the action is left out')
         )
         return None
 
     def fill(text: stock_text.StockText) -> typing.Any:
-        return _write(text, there, notes)
+        return _write(text, existing, notes)
 
     written = stock_text.write(args, fill)
     if 'unique' in written:
@@ -57,12 +67,12 @@ def convert(
         written['unique'] = bool(args['unique'])
     if 'path' in args:
         if op.endswith('plugin-data'):
-            _write_data_path(args, written, there, notes)
+            _write_data_path(args, written, existing, notes)
         else:
-            _write_attribute(op, args, written, there, notes)
+            _write_attribute(op, args, written, existing, notes)
     if op == 'unset-capability':
-        # Here the field is gone with the last capability.
-        there.discard('node.properties.capabilities')
+        # This project removes the whole field with the last capability.
+        existing.discard('node.properties.capabilities')
     _note_differences(op, args, notes)
     if op == 'log':
         level = written.get('level', 'info')
@@ -77,7 +87,14 @@ def convert(
 def _note_differences(
     op: str, args: Operation, notes: rule.Conversion
 ) -> None:
-    """Note what an op does otherwise here, whatever its arguments."""
+    """Note what an op does otherwise than in stock Ironic.
+
+    That depends on the op, and for ``set-capability`` also on its value;
+    paths and values of attributes are looked at elsewhere.
+
+    :raises: :class:`.stock_condition.Fails` if the value of a capability is
+        no text.
+    """
     if op.startswith('extend-'):
         notes.differ(
             _(
@@ -129,32 +146,45 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
 def _write_data_path(
     args: Operation,
     written: Operation,
-    there: set[str],
+    existing: set[str],
     notes: rule.Conversion,
 ) -> None:
-    """Write the path of an action on plugin data into ``written``.
+    """Convert the path of an action on plugin data to a JSON pointer.
 
     Stock Ironic takes a list of tokens, or text with dots between them.
+
+    :param written: gets the pointer as its ``path``.
+    :param existing: loses the fields below the path.
+    :param notes: gets what differs on the way to the value.
     """
     path = args['path']
     if not isinstance(path, list):
-        path = _text(path).split('.')
-    tokens = [_text(token) for token in path]
+        path = _path_text(path).split('.')
+    tokens = [_path_text(token) for token in path]
     written['path'] = rule.escape(data_path.pointer(tokens))
     # Plugin data are always there; what is at the first token need not be.
-    _check_inside(tokens[1:], notes)
-    _forget('plugin_data', tokens, there)
+    _note_missing_parents(tokens[1:], notes)
+    _forget('plugin_data', tokens, existing)
 
 
 def _write_attribute(
     op: str,
     args: Operation,
     written: Operation,
-    there: set[str],
+    existing: set[str],
     notes: rule.Conversion,
 ) -> None:
-    """Write path and value of an action on an attribute into ``written``."""
-    text = _text(args['path'])
+    """Convert path and value of an action on an attribute of node or port.
+
+    :param written: gets the path as a JSON pointer, and the value if it
+        replaces an attribute whole.
+    :param existing: loses the fields of the node below the path.
+    :param notes: gets what differs for this attribute.
+    :raises: :class:`.rule.Inconvertible` for an attribute of the node that no
+        rule may change.
+    """
+    text = _path_text(args['path'])
+    # Stock Ironic takes steps with slashes or with dots between them.
     if '/' in text:
         tokens = text.strip('/').split('/')
     else:
@@ -164,12 +194,13 @@ def _write_attribute(
     if not op.endswith('port-attribute'):
         attributes = schema.NODE
         _check_attribute(op, tokens, notes)
-        _forget('node', tokens, there)
+        _forget('node', tokens, existing)
     if 'value' not in args:
         return
     # The attribute is always there; what is at the second token need not be.
-    _check_inside(tokens[2:], notes)
-    if len(tokens) == 1 and tokens[0] in attributes:
+    _note_missing_parents(tokens[2:], notes)
+    replaces_attribute = len(tokens) == 1
+    if replaces_attribute and tokens[0] in attributes:
         written['value'] = _attribute_value(
             tokens[0],
             attributes[tokens[0]],
@@ -182,8 +213,9 @@ def _write_attribute(
 def _check_attribute(
     op: str, tokens: list[str], notes: rule.Conversion
 ) -> None:
-    """Note what changing an attribute of the node does otherwise here.
+    """Note what an action on an attribute of the node does otherwise here.
 
+    :param tokens: of the path; the first one is the name of the attribute.
     :raises: :class:`.rule.Inconvertible` for one that no rule may change.
     """
     if tokens[0] not in schema.NODE:
@@ -212,11 +244,14 @@ def _check_attribute(
         )
 
 
-def _forget(root: str, path: list[str], there: set[str]) -> None:
-    """Take out the fields that a changed value may no longer have.
+def _forget(root: str, path: list[str], existing: set[str]) -> None:
+    """Take the fields below a changed value out of those that exist.
+
+    The new value may lack them, so a later action cannot rely on them.
 
     :param path: tokens of the value that changes, below ``root``.
-    :param there: fields that exist, without their braces.
+    :param existing: fields that surely have a value, without their braces; it
+        is changed.
     """
     try:
         field = rule.write_field((root, *path))
@@ -225,15 +260,17 @@ def _forget(root: str, path: list[str], there: set[str]) -> None:
         return
     changed = field.removeprefix('{').removesuffix('}')
     below = (f'{changed}.', f'{changed}[')
-    for name in list(there):
+    for name in list(existing):
         if name.startswith(below):
-            there.discard(name)
+            existing.discard(name)
 
 
-def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:
-    """Note where stock Ironic follows the way to a value otherwise.
+def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
+    """Note how stock Ironic steps otherwise into what a path leads through.
 
-    :param tokens: those of the path that lead into what may be missing.
+    The two differ where null or a list is on the way, and in ``-``.
+
+    :param tokens: the steps that lead into values which may be missing.
     """
     if tokens:
         notes.differ(
@@ -267,14 +304,20 @@ def _attribute_value(
     written: typing.Any,
     notes: rule.Conversion,
 ) -> typing.Any:
-    """Return what an attribute becomes as a whole.
+    """Return the value of an attribute that an action replaces whole.
+
+    Notes where stock Ironic would set something else.
 
     :param value: as stock Ironic has it.
-    :param written: the same in this language.
+    :param written: the same, already converted; it is returned, but for a
+        boolean.
+    :raises: :class:`.rule.Inconvertible` for an attribute that stock Ironic
+        does not set, and a text with fields for a boolean or a mapping.
     """
     varies = isinstance(value, Text) and bool(value.fields)
-    # "..." stands for no default. Of null, stock Ironic too makes {} where the
-    # attribute is a mapping.
+    # "..." says that the attribute has no default. A default of {} makes no
+    # difference: stock Ironic too makes {} of null where the attribute is a
+    # mapping.
     has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHERS:
         raise rule.Inconvertible(
@@ -311,7 +354,10 @@ def _attribute_value(
 
 
 def _plain(value: typing.Any) -> typing.Any:
-    """Return a value without fields as stock Ironic has it."""
+    """Return a value without fields as stock Ironic has it.
+
+    :raises: :class:`.rule.Inconvertible` if it has fields.
+    """
     if stock_text.varying(value):
         raise rule.Inconvertible(
             _('a list or mapping with fields cannot become text')
@@ -319,8 +365,15 @@ def _plain(value: typing.Any) -> typing.Any:
     return stock_text.plain(value)
 
 
-def _text(value: typing.Any) -> str:
-    """Return the text of a path, or of a step of one."""
+def _path_text(value: typing.Any) -> str:
+    """Return the text of a path or of one of its steps.
+
+    No path is made of data that a machine sends.
+
+    :raises: :class:`.rule.Inconvertible` for a text with fields.
+    :raises: :class:`.stock_condition.Fails` for what is no path: stock Ironic
+        fails the inspection.
+    """
     if isinstance(value, Text):
         if value.fields:
             raise rule.Inconvertible(
@@ -332,10 +385,14 @@ def _text(value: typing.Any) -> str:
     return value
 
 
-def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
-    """Return the text of an argument, and note what it does otherwise here.
+def _write(text: Text, existing: set[str], notes: rule.Conversion) -> str:
+    """Return the text of an argument in this language, and note differences.
 
-    :param there: fields that exist where the conditions hold.
+    Where one of its fields may be missing, stock Ironic takes the text as it
+    is written. A single field gets that as its default; else this is noted as
+    lost.
+
+    :param existing: fields that surely have a value when the action runs.
     """
     for remark in text.remarks:
         notes.differ(remark)
@@ -347,7 +404,7 @@ def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
             )
             % name
         )
-    if there.issuperset(text.uncertain):
+    if existing.issuperset(text.uncertain):
         return text.filled
     with_default = text.or_else()
     if with_default is None:
@@ -369,11 +426,14 @@ def conditions(
 ) -> Operation | bool:
     """Convert a condition with a loop.
 
-    :param convert_turn: converts the condition for one item.
+    :param convert_turn: converts the condition for one item; returns a
+        boolean where the result is the same on all machines.
     :param needs_all: whether it has to hold for all items, and not for any.
+    :returns: the condition with a loop, or a group with a condition for every
+        item; a boolean where the result is the same on all machines.
     """
     turns = [convert_turn(item) for item in items]
-    # The result of one turn that decides on all of them.
+    # One false turn decides "all", one true turn decides "any".
     deciding = not needs_all
     if deciding in turns:
         return deciding
@@ -399,7 +459,9 @@ def actions(
 ) -> list[Operation]:
     """Convert an action with a loop.
 
-    :param convert_turn: converts the action for one item.
+    :param convert_turn: converts the action for one item; returns None where
+        stock Ironic does nothing.
+    :returns: one action with a loop, or else an action for every item.
     """
     turns = [convert_turn(item) for item in items]
     if len(turns) > 1:
@@ -414,71 +476,78 @@ def _as_loop(
     turns: Sequence[typing.Any],
     convert_turn: Callable[[typing.Any], typing.Any],
 ) -> Operation | None:
-    """Return the operation with a loop that does the same as all turns.
+    """Return one operation with a loop that does the same as all turns.
 
-    One more turn is converted, with marks in place of the item. What comes
-    out is the operation, if it becomes that of every turn once the marks are
-    replaced by its item.
+    The operation is converted once more with marks in place of the item. If
+    the values of an item in place of the marks make the operation of its turn,
+    for every item, then fields over the item do so too.
 
-    :returns: None if there is none.
+    :param turns: the operation that each item was converted to.
+    :returns: None if no loop does the same.
     """
     names = _names(items[0])
     if names is None or any(_names(item) != names for item in items):
         return None
-    marks = [f'zqitem{number}qz' for number in range(len(names) or 1)]
+    # A mark for every value of the item, which is one value if it is a scalar.
+    mark_count = len(names) or 1
+    marks = [_MARK_TEXT % number for number in range(mark_count)]
     marked_item: typing.Any = marks[0]
     if names:
         marked_item = dict(zip(names, marks, strict=True))
     try:
         marked = convert_turn(marked_item)
     except (rule.Inconvertible, stock_condition.Fails):
-        # A mark is no level of a log, and in no name of a trait.
+        # For example, a mark is no level of a log.
         return None
     if not isinstance(marked, dict):
+        # Stock Ironic does nothing, or the result is a constant.
         return None
-    # Of every item the values that stand in place of the marks.
-    values = [[item] for item in items]
+    values_by_item = [[item] for item in items]
     if names:
-        values = [list(item.values()) for item in items]
-    for values_of_item, turn in zip(values, turns, strict=True):
+        values_by_item = [list(item.values()) for item in items]
+    for values_of_item, turn in zip(values_by_item, turns, strict=True):
         texts = [rule.escape(str(value)) for value in values_of_item]
-        if _replace(marked, texts.__getitem__) != turn:
+        if _replace_marks(marked, texts.__getitem__) != turn:
             return None
     fields = ['item']
     if names:
         fields = [f'item.{name}' for name in names]
-    looped = _with_fields(marked, fields, list(zip(*values, strict=True)))
+    values_by_mark = list(zip(*values_by_item, strict=True))
+    looped = _with_fields(marked, fields, values_by_mark)
     return {**looped, 'loop': rule.escape(list(items))}
 
 
 def _with_fields(
-    marked: Operation, fields: list[str], values: list[tuple[typing.Any, ...]]
+    marked: Operation,
+    fields: list[str],
+    values_by_mark: list[tuple[typing.Any, ...]],
 ) -> Operation:
-    """Replace the marks by fields.
+    """Return an operation with fields over the item in place of the marks.
 
     :param fields: without braces, by number of the mark.
-    :param values: all values that a field has, by number of the mark.
+    :param values_by_mark: the values of all items, by number of the mark.
     """
 
     def write(number: int) -> str:
         return f'{{{fields[number]}}}'
 
     def write_alone(number: int) -> str:
-        if all(isinstance(value, str) for value in values[number]):
+        if all(isinstance(value, str) for value in values_by_mark[number]):
             return write(number)
-        # Alone, a field would keep the type of what is no text.
+        # In stock Ironic the result is text. A field that is alone would keep
+        # the type of a number here.
         return f'{{{fields[number]}!s}}'
 
-    operation: Operation = _replace(marked, write, write_alone)
+    operation: Operation = _replace_marks(marked, write, write_alone)
     return operation
 
 
 def _names(item: typing.Any) -> list[str] | None:
-    """Return the keys of an item of a loop.
+    """Return the keys of a loop's item, if fields can stand for its values.
 
-    :returns: an empty list for a scalar; None for an item that no loop of
-        this language can have: one that is neither a scalar nor a mapping of
-        them, or has braces.
+    :returns: the keys of a mapping of texts and numbers; an empty list for a
+        text or a number; None for any other item, one with braces, and a key
+        that a field cannot name.
     """
     if not isinstance(item, dict):
         if _is_plain(item):
@@ -493,33 +562,37 @@ def _names(item: typing.Any) -> list[str] | None:
 
 
 def _is_plain(value: typing.Any) -> bool:
+    """Return whether a value is a number, or a text without braces."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     return not re.search(r'[{}]', str(value))
 
 
-def _replace(
+def _replace_marks(
     value: typing.Any,
     write: Callable[[int], str],
     write_alone: Callable[[int], str] | None = None,
     key: str | None = None,
 ) -> typing.Any:
-    """Replace the marks that stand for the values of a loop's item.
+    """Return a value with texts in place of the marks in its texts.
 
-    :param write: makes the text for the number of a mark.
-    :param write_alone: the same for a mark that is all of a text.
-    :param key: under which the value stands.
+    Marks stand for the values of a loop's item.
+
+    :param write: returns the text for the number of a mark.
+    :param write_alone: the same for a mark that is all of a text; None where
+        that makes no difference.
+    :param key: under which the value stands in a mapping.
     """
     if isinstance(value, dict):
         return {
-            name: _replace(item, write, write_alone, name)
+            name: _replace_marks(item, write, write_alone, name)
             for name, item in value.items()
         }
     if isinstance(value, list):
-        return [_replace(item, write, write_alone) for item in value]
+        return [_replace_marks(item, write, write_alone) for item in value]
     if not isinstance(value, str):
         return value
-    # A regular expression is always text.
+    # A regular expression is always text: its field needs no conversion.
     if write_alone and key != 'regex':
         mark = _MARK.fullmatch(value)
         if mark:

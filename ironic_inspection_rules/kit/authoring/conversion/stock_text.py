@@ -58,7 +58,7 @@ names of the class. ``str.format`` makes text of them all the same."""
 
 
 class _StaysText(Exception):
-    """A field never has a value in stock Ironic."""
+    """A field never has a value in stock Ironic: its text stays as written."""
 
 
 class _MissingKey(_StaysText):
@@ -67,16 +67,19 @@ class _MissingKey(_StaysText):
 
 @dataclasses.dataclass(frozen=True)
 class StockText:
-    """One text.
+    """A text of a rule of stock Ironic, which formats it on a machine.
 
-    :param filled: as this language has it, where all its fields are there.
-    :param literal: what stock Ironic has where one of them is missing.
+    :param filled: the text in this language, for machines that have all its
+        fields.
+    :param literal: the text that stock Ironic takes where one of the fields is
+        missing: the text as written.
     :param fields: its fields in this language, without braces.
-    :param source: the single field as it is written, if ``filled`` is
-        ``literal`` but for that field.
+    :param source: the field as it is written, if it is the only one and
+        ``filled`` differs from ``literal`` in it alone; else None.
     :param formatted: whether one of its fields has a format, such as ``:>5``.
-    :param twice: whether stock Ironic fills it in, and then once more.
-    :param missing_key: whether it has no fields, since stock Ironic finds
+    :param twice: whether stock Ironic formats the result once more, as in a
+        loop.
+    :param missing_key: whether it has no fields because stock Ironic finds
         the key of one on no machine.
     """
 
@@ -89,10 +92,15 @@ class StockText:
     missing_key: bool = False
 
     def or_else(self, text: str | None = None) -> str | None:
-        """Return it with other text in place of a missing field.
+        """Return the text with a default for its only field.
 
-        :param text: without it, the text of the field itself.
-        :returns: None where this language has no words for it.
+        The filter ``default`` is added to the field: so a machine that lacks
+        it gets the text that stock Ironic takes.
+
+        :param text: the default; None for the field as it is written, which
+            is what stock Ironic leaves there.
+        :returns: None if the text has several fields or one with a format: no
+            filter does the same.
         """
         if self.source is None:
             return None
@@ -100,7 +108,8 @@ class StockText:
             text = self.source
         quoted = re.sub(r"([\\'])", r'\\\1', text).replace('\n', '\\n')
         before, field, after = self.filled.partition(f'{{{self.fields[0]}')
-        # A field alone has it already; it belongs behind the filter.
+        # A field that is all of the text ends in "!s" already. The conversion
+        # belongs behind the filter.
         after = after.removeprefix('!s')
         return f"{before}{field} | default('{quoted}')!s{after}"
 
@@ -128,7 +137,10 @@ class StockText:
 
     @property
     def remarks(self) -> typing.Iterator[str]:
-        """Why the text may differ from that of stock Ironic."""
+        """Sentences on machines where stock Ironic makes another text of it.
+
+        They are for the operator who converts or adopts the rule.
+        """
         for name in self.fields:
             if re.match(r'plugin_data(?:$|\.bmc_address\b)', name):
                 yield _(
@@ -171,16 +183,22 @@ class StockText:
 
 
 def read(text: str, literal: str | None = None) -> StockText:
-    """Read text that stock Ironic formats.
+    """Convert text that stock Ironic formats with ``str.format``.
 
-    :param literal: what it was before a loop filled it in, if it was.
-    :raises: :class:`.rule.Inconvertible`.
+    :param text: a format, after a loop has put its item in.
+    :param literal: the text before that, as the rule has it; None without a
+        loop, or if there is no difference.
+    :returns: the text; without fields if ``str.format`` has an error on every
+        machine, after which stock Ironic takes the text as written.
+    :raises: :class:`.rule.Inconvertible` if this language has no such field.
     """
     original = text
     if literal is not None:
         original = literal
+    # The text in this language, and the same without fields and escapes.
     filled = ''
     unescaped = ''
+    # The formats of all fields, one behind the other.
     endings = ''
     fields = []
     try:
@@ -198,16 +216,18 @@ def read(text: str, literal: str | None = None) -> StockText:
     if not fields:
         return StockText(filled, unescaped)
     if filled == f'{{{fields[0]}}}':
-        # Alone, a field would keep the type that its value has.
+        # A field that is alone keeps the type of its value here; in stock
+        # Ironic the result is text.
         filled = f'{{{fields[0]}!s}}'
     source = None
     if original == text and not endings:
         source = _single_field(text)
-    return StockText(filled, original, tuple(fields), source, ':' in endings)
+    has_format = ':' in endings
+    return StockText(filled, original, tuple(fields), source, has_format)
 
 
 def _unfilled(text: str, reason: _StaysText) -> StockText:
-    """Return text that stock Ironic never fills in."""
+    """Return a text that stock Ironic takes as written on every machine."""
     return StockText(
         rule.escape(text), text, missing_key=isinstance(reason, _MissingKey)
     )
@@ -225,11 +245,13 @@ def write(
     fill: typing.Callable[[StockText], typing.Any],
     literal: typing.Callable[[typing.Any], typing.Any] = rule.escape,
 ) -> typing.Any:
-    """Replace all texts in a value.
+    """Return a value with other values in place of its scalars.
 
-    :param value: with :class:`StockText` for the texts that are formatted.
-    :param fill: makes the replacement of a text.
-    :param literal: makes the replacement of any other scalar.
+    :param value: lists and mappings, with :class:`StockText` for the texts
+        that stock Ironic formats; keys are replaced, too.
+    :param fill: returns what a :class:`StockText` becomes.
+    :param literal: returns what any other scalar becomes; by default its
+        braces are escaped.
     """
     if isinstance(value, StockText):
         return fill(value)
@@ -280,10 +302,13 @@ class _FieldStep:
 
 @dataclasses.dataclass(frozen=True)
 class _Field:
-    """A field as ``str.format`` reads it.
+    """A field as ``str.format`` reads it, such as ``{node.uuid!s:>5}``.
 
-    :param name: all of it before its format.
-    :param ending: its format, with the ``!`` or ``:`` before it.
+    :param name: all of it before its conversion and format, ``node.uuid``.
+    :param root: the first name in it, ``node``.
+    :param steps: what follows the root.
+    :param ending: conversion and format, ``!s:>5``, in the form that this
+        language has.
     """
 
     name: str
@@ -301,7 +326,9 @@ class _Piece:
 
 
 def _parse(text: str) -> list[_Piece]:
-    """Split text as ``str.format`` does.
+    """Split text into fields and the text before them, as ``str.format`` does.
+
+    The braces of the text before a field are unescaped.
 
     :raises: :class:`_StaysText` if that is an error to ``str.format``.
     :raises: :class:`.rule.Inconvertible` if a format is unknown here.
@@ -326,10 +353,12 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
     :raises: :class:`.rule.Inconvertible` if its format is unknown here.
     """
     match = _NAME.fullmatch(name)
+    # Stock Ironic passes its data by name: "{0}" has no value.
     if match is None or match['root'].isdecimal():
         raise _StaysText
     if conversion not in (None, 's', 'r', 'a'):
         raise _StaysText
+    # A format with a field in it, "{node.uuid:{width}}", or a very long one.
     if not rule.SPEC.fullmatch(spec):
         raise rule.Inconvertible(_UNKNOWN % name)
     steps = []
@@ -341,11 +370,13 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
 
 
 def _steps(field: _Field) -> tuple[str | int, ...]:
-    """Return the root of a field and its steps, as they are here.
+    """Return the root and the steps of the same field in this language.
 
     :raises: :class:`_StaysText` if it has no value in stock Ironic.
     :raises: :class:`.rule.Inconvertible` if its text would differ here.
     """
+    # What is below the root is plain data, which have keys and no attributes;
+    # only the node itself is an object with attributes.
     data_steps = field.steps
     if field.root == 'node':
         _check_attribute_of_node(field)
@@ -356,20 +387,24 @@ def _steps(field: _Field) -> tuple[str | int, ...]:
         if step.is_attribute:
             _refuse_attribute(step.name, field.name)
     if field.ending.startswith('!a'):
-        # A field over an item may have it: that is filled in here.
+        # This language has no "!a". A field over the item of a loop may have
+        # it, as its text is computed while the rule is converted.
         raise rule.Inconvertible(_UNKNOWN % field.name)
     return (field.root, *(step.key for step in field.steps))
 
 
 def _check_attribute_of_node(field: _Field) -> None:
-    """Check that a field over the node has the same value here.
+    """Check that a field over the node has the same text here.
 
-    :raises: :class:`_StaysText` if the node has no such attribute.
-    :raises: :class:`.rule.Inconvertible` if the value is another text here.
+    :raises: :class:`_StaysText` if the node has no such attribute: stock
+        Ironic takes the text as written.
+    :raises: :class:`.rule.Inconvertible` if it is another text here, or that
+        of a Python object.
     """
     attribute = ''
     if field.steps:
         attribute = field.steps[0].name
+    # The node itself, and its list of traits.
     is_object = not attribute or attribute == 'traits'
     if is_object or _NO_FIELDS.fullmatch(attribute):
         raise rule.Inconvertible(
@@ -385,11 +420,15 @@ def _check_attribute_of_node(field: _Field) -> None:
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
-    """Raise the result of a field with ``.step`` on data of a machine.
+    """Refuse a field that takes an attribute, ``.step``, of plain data.
+
+    Plain data have keys; what attributes there are is Python's own.
 
     :param name: of the field.
-    :raises: :class:`.rule.Inconvertible` if Python has such an attribute.
-    :raises: :class:`_StaysText` for any other one: data have keys only.
+    :raises: :class:`.rule.Inconvertible` if Python has such an attribute, as
+        ``{inventory.keys}`` is the text of a method.
+    :raises: :class:`_StaysText` for any other one: stock Ironic takes the
+        text as written.
     """
     if step in _ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
@@ -401,10 +440,13 @@ def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
 def read_turn(
     value: typing.Any, item: typing.Any, again: bool = True
 ) -> typing.Any:
-    """Read all texts in a value, with the item of a loop filled in.
+    """Convert all texts in a value for one item of a loop.
 
-    :param again: whether stock Ironic formats the result once more, as it
-        does with all texts but keys of mappings and items of lists.
+    :param value: an argument as written; texts become :class:`StockText`.
+    :param again: whether stock Ironic formats a text twice: with the item, and
+        the result once more. It does so with all texts but keys of mappings
+        and items of lists.
+    :raises: :class:`.rule.Inconvertible` if this language cannot say a text.
     """
     if isinstance(value, list):
         return [
@@ -425,9 +467,11 @@ def read_turn(
 
 
 def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
-    """Read a text with the item of a loop filled in.
+    """Convert a text for one item of a loop.
 
     :param again: whether stock Ironic formats the result once more.
+    :raises: :class:`_StaysText` if it is an error to ``str.format``.
+    :raises: :class:`.rule.Inconvertible` if this language cannot say it.
     """
     pieces = _parse(text)
     filled = ''
@@ -439,6 +483,9 @@ def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
             has_braces = True
         if piece.field and piece.field.root != interpolation.ITEM:
             has_other_fields = True
+    # Escaped braces are braces after the first time, and fields the second
+    # time: beside fields that only a machine fills in, that cannot be done
+    # beforehand.
     if again and has_other_fields and has_braces:
         raise rule.Inconvertible(
             _('"%s" is filled in twice by stock Ironic') % text
@@ -451,15 +498,17 @@ def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
 
 
 def _fill(piece: _Piece, item: typing.Any, again: bool) -> str:
-    """Put an item into a field.
+    """Return the text of a piece after its field over the item is filled in.
 
-    :param again: whether stock Ironic formats the result once more.
-    :returns: the text before the field, and that of the field. A field that
-        is not over the item stays a field.
+    The caller reads the result as a format once more.
+
+    :param again: whether stock Ironic does so, too. If not, braces in the
+        result are no fields: they are escaped.
+    :returns: the text before the field, and the text of the field. A field
+        that is not over the item stays a field.
     """
     before = piece.before
     if not again:
-        # The caller reads the result as a format, which it is no more.
         before = rule.escape(before)
     field = piece.field
     if field is None:
@@ -473,9 +522,11 @@ def _fill(piece: _Piece, item: typing.Any, again: bool) -> str:
 
 
 def _format(field: _Field, item: typing.Any) -> str:
-    """Format a field over an item as ``str.format`` does.
+    """Return the text that ``str.format`` makes of a field over an item.
 
-    :raises: :class:`_StaysText` if that is an error.
+    :raises: :class:`_StaysText` if that is an error; :class:`_MissingKey` if
+        the item lacks a key.
+    :raises: :class:`.rule.Inconvertible` for an attribute of a Python object.
     """
     value = item
     try:
