@@ -5,6 +5,7 @@
 import re
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -207,7 +208,7 @@ def _as_field(text: str) -> str | None:
     plain = _SHELL_BARE.sub('', text, count=1)
     if _BARE.fullmatch(plain):
         path = text.replace('.', '/').replace('[', '/').replace(']', '')
-        if _may_exist(data_path.parse(f'/{path}')):
+        if _may_exist(f'/{path}'):
             return f'{{{plain}}}'
     outside = _OUTSIDE.fullmatch(text)
     if outside:
@@ -222,11 +223,16 @@ def _as_field(text: str) -> str | None:
     return None
 
 
-def _may_exist(steps: data_path.Path) -> bool:
+def _may_exist(pointer: str) -> bool:
     """Return whether a machine may have data at a path.
 
-    Only of the inventory and plugin data is that known.
+    Only of the inventory and plugin data is that known. Text with more steps
+    than a path may have is no path.
     """
+    try:
+        steps = data_path.parse(pointer)
+    except exceptions.OperationError:
+        return False
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
     known = inventory_fields.find(inventory_fields.known(), steps)

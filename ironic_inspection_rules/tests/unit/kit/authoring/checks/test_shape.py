@@ -36,6 +36,9 @@ class CheckTestCase(base.CheckTestCase):
             ('${node.name}', '{node.name}'),
             ('{inventory.cpu count', None),
             ('{nodes.name', None),
+            # Longer than any path may be.
+            (f'plugin_data{".a" * 40}', None),
+            (f'$inventory{".a" * 40}', None),
         ):
             (rule,) = self.rules(f"""
                 - actions:
