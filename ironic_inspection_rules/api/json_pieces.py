@@ -62,7 +62,8 @@ class Parser:
         self._position = 0
         # Brackets that are open before the position.
         self._level = 0
-        # What was read, and the values that were parsed one by one.
+        # How much was read, and how many values were parsed one by one: from
+        # both follows whether the values are so short that this is too slow.
         self._characters = 0
         self._values = 0
 
@@ -79,6 +80,7 @@ class Parser:
         return document
 
     def _value(self) -> Any:
+        """Parse the next value: member by member in the upper levels."""
         mark = self._next()
         if self._level < LEVELS and mark == '{':
             return self._object()
@@ -87,6 +89,7 @@ class Parser:
         return self._whole()
 
     def _object(self) -> Any:
+        """Parse an object member by member, from its open brace on."""
         members: list[tuple[str, Any]] = []
         self._open()
         is_empty = self._next() == '}'
@@ -102,6 +105,7 @@ class Parser:
         return self._close(self._read_object(members))
 
     def _list(self) -> list[Any]:
+        """Parse a list item by item, from its open bracket on."""
         items: list[Any] = []
         self._open()
         is_empty = self._next() == ']'
@@ -141,7 +145,10 @@ class Parser:
                 return ''
 
     def _whole(self) -> Any:
-        """Parse a value at once."""
+        """Parse the value at the position with all that is in it.
+
+        More pieces are read until all of the value is there.
+        """
         while True:
             try:
                 value, end = self._decoder.raw_decode(
@@ -160,7 +167,10 @@ class Parser:
                 return value
 
     def _read_on(self) -> bool:
-        """Read more of the document; return False at its end."""
+        """Read more of the document; return False at its end.
+
+        :raises: :class:`TooDeep`; :class:`TooManyValues`.
+        """
         # [0, 0, 0, ...] would take ten times as long as in one block. In a
         # table these values are rows, which are longer.
         if self._values > max(self._characters // _SHORT, _FEW):

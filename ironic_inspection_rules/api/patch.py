@@ -129,7 +129,10 @@ class _Growing:
     def check(self, operation: dict[str, Any], document: Any) -> None:
         """Check the size and depth that an operation leads to, and the time.
 
+        The size is kept for the check of the next operation.
+
         :param document: what the operations before have made of the rule.
+        :raises: Invalid if the operation must not be applied.
         """
         try:
             self._budget.check_time()
@@ -154,7 +157,10 @@ class _Growing:
     def _growth(self, operation: dict[str, Any], document: Any) -> int:
         """Return how many characters an operation adds to a document.
 
-        What it takes away counts as a negative number.
+        The number is negative where the operation takes away more than it
+        adds.
+
+        :raises: BudgetExceeded if a value would be nested too deep.
         """
         op = operation['op']
         if op == 'test':
@@ -170,6 +176,8 @@ class _Growing:
             growth += self._added(value, target)
             if op == 'move':
                 growth -= self._budget.measure(value)
+        # The value at the target goes, also where "add", "copy" or "move" put
+        # another one in its place; only a list keeps its item and grows.
         if op in ('remove', 'replace') or not _is_inserted(target, document):
             growth -= self._budget.measure(target.resolve(document, None))
         return growth
@@ -207,8 +215,9 @@ def _refused(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
 
 
 def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
-    """Return an operation with the right names of fields in its pointers.
+    """Check an operation, and return it with the right names in its pointers.
 
+    :param rule: the fields of the stored rule.
     :raises: Invalid if it is no operation, or one that must not be applied.
     """
     if not isinstance(operation, dict):

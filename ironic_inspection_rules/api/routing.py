@@ -186,6 +186,10 @@ class RoutesBelow:
     """
 
     def __init__(self, routes: Iterable[Route], *parts: str) -> None:
+        """Take the routes whose path begins with some parts.
+
+        :param parts: of the path, from ``/v1/`` to the entry.
+        """
         self._parts = list(parts)
         self._routes = []
         for route in routes:
@@ -197,7 +201,12 @@ class RoutesBelow:
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any) -> Any:
-        """Return what pecan calls for a request, and the arguments."""
+        """Return what pecan calls for a request, and the arguments.
+
+        What is no call of the API is answered here: 404 where no route has
+        the path, 405 where none has the method, and OPTIONS with the methods
+        that there are.
+        """
         try:
             request.params  # noqa: B018
         except ValueError:

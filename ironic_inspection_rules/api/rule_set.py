@@ -72,6 +72,10 @@ def replace(
 ) -> dict[str, Any]:
     """Make the stored rules exactly these, and the tables.
 
+    Only the changes that this takes are stored, as one revision, and only
+    for their kinds the caller needs the policies. Without a revision, a
+    change that another one overtakes is decided again.
+
     :param rules: as they were posted, or as GET shows them.
     :param revision: the revision that this was decided on; None for
         whatever is there.
@@ -81,6 +85,8 @@ def replace(
         operations; ``secret`` marks those that are not for readers.
     :param tables: the JSON form of tables by name, None to leave all of them;
         where ``restored``, those of the revision.
+    :returns: the answer: the revision, and the outcome for every rule and
+        table.
     :raises: Conflict if the rule set is at another revision.
     """
 
@@ -124,7 +130,14 @@ def replace(
 def decide_tables(
     tables: Any, prune: bool, restored: bool = False
 ) -> table_set.Decided:
-    """Decide what becomes of the stored tables; see :func:`replace`."""
+    """Decide what becomes of the stored tables, without changing them.
+
+    :param tables: the JSON form of tables by name, None to leave all of them;
+        where ``restored``, those of the revision.
+    :param prune: whether stored tables that are not among these go.
+    :param restored: whether the tables are those of a revision that is put
+        back, and not posted.
+    """
     rules = start.rules()
     in_force = rules.refresh(api.request.context)
     posted = tables
@@ -228,10 +241,11 @@ def decide(
 
 
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
-    """Read a rule.
+    """Return the fields of a posted rule, checked and with defaults.
 
-    :param before: the rule that it takes the place of, if any.
-    :param restored: see :func:`replace`.
+    :param before: the stored rule that it takes the place of, if any: what
+        the posted rule may leave out, such as hidden content, comes from it.
+    :param restored: whether the rule is one of a revision that is put back.
     :raises: InvalidRule with the problems of the rule.
     """
     is_content_hidden = False
@@ -341,7 +355,11 @@ def _carry_out(
 def _notifications(
     context: Any, steps: Sequence[replacement.RuleStep]
 ) -> Iterator[contextlib.AbstractContextManager[None]]:
-    """Yield what notifies before and after the change of each rule."""
+    """Yield a context manager for every rule that changes.
+
+    It sends the notifications of Ironic before and after its body: the caller
+    stores the change in the bodies of all of them.
+    """
     present = {
         rule.uuid: rule for rule in rule_object.StoredRule.list(context)
     }

@@ -88,7 +88,7 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
 def put(connection: sa.Connection, document: Document) -> str:
-    """Store a document, unless it is there.
+    """Store a document, unless it is there; then mark it as used.
 
     :param connection: a transaction, which is over in :data:`FRESH` seconds.
     :returns: its digest.
@@ -176,8 +176,9 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 
 
 def sweep(grace: float = GRACE) -> int:
-    """Remove documents and sections that no row names.
+    """Remove documents and sections that no row names or has used of late.
 
+    :param grace: seconds since the last mark, after which a row may go.
     :returns: how many documents and sections were removed.
     """
     names = []
@@ -191,9 +192,12 @@ def sweep(grace: float = GRACE) -> int:
 
 
 def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
-    """Remove rows of a table that have no mark for a while and no name.
+    """Remove the rows of a table that nothing names or has used of late.
 
-    :param is_unnamed: the condition of rows that no other row names.
+    At most :data:`_MOST_REMOVED` go, those unused for longest first.
+
+    :param is_unnamed: the SQL condition of rows that no other row names.
+    :param grace: seconds since the last mark, after which a row may go.
     :returns: how many rows were removed.
     """
     is_old = table.c.used_at < clock.now() - grace
@@ -205,6 +209,7 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     )
     removed = 0
     for digest in digests:
+        # Both conditions are asked again: the row may be in use by now.
         if _remove(table, digest, is_old, is_unnamed):
             removed += 1
     return removed
@@ -273,7 +278,10 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
 
 
 def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
-    """Return what is left of a value without its sections.
+    """Return the frame of a value, and take its sections out.
+
+    A text or a part of :data:`SMALLEST` characters becomes a section; a part
+    above :data:`LARGEST` is taken apart first. The value is not changed.
 
     What is stored depends on every step here: a value that is cut in another
     way has another digest, and is stored once more.
@@ -318,10 +326,14 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
 def _fill(
     frame: Any, digest: str, sections: Mapping[tuple[str, int], bytes]
 ) -> Any:
-    """Return a frame, or a part of one, with its sections: undo _frame.
+    """Return a document, or a part of it, from its frame and its sections.
 
+    This undoes :func:`_frame`.
+
+    :param frame: the frame of the document, or a part of that.
     :param digest: that of the document.
-    :param sections: compressed, by the digest of a document and a position.
+    :param sections: compressed JSON, by the digest of a document and the
+        position of the section in it.
     """
     if isinstance(frame, list):
         return [_fill(child, digest, sections) for child in frame]
@@ -330,6 +342,7 @@ def _fill(
     children = frame
     if frame.keys() == {_REFERENCE}:
         reference = frame[_REFERENCE]
+        # It is the position of a section, or a list.
         if not isinstance(reference, list):
             return json.loads(zlib.decompress(sections[digest, reference]))
         # No reference, but a mapping in which a machine chose that name.

@@ -47,6 +47,7 @@ def is_short() -> bool:
 
 @sa.event.listens_for(sa.Engine, 'begin')
 def _set_patience(connection: Any) -> None:
+    """Set how long a transaction that begins waits for a locked row."""
     family = connection.dialect.name
     if family == 'postgresql':
         if is_short():
@@ -59,7 +60,11 @@ def _set_patience(connection: Any) -> None:
 
 
 def _set_patience_of_session(connection: Any) -> None:
-    """Set the limit of a session: MySQL has none of a transaction.
+    """Set how long the session of a connection waits for a locked row.
+
+    A session that is to wait for a short time gets :data:`_SECONDS`, any
+    other one gets its former limit back. MySQL has no limit for a single
+    transaction.
 
     The next transaction on this connection may be that of another thread,
     which has to wait as long as before. So this is called for every one.

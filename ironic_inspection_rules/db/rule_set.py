@@ -175,7 +175,7 @@ class RuleSetChange:
             self.session.execute(sa.insert(_RULES), rows)
 
     def delete(self, uuids: Sequence[str]) -> None:
-        """Remove stored rules."""
+        """Remove stored rules, and the statistics that are kept of them."""
         for row in _read(self.session, uuids):
             self._note(DELETED, row)
         self._remove(uuids)
@@ -189,7 +189,7 @@ class RuleSetChange:
         chunks: Sequence[table.Stored],
         rows: Mapping[str, int],
     ) -> None:
-        """Store a table.
+        """Store a table; where it changes, the revision says so.
 
         :param definition: all of it but its rows.
         :param size: the number of its rows.
@@ -330,12 +330,14 @@ def _defaults() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
-    """Open a transaction that changes the rule set.
+    """Open a transaction that changes the rule set and makes one revision.
 
     Its first statement counts up the one row of the revision, which stays
     locked until the commit. So writers wait for one another there, before
-    they have locked anything else: they cannot deadlock.
+    they have locked anything else: they cannot deadlock. After the body of
+    ``with`` the new revision is recorded, in the same transaction.
 
+    :param origin: who made the change and why, for the record.
     :raises: Invalid if the database cannot store a value.
     """
     try:
@@ -392,8 +394,12 @@ def _write_revision(
 ) -> None:
     """Store a revision, and the versions of rules that it ends and begins.
 
+    The versions make the rules of any revision readable later.
+
+    :param origin: who made the change and why.
     :param ended: UUIDs of rules that were removed or changed.
     :param begun: rows of the rules that are new or were changed.
+    :param changes: what happened to which rule, as the revision shows it.
     """
     # Before the new versions are inserted: this would end them as well.
     for part in transaction.chunks(ended, _CHUNK):

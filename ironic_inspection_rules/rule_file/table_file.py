@@ -269,11 +269,12 @@ class ReadFile:
 
 
 def read_files(paths: Iterable[str]) -> list[ReadFile]:
-    """Read files of rules, and those in folders.
+    """Read files of rules, those in folders too, and leave out files of rows.
 
     A file with the rows of a table has no rules, although it may end as
-    files of rules do and stand among them. Each file is read once, so that
-    all that is known of it is of one content.
+    files of rules do and stand among them: it is left out where a table of
+    these files names it. Each file is read once, so that all that is known of
+    it is of one content.
 
     :raises: see :func:`.document.files`.
     """
@@ -284,6 +285,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
         named = _named_files(read_file)
         with_rows.update(named)
         if named:
+            # A file that has tables itself is a rule file, whoever names it.
             with_tables.add(os.path.realpath(read_file.path))
     only_rows = with_rows - with_tables
     return [

@@ -110,6 +110,8 @@ class Repository:
         self._mask_secrets = mask_secrets
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
+        # A stored run keeps the options, so that it can be replayed later
+        # with those of its time.
         built_in_mappings = []
         for rule in self.built_in:
             built_in_mappings.append({**rule.to_mapping(), 'built_in': True})

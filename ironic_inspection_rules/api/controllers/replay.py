@@ -46,7 +46,15 @@ Entry = dict[str, Any]
 
 
 def post(body: Entry) -> Entry:
-    """Send how each kept inspection would end, entry by entry."""
+    """Send how each kept inspection would end, entry by entry.
+
+    The entries are decided and streamed one after another, while the answer
+    is sent.
+
+    :param body: the rules to try, and the nodes and the page that are asked
+        for.
+    :returns: nothing, as the stream is the answer.
+    """
     since = None
     if body['since']:
         since = inventory_history.time('since', body['since'])
@@ -145,6 +153,9 @@ class _Replay:
 
     def _decide(self, past: replay.Past) -> Entry:
         """Return how a run ends by the rules of its time, or by others.
+
+        In both cases it is repeated with the rules of its time first: only a
+        run that then ends as it did can be compared.
 
         :raises: Incomparable if it does not end as it did by its own rules:
             a difference could not be put down to the others then.

@@ -87,9 +87,12 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        # Operations that are left, and the number of them below which the
+        # clock is looked at again.
         self._left = limits.operations
         # Not below zero: that too few are left is seen at once.
         self._look_below = max(self._left - _LOOK_EVERY, 0)
+        # Characters that the phase may still write.
         self._room = limits.size
         self._deadline = time.monotonic() + limits.time
 
@@ -232,6 +235,8 @@ class Budget:
     def measure(self, value: typing.Any, depth: int = 0) -> int:
         """Return about how many characters a value has as JSON.
 
+        Every list and mapping that is looked at costs operations.
+
         :param depth: how many levels the value is nested in.
         :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
             deeply, if there are too few operations left to look at it, or
@@ -242,6 +247,7 @@ class Budget:
         if value.__class__ is str:
             return len(value)
         if value.__class__ not in _CONTAINERS:
+            # Roughly a number, whatever it is.
             return 8
         size = 0
         # Level by level, not by recursion: Ironic's threads have little
@@ -341,6 +347,7 @@ def is_deeper(text: bytes, limit: int) -> bool:
     :param text: JSON in UTF-8.
     """
     depth = 0
+    # Texts go too, as brackets in them open nothing.
     for bracket in _NO_BRACKETS.sub(b'', text):
         if bracket in _OPENING:
             depth += 1

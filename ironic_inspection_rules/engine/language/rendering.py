@@ -55,6 +55,7 @@ class OrElse(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value, or the default where its field is missing."""
         value = self.source.render(roots)
         if isinstance(value, Missing):
             return self.default
@@ -83,6 +84,10 @@ class Made(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return what the function makes of the value.
+
+        A missing field is returned as it is; a long text is paid for.
+        """
         value = self.source.render(roots)
         if value.__class__ is Missing:
             return value
@@ -125,6 +130,7 @@ class List(Template):
         return self.items
 
     def with_default(self, default: typing.Any) -> Template:
+        """Build the list with a default for every item that has fields."""
         items = self.items.copy()
         for index, item in self._templates:
             items[index] = item.with_default(default)
@@ -132,6 +138,10 @@ class List(Template):
         return List(items)
 
     def render(self, roots: budget.View) -> list[typing.Any] | Missing:
+        """Return the list with all templates rendered.
+
+        :returns: the first :class:`Missing` in it, unless the list is lenient.
+        """
         values = self.items.copy()
         for index, item in self._templates:
             value = item.render(roots)
@@ -205,6 +215,7 @@ class Path(Template):
     missing: Missing
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value at the path; ``missing`` where there is none."""
         value: typing.Any = None
         try:
             value = roots[self.root]
@@ -224,6 +235,7 @@ class ItemPath(Path):
     __slots__ = ()
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value at the path; ``missing`` where there is none."""
         value: typing.Any = None
         try:
             value = roots[self.root]
@@ -237,6 +249,7 @@ class ItemPath(Path):
                 value = value[position]
         except LookupError:
             if value.__class__ is Missing:
+                # One of the vars is made of a missing field: it is that one.
                 return value
             return self.missing
         return value
@@ -262,6 +275,7 @@ class SecondName(Template):
         self, path: Template, steps: data_path.Path, missing: Missing
     ) -> None:
         self._path = path
+        # The first step has second names; the steps below it stay.
         name, *below = steps
         self._alternatives = []
         for root, *parents in SECOND_NAMES[name]:
@@ -269,11 +283,16 @@ class SecondName(Template):
             self._alternatives.append(alternative)
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value at the path, else the first at a second name.
+
+        :returns: the :class:`Missing` of the path where no name has a value.
+        """
         value = self._path.render(roots)
         if not isinstance(value, Missing):
             return value
         for path in self._alternatives:
             alternative = path.render(roots)
+            # Ironic leaves an address that the BMC does not have empty.
             if alternative and not isinstance(alternative, Missing):
                 return alternative
         return value
@@ -296,6 +315,10 @@ class PortPath(Template):
         self._missing = missing
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value at the path in the port that its first step names.
+
+        :returns: the :class:`Missing` of the field if there is no such port.
+        """
         try:
             ports = roots[self._root]
         except LookupError:
@@ -324,16 +347,21 @@ class LoopItem(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value, or the missing field that is in it."""
         value = self.source.render(roots)
         if value.__class__ is not dict and value.__class__ is not list:
             return value
-        # A short list may hold all that the machine sent.
+        # All of it is searched for missing fields, and a short list may hold
+        # all that the machine sent.
         roots.budget.pay_for_argument(value)
         return missing_inside(value)
 
 
 def missing_inside(value: typing.Any) -> typing.Any:
-    """Return the missing field that is in a value, or the value."""
+    """Return a missing field that is in a value; the value if there is none.
+
+    A value made of a missing field is missing as a whole.
+    """
     parts = [value]
     while parts:
         part = parts.pop()

@@ -117,13 +117,17 @@ def of_row(
 
 
 def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
-    """Yield literal text, and fields whose first step is a column."""
+    """Yield the pieces of a row's key: literal texts, and fields of columns.
+
+    The row is the root of such a field, and the column its first step.
+    """
     if '{' not in key and '}' not in key:
         # The name of a column, which may have any characters.
         yield interpolation.Field(key, interpolation.ITEM, (key,))
         return
     for piece in interpolation.parse(key):
         if isinstance(piece, interpolation.Field) and piece.root is not None:
+            # A column called "node" reads as a root, which a row has none of.
             yield piece._replace(
                 root=interpolation.ITEM, steps=(piece.root, *piece.steps)
             )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of rules, made in the text of their file.
+"""Mending of rules in the text of their file, for ``lint --fix``.
 
 A YAML library that writes a file anew loses the form its author gave it:
 where lines end, how lists are indented, the layout of JSON. So only the
@@ -41,8 +41,7 @@ class RenameKey(_Exchange):
     """A key of the mapping at a pointer gets another name."""
 
     def apply(self, mapping: Data) -> Data:
-        # The other keys keep their order, and the new one has the place of
-        # the old one.
+        """Return the mapping with the key renamed at its place."""
         renamed = {}
         for key, value in mapping.items():
             if key == self.old:
@@ -111,7 +110,8 @@ _ORDER = (RewriteText, ReplaceValue, RenameKey, NameArguments)
 def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
     """Return a copy of an entry with changes made in its data.
 
-    It says what the text of the file has to read as afterwards.
+    The text of the file is edited apart from this; read again, it has to give
+    the same data.
     """
     entry = copy.deepcopy(entry)
     for change in sorted(changes, key=_order):
@@ -175,6 +175,8 @@ class FileText:
     def __init__(self, text: str) -> None:
         self._text = text
         self._entries = document.entry_nodes(text)
+        # Places in the text, which nodes do not tell: of the dashes of lists,
+        # and of tags such as "!!seq".
         self._dashes: list[int] = []
         self._tags: list[int] = []
         for token in yaml.scan(yaml_text.readable(text), yaml_text.Loader):
@@ -195,6 +197,8 @@ class FileText:
     def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
 
+        Of two edits that overlap only the later one in the text is made.
+
         :param changes: every change with the number of its entry.
         """
         edits: set[Edit] = set()
@@ -202,11 +206,11 @@ class FileText:
             edits.update(self._edits(index, change))
         text = self._text
         # From the end, since an edit moves all that is behind it.
-        last = len(text) + 1
+        begin_of_edited = len(text) + 1
         for edit in sorted(edits, key=_span, reverse=True):
-            if edit.end <= last:
+            if edit.end <= begin_of_edited:
                 text = text[: edit.start] + edit.new + text[edit.end :]
-                last = edit.start
+                begin_of_edited = edit.start
         return text
 
     def _edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
@@ -302,7 +306,7 @@ class FileText:
         node: yaml.SequenceNode,
         change: NameArguments,
     ) -> typing.Iterator[Edit]:
-        """Name arguments in ``args: [a, b]``."""
+        """Yield the edits that make ``args: [a, b]`` a mapping with names."""
         start = node.start_mark.index
         end = node.end_mark.index
         bracket = self._text.index('[', start)
@@ -324,7 +328,10 @@ class FileText:
         node: yaml.SequenceNode,
         change: NameArguments,
     ) -> typing.Iterator[Edit]:
-        """Name arguments in a list with a dash before every item."""
+        """Yield the edits that make a list in block style a mapping.
+
+        Every dash gives way to a key: the name of the argument.
+        """
         column = node.start_mark.column
         shift = 0
         if column <= key.start_mark.column:
@@ -402,16 +409,17 @@ def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
 
 
 def _last_node(node: yaml.Node) -> yaml.Node:
-    """Return the node that ends a list in block style.
+    """Return the innermost node at the end of a list or mapping.
 
-    The parser reports the end of that node exactly, and that of the list
-    only behind empty lines and comments.
+    Only block style is descended into. The parser reports the end of that
+    node exactly, and that of a block only behind empty lines and comments.
     """
     while isinstance(node, yaml.CollectionNode) and not node.flow_style:
         if not node.value:
             break
         node = node.value[-1]
         if isinstance(node, tuple):
+            # Of a mapping the last entry is a key and a value.
             _key, node = node
     return node
 
@@ -419,7 +427,8 @@ def _last_node(node: yaml.Node) -> yaml.Node:
 def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
     """Replace a scalar by the JSON of a value, or by text in its quotes.
 
-    JSON is YAML too. A block of text, ``|`` or ``>``, is left as it is.
+    JSON is YAML too. A block of text, ``|`` or ``>``, is left as it is: no
+    edit is yielded, and the change counts as one that cannot be made.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
         return

@@ -102,6 +102,11 @@ class ListInspectionRequests(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return columns and rows of the requests.
+
+        With ``--long`` all fields are as the server has them; without it
+        nodes have names, and times are ages.
+        """
         baremetal = self.baremetal
         requests = list(
             inspection_request.inspection_requests(
@@ -329,9 +334,10 @@ def _check_queue(baremetal: Any) -> None:
 
 
 def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
-    """Reapply for one node, and return whether Ironic accepted that.
+    """Ask Ironic to reapply for one node, and return whether it accepted.
 
     :param node_fields: the node, with ``uuid`` and ``name``.
+    :raises: the error of the request if another attempt may help.
     """
     uuid = node_fields['uuid']
     name = node_fields['name'] or uuid

@@ -146,6 +146,10 @@ class ListInspectionTableMachines(command.BaremetalCommand):
 
 
 def _finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
+    """Return what the API says of a machine, as offline tools have it.
+
+    So one module prints the tables of both.
+    """
     differences = []
     for difference in machine['differences']:
         differences.append(table_comparison.ColumnDifference(**difference))

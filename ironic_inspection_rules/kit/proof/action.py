@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions of rules on all machines at once: loops, conditions, arguments."""
+"""Actions in a proof, on all machines: loops, conditions, arguments."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -45,6 +45,12 @@ class _Item:
 class Actions:
     """The actions of a rule where it matches.
 
+    :param passed: gets on which machines the rule fails the inspection or
+        has an effect that lasts.
+    :param state: the machines before the actions.
+    :param scope: the data that fields of the rule read.
+    :param messages: numbers the messages of ``fail``.
+    :param traits: all names of traits in the rules.
     :param deadline: looked at before each item of a loop.
     """
 
@@ -72,7 +78,10 @@ class Actions:
         return self._effects.state
 
     def act(self, action: Written) -> None:
-        """Carry out an action, for each item of its loop."""
+        """Add to the state what an action does, for all items of its loop.
+
+        It changes the machines that the rule matches.
+        """
         op = registry.installed().actions[action['op'].strip()]
         bound, _problems = op.signature.bind(action.get('args'))
         call = effect.ActionCall(op, bound)
@@ -83,6 +92,7 @@ class Actions:
             action['loop'], self._scope.within(**self.state.roots)
         )
         for guard, alternative in loop:
+            # The guard says on which machines the loop is over this value.
             self._over(
                 call,
                 action,
@@ -97,7 +107,7 @@ class Actions:
         alternative: values.Alternative,
         when: Formula,
     ) -> None:
-        """Carry out an action over one alternative of its loop."""
+        """Add to the state what an action does over one value of its loop."""
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
             self._effects.lose(
                 call,
@@ -109,10 +119,12 @@ class Actions:
             )
             return
         if isinstance(alternative, values.SolverTerm | values.Failed):
+            # A text or a number is no loop: the inspection fails.
             self._effects.end(when)
             return
         if isinstance(alternative, values.Const):
             if alternative.value is None:
+                # A loop over null has no items.
                 return
             if alternative.kind not in ('list', 'mapping'):
                 # It is missing, or a plain value.
@@ -128,6 +140,7 @@ class Actions:
                 call, action, _Item(scope, literal), logic.conj(when, exists)
             )
         if isinstance(alternative, values.ItemList):
+            # The items of a long list that are not looked at one by one.
             self._over_rest(call, action, alternative, when)
 
     def _over_rest(
@@ -163,7 +176,12 @@ class Actions:
         item: _Item,
         when: Formula,
     ) -> None:
-        """Carry out an action for one item."""
+        """Add to the state what an action does for one item of its loop.
+
+        :param action: as the rule has it.
+        :param when: the machines on which the action is reached; its own
+            ``when`` and an earlier end of the phase make them fewer.
+        """
         self._deadline.left()
         # Each action finds what those before it have written.
         scope = item.scope.within(**self.state.roots)
@@ -194,9 +212,10 @@ class Actions:
         scope: expression.Scope,
         when: Formula,
     ) -> None:
-        """Carry out an action that changes no data of a machine.
+        """Note where an action is carried out that changes no data.
 
-        It fails the inspection, or has an effect outside of the machine.
+        It either fails the inspection, so that the phase ends there, or has an
+        effect outside of the machine, which nothing undoes.
         """
         broken = self._has_wrong_argument(call, action, scope)
         when = self._effects.unless(when, broken)
@@ -216,7 +235,11 @@ class Actions:
         literal: typing.Any,
         when: Formula,
     ) -> None:
-        """Carry out an action that changes data."""
+        """Add to the state what an action that changes data writes.
+
+        On machines where a value is missing or an error, or shows a secret,
+        the action fails instead and the phase ends.
+        """
         args: effect.Arguments = {}
         for name, written in call.bound.items():
             if name == 'path':

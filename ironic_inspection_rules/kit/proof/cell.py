@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One field of a machine, of which nobody knows the type.
+"""One field of the machine of a proof, of which nobody knows the type.
 
 What a machine sends may be missing, or of any type: nobody checks it before
 the rules do. What Ironic keeps, such as an attribute of a node, is of the
@@ -100,6 +100,7 @@ class Cell:
     ) -> None:
         self.machine = machine
         self.steps = steps
+        # The name is shown to users, and names the terms of the solver.
         self.name = '.'.join(steps)
         if is_item:
             self.name = f'{".".join(steps[:-1])}[{steps[-1]}]'
@@ -118,6 +119,7 @@ class Cell:
         self.uses: set[str] = set()
         self.secrets: dict[int, logic.Formula] = {}
         if len(self.kinds) > 1:
+            # The kind is one of the list, on every machine.
             is_kind = z3.And(self.kind >= 0, self.kind < len(self.kinds))
             machine.domain.append(is_kind)
 
@@ -145,7 +147,7 @@ class Cell:
         return self.kind == self.kinds.index(kind)
 
     def child(self, name: str) -> Value:
-        """Return the field below of that name."""
+        """Return the value of the field of that name in this one."""
         if (*self.steps, name) == CAPABILITY_TEXT:
             by_name = self.child(CAPABILITIES[-1])
             return values.unknown('capabilities as a text', by_name)
@@ -228,7 +230,10 @@ class Cell:
         return self._only.items()
 
     def _of(self, kind: str) -> Value:
-        """Return the value of the field where it is of a kind."""
+        """Return the value of the field where it is of a kind.
+
+        The term of the solver that the kind needs is made.
+        """
         if kind == 'absent':
             return values.NOTHING
         if kind == 'null':
@@ -242,7 +247,7 @@ class Cell:
         return values.only(values.SolverTerm(term))
 
     def _list(self) -> values.ItemList:
-        """Return the list that the field is.
+        """Return the field as a list, and make the cells of its first items.
 
         Its length is a number of the solver. A few items are looked at one by
         one; that there are no more is a restriction, which the search lifts

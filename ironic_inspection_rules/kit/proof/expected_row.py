@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows of tables on all machines at once: small tables exactly."""
+"""Rows of tables in a proof, on all machines: small tables exactly."""
 
 import typing
 
@@ -57,7 +57,11 @@ def _of_one(
     alternative: values.Alternative,
     machine: machines.SymbolicMachine,
 ) -> Value:
-    """Return the row whose key one alternative of a value is."""
+    """Return the row whose key is one alternative of a value.
+
+    For a text or a number of the solver it is a value with an alternative for
+    every row of the table.
+    """
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
@@ -92,7 +96,10 @@ def _of_known(expected: table.Table, key: typing.Any) -> Value:
 def _is_key(
     alternative: values.SolverTerm, key: str, machine: machines.SymbolicMachine
 ) -> logic.Formula | None:
-    """Return when a value is a key, None where that is not known."""
+    """Return when a value is a key, None where that is not known.
+
+    The solver is told to try the key, as a text or a number.
+    """
     term = alternative.term
     if alternative.is_text:
         machine.note(term, key)

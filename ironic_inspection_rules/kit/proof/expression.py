@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of text with fields and filters, for the solver."""
+"""Values of text with fields and filters in a proof, for its solver."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 import dataclasses
@@ -73,9 +73,11 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
 
 
 def evaluate(written: typing.Any, scope: Scope) -> Value:
-    """Return the value of what a rule writes, with its fields filled.
+    """Return the value of what a rule writes, with its fields filled in.
 
     It is missing or an error where a part is.
+
+    :param written: any JSON, in whose texts there may be fields.
     """
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
@@ -153,7 +155,11 @@ def converted(declared: arguments.Argument, value: Value) -> Value:
 def _converted(
     declared: arguments.Argument, alternative: values.Alternative
 ) -> Value:
-    """Return an argument as the type that it declares."""
+    """Return one value of an argument as the type that the op declares.
+
+    As in the engine, a value of another type is an error where it cannot be
+    converted; what only the engine can tell is unknown.
+    """
     if values.has_no_value(alternative):
         return values.only(alternative)
     if isinstance(alternative, values.Const):
@@ -239,7 +245,10 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
 def _text(
     parts: tuple[values.Alternative, ...], machine: machines.SymbolicMachine
 ) -> Value:
-    """Return the text of some values, one after another."""
+    """Return the text of some values, one after another.
+
+    Where one of them is missing or an error, the whole is that.
+    """
     for part in parts:
         if values.has_no_value(part):
             return values.only(part)
@@ -299,7 +308,11 @@ def _in_format(
 
 
 def _row(field: interpolation.Field, scope: Scope) -> Value:
-    """Return the row that a field reads, after the filters behind ``row``."""
+    """Return the row of a table that a field reads, as later filters make it.
+
+    Only ``{tables.NAME | row}`` without a key, the row of the machine itself,
+    is followed; of any other key the value is unknown.
+    """
     if not _is_row_of_machine(field):
         return values.unknown(
             'a row of a table by another key', field.text, scope.fingerprint
@@ -338,7 +351,10 @@ def _is_row_of_machine(field: interpolation.Field) -> bool:
 
 
 def _look_up(field: interpolation.Field, scope: Scope) -> Value:
-    """Return the value at the path of a field, before its filters."""
+    """Return the value at the path of a field, as its filters get it.
+
+    Secrets of the machine are masked, as in the engine.
+    """
     root, steps = field.root or '', field.steps
     value = scope.roots.get(root, values.NOTHING)
     by_address = (
@@ -348,6 +364,7 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     )
     if by_address:
         return values.unknown(f'the port of {{{field.text}}}', value)
+    # The machine of a proof has traits by name; rules read a list of names.
     if root == 'node' and steps[:1] == ('traits',):
         traits = values.step(value, cells.TRAITS[1])
         value = values.only(values.TraitNames(traits))
@@ -420,6 +437,7 @@ def _is_empty(
 
 
 def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
+    """Return when a term is an empty text, false or zero."""
     if alternative.is_text:
         return alternative.term == ''
     if alternative.is_boolean:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A machine that the solver fills in: each field that rules look at."""
+"""The machine of a proof, whose fields the solver fills in."""
 
 from collections.abc import Callable, Iterable
 import re
@@ -59,19 +59,26 @@ class SymbolicMachine:
     ) -> None:
         self.alphabet = alphabet
         self.tables = tables or {}
+        # Formulas of all machines, and of those that are searched first.
         self.domain: list[logic.Formula] = []
         self.restrictions: list[cells.Restriction] = []
+        # The fields, by the steps to them.
         self.cells: dict[tuple[str, ...], cells.Cell] = {}
+        # Variables of the solver, by the number of their term.
         self.texts: dict[int, texts.TextVariable] = {}
         self.numbers: dict[int, texts.NumberVariable] = {}
         self.numbers_of: dict[int, logic.Term] = {}
+        # Why something is guessed, by the name of the guess.
         self.reasons: dict[str, str] = {}
         self.loops: dict[str, set[str]] = {}
         self.likely: dict[int, logic.Formula] = {}
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
         self._without_marks: dict[int, logic.Term] = {}
         self._number_texts: dict[int, logic.Term] = {}
+        # Terms whose numbers are in keys: as long as they are kept, no other
+        # term gets such a number.
         self._kept: list[typing.Any] = []
+        # The truth value of every guess, by what it depends on.
         self._guesses: dict[typing.Any, logic.Formula] = {}
         self._ranks: dict[typing.Any, logic.Term] = {}
 
@@ -85,11 +92,12 @@ class SymbolicMachine:
         above: inventory_fields.InventoryField | None,
         is_item: bool = False,
     ) -> cells.Cell:
-        """Return a field of the machine.
+        """Return a field of the machine, which is made when first asked for.
 
-        :param steps: to it from the name of a root.
+        :param steps: the path of the field, from the name of a root on.
         :param above: the field that it is in, as inspection is known to report
-            it.
+            it; None where nothing is known of that.
+        :param is_item: whether the last step is the index of a list.
         """
         key = steps
         if is_item:
@@ -196,6 +204,7 @@ class SymbolicMachine:
         self._number(number).near.add(int(value))
 
     def _number(self, term: logic.Term) -> texts.NumberVariable:
+        """Return what is kept of a number that is tried, made once."""
         key = term.get_id()
         if key not in self.numbers:
             name = f'number {len(self.numbers)}'
@@ -236,6 +245,7 @@ class SymbolicMachine:
         return self._may_be('null', value)
 
     def _may_be(self, state: str, value: Alternatives) -> logic.Formula:
+        """Return when an unknown value may be in a state: always a guess."""
         parts = []
         for guard, alternative in value:
             if isinstance(alternative, values.UnknownValue):
@@ -250,11 +260,17 @@ class SymbolicMachine:
         make: Callable[[str], tuple[logic.Term, ...]],
         compute: texts.Compute,
     ) -> texts.Facet | None:
-        """Return values that are computed from a text outside the solver.
+        """Return values that Python computes from a text, as terms.
 
-        :param key: a name for them: one key of a text has one facet.
-        :param make: makes their terms, given a name for them.
-        :param compute: computes them for a known text.
+        The solver cannot compute them, such as what a filter makes of a text.
+        They are computed for the texts that are tried of a field, and tied to
+        these by :meth:`settle`.
+
+        :param term: the text.
+        :param key: names what is computed: for a text and a key there is one
+            facet.
+        :param make: returns the terms of the values, given a name for them.
+        :param compute: computes the values of a known text.
         :returns: None for a text that is no whole field but made of several:
             no texts are tried of it.
         """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two rules on all machines: what one does to the other."""
+"""Two rules in a proof, on all machines: what one does to the other."""
 
 from collections.abc import Hashable, Iterable, Iterator
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Secrets on all machines at once: what rules see of them.
+"""Secrets in a proof, on all machines at once: what rules see of them.
 
 The engine hides them by the names that they are kept under. So that rules
 may name their own variables as they like, a value is masked where it is read
@@ -77,12 +77,12 @@ def _masked_value(machine: Machine, value: Value) -> Value:
 
 
 def _masked(machine: Machine, alternative: values.Alternative) -> Value:
-    """Mask a secret; an empty one stays as it is."""
+    """Return the mask in place of a secret; an empty secret stays as it is."""
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
     empty: typing.Any
     if isinstance(alternative, values.Const):
-        # It is masked where it is not empty, and else stays as it is.
+        # Chosen only if it is empty: null, for example.
         empty = alternative.value
     elif isinstance(alternative, values.SolverTerm):
         empty = ''
@@ -119,7 +119,10 @@ def _is_empty(
 
 
 def _hides(machine: Machine, value: Value) -> logic.Formula:
-    """Return when something of a value is hidden because of its name."""
+    """Return when a value under the name of a secret hides something.
+
+    An empty value is not masked, so that it hides nothing.
+    """
     parts = []
     for guard, alternative in value:
         is_empty = _is_empty(machine, alternative)
@@ -132,12 +135,13 @@ def without_secrets(
 ) -> Value:
     """Return a value that a rule reads, with the secrets inside of it masked.
 
-    What the machine has in a mapping is not in its entries, and is masked by
-    :func:`step` when a rule reads it. So only what rules have written into
-    the value is masked here.
+    Only constants and what rules have written into a mapping or a list are
+    masked here. What the machine itself has in a mapping is unknown until a
+    rule reads it, and is masked by :func:`step` then.
     """
     if isinstance(alternative, values.Const):
         masked = masking.mask(alternative.value)
+        # A value without secrets is returned as the same object.
         if masked is alternative.value:
             return values.only(alternative)
         return values.const(masked)
@@ -249,7 +253,11 @@ def _is_made_of_secret(
 
 
 def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
-    """Return when a value is neither a mapping nor a list."""
+    """Return when a value is there, and neither a mapping nor a list.
+
+    Of a secret that is a text, a filter may take a part in which no mask is
+    seen any more.
+    """
     parts = []
     for guard, alternative in value:
         if isinstance(alternative, values.UnknownValue):
@@ -317,9 +325,10 @@ def _has_secret(
 def _alternative_has(
     machine: Machine, alternative: values.Alternative, is_masked: bool
 ) -> logic.Formula:
-    """Return when an alternative has a secret in it.
+    """Return when an alternative of a value has a secret in it.
 
-    :param is_masked: as of :func:`_has_secret`.
+    :param is_masked: whether secrets in it are masked already: then the mask
+        is looked for, and otherwise the names of secrets.
     """
     if isinstance(alternative, values.Const):
         return logic.known(_constant_has(alternative, is_masked))
@@ -353,24 +362,30 @@ def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
 def _list_has(
     machine: Machine, items: values.ItemList, is_masked: bool
 ) -> logic.Formula:
-    """Return when an item of a list has a secret in it."""
+    """Return when an item of a list has a secret in it.
+
+    Of the items that rules wrote it is known; of all items of the machine
+    together it is one guess of the solver.
+
+    :param is_masked: as of :func:`_has_secret`.
+    """
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)
     for (exists, value), item in looped:
         if isinstance(item, values.WrittenItem):
             has_secret = _has_secret(machine, value, is_masked)
             parts.append(logic.conj(exists, has_secret))
-    looked_at = [
+    items_of_machine = [
         item
         for item in items.items
         if not isinstance(item, values.WrittenItem)
     ]
-    if looked_at:
-        # Whether an item of the machine has a secret that no rule names, is a
-        # guess. Where it is true, a witness gets one in the first item.
+    if items_of_machine:
+        # Where the guess is true, the witness, a machine that shows it, gets
+        # a secret in its first item.
         has_items = items.length > 0
         perhaps = machine.guess(f'a secret in {items.name}', 'secret', items)
-        looked_at[0].secrets[perhaps.get_id()] = perhaps
+        items_of_machine[0].secrets[perhaps.get_id()] = perhaps
         parts.append(logic.conj(has_items, perhaps))
     return logic.disj(*parts)
 
@@ -400,7 +415,11 @@ def _mapping_has(
 def _beside_entries(
     machine: Machine, mapping: values.Mapping
 ) -> logic.Formula:
-    """Return when there is a secret in a mapping that no rule has written."""
+    """Return when a mapping of a machine has a secret in its other entries.
+
+    Those are the entries that no rule names, so the answer is a guess of the
+    solver.
+    """
     if isinstance(mapping.cell, values.UnknownValue):
         return machine.guess(
             'a secret in what nobody knows', 'secret', mapping
@@ -411,6 +430,7 @@ def _beside_entries(
         # answer says so.
         reason = f'{mapping.cell.name} as a mapping with a secret in it'
     perhaps = machine.guess(reason, 'secret', mapping)
+    # Where the guess is true, the machine of the answer gets a secret there.
     mapping.cell.secrets[perhaps.get_id()] = perhaps
     return logic.conj(logic.negated(mapping.cell.empty), perhaps)
 

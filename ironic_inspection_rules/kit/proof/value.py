@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of a machine that nobody knows yet, and what rules make of them.
+"""Values in a proof: what fields may be, and what rules make of them.
 
 A value is one of several alternatives, each under a guard, a formula of z3;
 exactly one guard holds for a machine. What rules write out is known, what a
@@ -141,6 +141,7 @@ class Const(Alternative):
 
     @property
     def kind(self) -> str:
+        """The type of the value; ``null`` is also that of a missing one."""
         # bool before int, of which it is a subclass.
         if isinstance(self.value, bool):
             return 'boolean'
@@ -161,6 +162,7 @@ class Const(Alternative):
         return data_path.identity(self.value)
 
     def as_term(self) -> logic.Term | None:
+        """Return a text, a truth value or a number as a term, else None."""
         # A kind of JSON is a sort of the solver: bool before int, of which it
         # is a subclass, or true would be 1.
         if isinstance(self.value, str):
@@ -172,6 +174,7 @@ class Const(Alternative):
         return None
 
     def opened(self) -> Alternative:
+        """Return a list or a mapping as one of constants, part by part."""
         if isinstance(self.value, dict):
             return Mapping.of(self.value)
         if isinstance(self.value, list):
@@ -207,6 +210,7 @@ class SolverTerm(Alternative):
 
     @property
     def kind(self) -> str:
+        """The type of the value, which the sort of the term says."""
         if self.is_text:
             return 'text'
         if self.is_boolean:
@@ -255,14 +259,17 @@ class Mapping(Alternative):
         return 'mapping'
 
     def entry(self, name: str) -> 'Value':
-        """Return the entry of that name, which may be absent."""
+        """Return the entry of a name; it may be missing.
+
+        An entry that rules have not written is that of the machine.
+        """
         if name in self.entries:
             return self.entries[name]
-        in_another_form = self.entries.get(f'#{name}')
-        if in_another_form is not None:
-            # A rule has changed it in the other form, by name. Which text that
-            # makes is not followed: the names may have any order in it.
-            return unknown(f'{name} as a text', in_another_form)
+        by_name = self.entries.get(f'#{name}')
+        if by_name is not None:
+            # A rule has changed capabilities one by one. Which text that makes
+            # is not followed: the names may have any order in it.
+            return unknown(f'{name} as a text', by_name)
         if self.cell is None:
             return NOTHING
         return typing.cast(Value, self.cell.child(name))
@@ -276,6 +283,7 @@ class Mapping(Alternative):
 
     @functools.cached_property
     def identity(self) -> Hashable:
+        """A key of the mapping: its cell, and the entries that rules wrote."""
         entries = []
         for name in sorted(self.entries):
             entries.append((name, fingerprint(self.entries[name])))
@@ -303,6 +311,7 @@ class Mapping(Alternative):
         return logic.conj(gone, self.cell.has_only(self.entries))
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        """Return when the mapping and another value are not the same."""
         if not isinstance(other, Mapping):
             return logic.TRUE
         if self.cell is not other.cell:
@@ -391,6 +400,7 @@ class ItemList(Alternative):
 
     @property
     def identity(self) -> Hashable:
+        """A key of the list: its length, and its items that are looked at."""
         keys: list[Hashable] = []
         for item in self.items:
             if isinstance(item, WrittenItem):
@@ -409,6 +419,11 @@ class ItemList(Alternative):
         )
 
     def step(self, name: str) -> 'Value':
+        """Return the item at an index, missing if the list is shorter.
+
+        The index is kept in ``uses``: the place of an item counts now, so
+        that the search may have to look at longer lists.
+        """
         position = data_path.index(name)
         if position is None:
             return NOTHING
@@ -421,6 +436,7 @@ class ItemList(Alternative):
         return choose(exists, item, NOTHING)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
+        """Return the items that are looked at, with when the list has them."""
         items = []
         for index, item in enumerate(self.items):
             exists = logic.settled(self.length > index)
@@ -428,8 +444,10 @@ class ItemList(Alternative):
         return items
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
+        """Return when the list and another value are not the same."""
         if not isinstance(other, ItemList):
             return logic.TRUE
+        # Two lists of the machine that no rule has written into.
         if not self.has_written_items and not other.has_written_items:
             return perhaps_differ(machine, self, other)
         differing = [self.length != other.length]
@@ -671,7 +689,7 @@ def product(
 
 
 def step(value: Value, *names: str) -> Value:
-    """Follow names and indexes below a value."""
+    """Return what is below a value, where names and indexes lead."""
     for name in names:
         value = join(
             (guard, alternative.step(name)) for guard, alternative in value
@@ -744,7 +762,10 @@ def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
 def _alternatives_differ(
     machine: Guesses, one: Alternative, other: Alternative
 ) -> Formula:
-    """Return when two alternatives are not the same."""
+    """Return when two alternatives are not the same.
+
+    Where one of them cannot be followed, it is a guess of the solver.
+    """
     if one.identity == other.identity:
         return logic.FALSE
     if isinstance(one, Const) and isinstance(other, Const):

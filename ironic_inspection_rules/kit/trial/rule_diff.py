@@ -59,7 +59,9 @@ class ComparedRules:
         paths: typing.Iterable[str],
         warn: typing.Callable[[str], typing.Any] = _ignore,
     ) -> 'ComparedRules':
-        """Read the rules of files, folders and what is piped in.
+        """Read the rules and tables of files, folders and what is piped in.
+
+        All of them are checked, as only valid rules have a meaning.
 
         :param warn: see :func:`.file_rule.parse_all`.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.

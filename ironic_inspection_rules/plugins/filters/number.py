@@ -67,6 +67,7 @@ class Int(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> int:
+        """Return a number, a truth value or a text as a whole number."""
         # Text such as "1.5" and "1e3" is read as a float, and cut off.
         number = _convert(value, int, float)
         # Text may also be "inf" or "nan", which compares false.
@@ -116,6 +117,7 @@ class Add(plugin.Filter):
     operate: typing.ClassVar[typing.Any] = operator.add
 
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
+        """Return the result of the operation on the value and a number."""
         try:
             return typing.cast(Number, self.operate(read(value), read(number)))
         except ZeroDivisionError as exc:
@@ -153,6 +155,7 @@ class Tier(plugin.Filter):
     REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield what is wrong with the table, when a rule is made."""
         if 'table' in arguments:
             try:
                 _read_table(arguments['table'])
@@ -165,6 +168,10 @@ class Tier(plugin.Filter):
         table: typing.Any,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
+        """Return the label of the highest bound that is not above the value.
+
+        :param default: returned for a value below all bounds.
+        """
         number = read(value)
         highest = None
         for row in _read_table(table):
@@ -178,12 +185,17 @@ class Tier(plugin.Filter):
 
 
 def _read_table(table: typing.Any) -> list[list[typing.Any]]:
-    """Return the rows of a table, each a number and a label."""
+    """Check the table of the filter ``tier``, and return it.
+
+    :returns: pairs of a number, the bound, and a label.
+    :raises: :class:`.exceptions.OperationError` if it is no such list.
+    """
     if not isinstance(table, list):
         raise _no_table()
     for row in table:
         if not isinstance(row, list) or len(row) != 2:
             raise _no_table()
+        # The bound must be a number.
         read(row[0])
     return table
 

@@ -105,18 +105,26 @@ class Replace(plugin.Filter):
         new: str,
         count: int = -1,
     ) -> str:
+        """Return the text with one text in place of another.
+
+        :param count: how many times from the left; all where it is negative.
+        """
         text = read(value)
         times = text.count(old)
         if 0 <= count < times:
             times = count
-        # Of two long texts one much longer is made.
+        # Paid before it is made: of two long texts one much longer is made.
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        """Spare short text the count of what the result will cost."""
+        """Return the filter with its arguments, faster for short text.
+
+        Short text is replaced at once; of any other the cost of the result is
+        counted and paid beforehand.
+        """
         replace_paid = super().bind(arguments)
         old = arguments['old']
         new = arguments['new']
@@ -156,6 +164,10 @@ class Split(plugin.Filter):
         value: typing.Any,
         sep: str | None = None,
     ) -> list[str]:
+        """Return the parts of a text.
+
+        :param sep: the separator; None for runs of blanks.
+        """
         # Numbers are refused: reading 2.10 as one has lost a part already.
         text = read(value, or_number=False)
         most_parts = len(text) >> 1
@@ -167,7 +179,11 @@ class Split(plugin.Filter):
 
 
 def _group(written: typing.Any) -> typing.Any:
-    """Return the number or name of a group, as the argument has it."""
+    """Return the number or name of the group that an argument refers to.
+
+    :param written: a number, a name, or a reference to either, such as
+        ``\\1`` or ``\\g<name>``.
+    """
     if not isinstance(written, str):
         return written
     group = written
@@ -205,6 +221,7 @@ class RegexSearch(plugin.Filter):
         regex: pattern.Pattern,
         group: typing.Any = 0,
     ) -> typing.Any:
+        """Return the match or a group of it; missing where there is none."""
         match = regex.find('search', read(value), allowance)
         if match is None:
             return data_path.ABSENT
@@ -264,15 +281,18 @@ class Date(plugin.Filter):
     }
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield what is wrong with the format, when a rule is made."""
         written = arguments['format']
         if not re.search(_DIRECTIVE, written.replace('%%', '')):
             yield 'format', _('"%s" has no part such as %%Y') % written
         try:
+            # A good format reads what it has written itself.
             datetime.datetime.strptime(_SOME_DAY.strftime(written), written)
         except (ValueError, re.error):
             yield 'format', _('"%s" is no format of a date') % written
 
     def __call__(self, value: typing.Any, format: str) -> str:
+        """Return the date in ISO 8601, with the time if the format has one."""
         if len(read(value, or_number=False)) > _LONGEST_DATE:
             raise exceptions.OperationError(
                 _('the text is longer than %d characters') % _LONGEST_DATE
@@ -284,6 +304,7 @@ class Date(plugin.Filter):
                 _('"%(value)s" is no date of the format "%(format)s"')
                 % {'value': value, 'format': format}
             ) from exc
+        # "%%H" is a percent sign and an H, and no hour.
         if _TIME.search(format.replace('%%', '')):
             return date.isoformat()
         return date.date().isoformat()
@@ -299,6 +320,8 @@ class Trait(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str | data_path.Absent:
+        """Return the name of the trait; missing for a text without letters or
+        digits."""
         name = _NOT_IN_TRAITS.sub('_', read(value).upper())
         if not name.strip('_'):
             return data_path.ABSENT

@@ -40,6 +40,10 @@ class FieldCondition(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield what the field must be where the condition holds, if known.
+
+        Checks of rule files find contradicting conditions by such facts.
+        """
         field = json_field.as_replacement(arguments['field'])
         relation, value = self.relation(arguments)
         if not field or not relation:
@@ -70,11 +74,13 @@ class FieldCondition(plugin.Condition):
         """
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield what is wrong with the arguments, when a rule is made."""
         for name, check in (
             ('field', json_field.compile_field),
             ('value', self.tester),
         ):
             try:
+                # Some conditions have no value.
                 if name in arguments:
                     check(arguments[name])
             except exceptions.OperationError as exc:
@@ -89,6 +95,10 @@ class FieldCondition(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
+        """Return the check of a machine, with the field and test compiled.
+
+        The check tests the values of the field until one of them decides.
+        """
         find = json_field.compile_field(arguments['field'])
         test = self.tester(arguments.get('value'))
         multiple = arguments.get('multiple', 'any')
@@ -101,6 +111,7 @@ class FieldCondition(plugin.Condition):
         decisive = multiple == 'any'
 
         def check(view: budget.View) -> bool:
+            # Without any value the condition is false, inverted or not.
             holds = False
             for value in find(view) or if_missing:
                 holds = test(value, view.budget) is not invert
@@ -113,6 +124,7 @@ class FieldCondition(plugin.Condition):
     def explain(
         self, view: budget.View, arguments: typing.Mapping[str, typing.Any]
     ) -> str:
+        """Return what the field is, for who asks why the condition holds."""
         field: str = arguments['field']
         find = json_field.compile_field(field)
         values = find(view)
@@ -155,6 +167,11 @@ class TypedComparison(ValueCondition):
     compare: typing.ClassVar[typing.Callable[[typing.Any, typing.Any], bool]]
 
     def tester(self, wanted: typing.Any) -> Test:
+        """Return the test of a value against the one in the rule.
+
+        It raises :class:`.exceptions.OperationError` for a value that is not
+        of the same type and cannot be read as that.
+        """
         compare = type(self).compare
         read: typing.Callable[[typing.Any], typing.Any] | None = None
         if isinstance(wanted, float):
@@ -252,6 +269,10 @@ class InspectorInNet(ValueCondition):
     """
 
     def tester(self, wanted: typing.Any) -> Test:
+        """Return the test whether a value is an address in the network.
+
+        A value that is no address is an error of the test.
+        """
         try:
             network = ipaddress.ip_network(_text(wanted), strict=False)
         except ValueError as exc:
@@ -269,6 +290,7 @@ class InspectorContains(ValueCondition):
     """``inspector-contains``: the expression matches within the field."""
 
     def tester(self, wanted: typing.Any) -> Test:
+        """Return the test whether the expression matches a value as text."""
         if not isinstance(wanted, str) or not wanted:
             raise exceptions.OperationError(_('must be a regular expression'))
         matches = self.matcher(pattern.Pattern(wanted))

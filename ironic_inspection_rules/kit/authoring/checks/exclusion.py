@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions that cannot hold together, of one rule or of two.
+"""Conditions that cannot hold together, of one rule or of two, for lint.
 
 Only clear cases are found: whether two regular expressions have a text in
 common is not asked.
@@ -114,9 +114,10 @@ def _as_text(value: typing.Any) -> str:
 
 
 def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
-    """Return whether no machine can meet all conditions of both lists.
+    """Return whether clearly no machine can meet all conditions of two lists.
 
-    Only conditions on the same field are compared.
+    Only pairs of conditions on the same field are compared, one out of every
+    list: False does not say that there is such a machine.
     """
     by_field = collections.defaultdict(list)
     for other in others:
@@ -133,7 +134,7 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
 
 
 def apart(one: Claim, other: Claim) -> bool:
-    """Return whether no machine meets both."""
+    """Return whether clearly no machine meets both conditions."""
     for this, that in ((one, other), (other, one)):
         group = this.condition.op.plugin
         if isinstance(group, plugin.ConditionGroup):
@@ -149,9 +150,10 @@ def apart(one: Claim, other: Claim) -> bool:
 
 
 def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
-    """Return whether no machine meets both a group and another condition.
+    """Return whether clearly no machine meets a group and another condition.
 
-    :param holds: how many of its conditions must hold: all, any or none.
+    :param holds: ``all``, ``any`` or ``none``: how many conditions of the
+        group must hold.
     """
     if group.loops or group.inverted:
         # Not looked into: only clear cases are wanted.
@@ -174,10 +176,10 @@ def _is_same(one: Claim, other: Claim) -> bool:
 
 
 def _refutes(one: Claim, other: Claim) -> bool:
-    """Return whether no value that one asks for meets the other.
+    """Return whether no value that a condition allows meets the other one.
 
-    The values, such as those of one-of, are filled into the other condition,
-    which is then decided without a machine.
+    The values that it allows a field, such as those of one-of, are filled
+    into the other condition, which is then decided without a machine.
     """
     condition = other.condition
     if condition.op.plugin.NEEDS_VIEW:
@@ -186,6 +188,7 @@ def _refutes(one: Claim, other: Claim) -> bool:
     for fact in one.facts:
         allowed = facts.values(fact)
         if allowed is None or not all(map(_has_one_form, allowed)):
+            # The values cannot be listed, or cannot be filled in.
             continue
         if all(
             _is_false_for(condition, fact.field, value) for value in allowed

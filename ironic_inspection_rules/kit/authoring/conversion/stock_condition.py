@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions of stock Ironic as conditions that hold for the same machines.
+"""Conversion of stock Ironic's conditions, to hold for the same machines.
 
 There, all fields become text, and text with a missing field stays as it is
 written: such a condition is decided too, and here it would be false.
@@ -55,14 +55,18 @@ class Fails(Exception):
 def convert(
     op: str, inverted: bool, args: Args, notes: rule.Conversion
 ) -> Operation | bool:
-    """Convert one condition, or one turn of its loop.
+    """Convert one condition of stock Ironic, or one iteration of its loop.
 
     :param args: by name, with :class:`.stock_text.StockText` for what stock
         Ironic formats.
-    :returns: the condition, or the result that it always has.
+    :param notes: gets a remark for every difference that remains.
+    :returns: the condition in this language, or a boolean if its result is
+        the same on all machines.
     :raises: :class:`Fails` where it fails the inspection of each machine.
-    :raises: :class:`.rule.Inconvertible`.
+    :raises: :class:`.rule.Inconvertible` if this language has no condition
+        for it.
     """
+    # The arguments that hold fields, so that machines differ in them.
     texts = stock_text.varying(dict(args))
     for text in texts:
         _note_differences(text, notes)
@@ -94,6 +98,7 @@ def convert(
 
 
 def _note_differences(text: Text, notes: rule.Conversion) -> None:
+    """Note in what a text differs here from the text in stock Ironic."""
     for remark in text.remarks:
         notes.differ(remark)
     for name in text.secrets:
@@ -103,7 +108,7 @@ def _note_differences(text: Text, notes: rule.Conversion) -> None:
 
 
 def needed(condition: Operation) -> Iterator[str]:
-    """Return the fields without which a converted condition does not hold.
+    """Yield the fields without which a converted condition does not hold.
 
     Actions of the same rule may then write them without a default.
     """
@@ -224,13 +229,15 @@ def _truth(
 
 
 def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
-    """Write ``is-empty`` on a text, which one-of does here.
+    """Return ``is-empty`` on a text as ``one-of`` over the empty texts.
 
     Stock Ironic looks at the text that a field becomes: "None" and "[]" are
     empty there. Where a key is missing, all of the text is null to it.
     """
     value: str | None = text.filled
     if text.uncertain:
+        # A missing field becomes "None", which is empty; None if no default
+        # can be given to the text.
         value = text.or_else('None')
     name = text.fields[0]
     # The steps behind the root but for the last one lead to values that may
@@ -403,12 +410,14 @@ def _decide(op: str, args: Args) -> bool:
 
 
 def _is_true(value: typing.Any) -> bool:
+    """Return the result of ``is-true`` of stock Ironic."""
     if isinstance(value, str):
         return value.lower() in ('yes', 'true')
     return isinstance(value, int | float) and bool(value)
 
 
 def _is_false(value: typing.Any) -> bool:
+    """Return the result of ``is-false`` of stock Ironic: null is false."""
     if isinstance(value, str):
         return value.lower() in ('no', 'false')
     if isinstance(value, int | float):
@@ -455,6 +464,7 @@ def _field_of_idiom(op: str, args: Args, text: Text) -> str | None:
 
 
 def _exist(text: Text) -> list[Operation]:
+    """Return a condition for every field of a text, that it is there."""
     return [
         {'op': 'exists', 'args': {'value': f'{{{name}}}'}}
         for name in text.fields
@@ -462,6 +472,7 @@ def _exist(text: Text) -> list[Operation]:
 
 
 def _inverted(condition: Operation, inverted: bool) -> Operation:
+    """Return a condition, with the prefix ``!`` if it is inverted."""
     if not inverted:
         return condition
     return {**condition, 'op': f'!{condition["op"]}'}
@@ -472,9 +483,13 @@ def _filled(text: Text) -> str:
 
 
 def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
-    """Write a condition.
+    """Write a condition of stock Ironic in this language.
 
-    :param fill: makes the text of this language for one of stock Ironic.
+    ``matches`` becomes ``contains`` with an anchored regular expression.
+
+    :param fill: returns a text of this language for one of stock Ironic.
+    :raises: :class:`.rule.Inconvertible` if the values of ``one-of`` are no
+        list.
     """
     written = stock_text.write(dict(args), fill)
     if op == 'one-of':
@@ -499,6 +514,6 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
             # of the text there. A full match here would ask it of all.
             op = 'contains'
             regex = rule.anchored(regex)
-        # Stock Ironic fills no field into it, so it has none here.
+        # Stock Ironic fills no field into it: what looks like one is escaped.
         written['regex'] = _ROOT.sub(r'\\{', regex)
     return {'op': op, 'args': written}

@@ -39,6 +39,8 @@ class Forms:
     """
 
     def __init__(self, key: bytes) -> None:
+        # All replacements are made with the one key: an identifier has the
+        # same one in every form and file.
         self._digits = digits.Digits(key)
         addresses = address.Addresses(self._digits)
         numbers = hardware.Hardware(self._digits)
@@ -49,7 +51,10 @@ class Forms:
         self.opaque = self._digits.opaque
 
     def uuid(self, text: str) -> str:
-        """Replace a UUID by another one of its version."""
+        """Replace a UUID by another one of its version and notation.
+
+        A UUID of zeros or of ones only identifies nothing and stays.
+        """
         number = text.replace('-', '')
         if number.lower() in _EMPTY_UUIDS:
             return text
@@ -81,7 +86,9 @@ class Forms:
     def _word(self, word: str) -> str:
         """Replace the characters of a word that have an alphabet.
 
-        A character is a digit whose base is the size of its alphabet.
+        The word is taken for a number: a character is a digit, its place in
+        its alphabet, and the size of the alphabet is the base of that digit.
+        The key shifts these digits, and other words get other replacements.
         """
         kinds, alphabets = _alphabets(word)
         numbers = []
@@ -110,7 +117,10 @@ def _number_of(character: str, alphabet: str) -> int:
 
 
 def _class_of(character: str) -> tuple[str, str]:
-    """Return the kind of a character, and what may take its place."""
+    """Return the kind of a character, and the alphabet that replaces it.
+
+    The alphabet is empty for a character that stays as it is.
+    """
     for kind, alphabet in _CLASSES:
         if character in alphabet:
             return kind, alphabet
@@ -124,9 +134,11 @@ def _class_of(character: str) -> tuple[str, str]:
 
 
 def _alphabets(word: str) -> tuple[list[str], list[str]]:
-    """Return the kind of each character, and what may take its place.
+    """Return for every character of a word its kind and its alphabet.
 
-    Words of different kinds are replaced differently.
+    A character is replaced by one of its alphabet, and kept if that is empty.
+    The kinds are part of the key of the replacement, so that words of
+    different kinds are replaced differently.
     """
     if _HEX_WORD.fullmatch(word):
         kind = 'H'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data of machines, with replacements for what identifies them."""
+"""Anonymous data of machines: what identifies them is replaced."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,6 +34,8 @@ class Anonymizer:
     """
 
     def __init__(self, key: bytes) -> None:
+        # One key and one set of forms for all machines: what several of them
+        # have, such as a switch, gets one replacement.
         self._forms = form.Forms(key)
         self._replacement = texts.Replacer(self._forms)
         self.name = self._replacement.name
@@ -42,10 +44,15 @@ class Anonymizer:
     def machine(
         self, data: Mapping[str, Any], names: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """Return the data of a machine with replacements.
+        """Return the data of a machine with its identifiers replaced.
+
+        What identifies the machine is learned from all of its data first: an
+        identifier may then be replaced in a text that does not tell it by
+        its form.
 
         :param data: ``inventory`` and ``plugin_data``, not changed.
-        :param names: by which it is known besides those in the data.
+        :param names: by which the machine is known besides those in its data,
+            such as the name of its node.
         """
         # Secrets go before identifiers are looked for.
         masked = disclosure.data(dict(data))
@@ -76,7 +83,9 @@ class _Document:
         parent: str = '',
         around: Kind = Kind.OTHER,
     ) -> dict[str, Any]:
-        """Return a mapping with replacements.
+        """Return a mapping with identifiers in names and values replaced.
+
+        Fields of the kind ``DROPPED``, such as logs, are left out.
 
         :param parent: the name of the field that has it.
         :param around: the kind of that field.
@@ -105,6 +114,8 @@ class _Document:
             return self.mapping(value, name, kind)
         if isinstance(value, list):
             if learning.is_item(value):
+                # The hook extra-hardware has such lists of four: ["disk",
+                # "sda", "serial", "XYZ"].
                 *words, content = value
                 # The third word is the name of a field, such as "serial".
                 content_name = words[2]
@@ -130,7 +141,11 @@ class _Document:
         return made
 
     def _lldp(self, value: Any) -> Any:
-        """Return what was heard of switches with replacements."""
+        """Return LLDP data of switches with identifiers replaced.
+
+        :param value: elements of LLDP frames, a type with its bytes, or the
+            same as parsed text, in lists and mappings of any depth.
+        """
         if lldp.is_element(value):
             return [value[0], self._frames.element(*value)]
         if isinstance(value, list):

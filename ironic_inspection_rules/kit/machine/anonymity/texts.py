@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Texts of machines, with replacements for the identifiers in them."""
+"""Anonymous texts of machines: the identifiers in them are replaced."""
 
 from collections.abc import Iterable
 
@@ -35,7 +35,11 @@ class Replacer:
         self.forms = forms
 
     def of(self, identified: identifier.Identifier, text: str) -> str:
-        """Return what replaces an identifier in a text."""
+        """Return what replaces an identifier in a text.
+
+        The replacement has the same form, so that rules, filters and checks
+        take it as they take the original.
+        """
         written = text[identified.start : identified.end]
         match identified.form:
             case Form.UUID:
@@ -55,10 +59,15 @@ class Replacer:
                 return written[:_DATE] + self.name(written[_DATE:])
             case Form.KEPT:
                 return written
+        # All other forms are IP addresses and networks.
         return self.forms.address(written) or written
 
     def name(self, text: str) -> str:
-        """Replace all of a text, identifiers in it by their form."""
+        """Replace all of a text that is a name.
+
+        Identifiers in it are replaced by their form, and all other characters
+        as :meth:`.form.Forms.text` does.
+        """
         made = ''
         end = 0
         for identified in identifier.find(text):
@@ -89,6 +98,7 @@ class Texts:
         text is replaced, of others the identifiers in it.
         """
         text = disclosure.free_text(text)
+        # "unknown" and the like are no name, and stay.
         if kind in _FREE_TEXTS or field.says_nothing(text):
             return self.mended(text, field.is_version(text, kind))
         if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
@@ -105,25 +115,27 @@ class Texts:
         return self._learned.name(text) or self._replacement.name(text)
 
     def mended(self, text: str, version: bool = False) -> str:
-        """Replace all identifiers inside of a text.
+        """Return a text with secrets masked and identifiers replaced.
 
-        :param version: whether four numbers are rather a version than an
-            address.
+        What is between the identifiers stays as it is.
+
+        :param version: whether four numbers with dots are a version rather
+            than an IP address.
         """
         # From a cache, as the same names of fields come again and again.
-        done = self._done.get((text, version))
-        if done is not None:
-            return done
+        cached = self._done.get((text, version))
+        if cached is not None:
+            return cached
         # Secrets go before identifiers are looked for.
         masked = disclosure.free_text(text)
-        made = ''
+        mended = ''
         end = 0
         for place in self._places(masked, version):
-            made += masked[end : place.start] + place.made
+            mended += masked[end : place.start] + place.made
             end = place.end
-        made += masked[end:]
-        self._done[text, version] = made
-        return made
+        mended += masked[end:]
+        self._done[text, version] = mended
+        return mended
 
     def _places(self, text: str, version: bool) -> list[known.KnownIdentifier]:
         """Return what is replaced in a text, in order and without overlaps.
@@ -161,10 +173,10 @@ def _is_short_number(text: str, place: known.KnownIdentifier) -> bool:
 def _is_part_of_any(
     place: known.KnownIdentifier, by_form: Iterable[identifier.Identifier]
 ) -> bool:
-    """Return whether a known identifier gives way to one of a form.
+    """Return whether a known identifier gives way to one seen by its form.
 
-    It does if it is only a part of that: the rest of that one would not be
-    replaced.
+    It does if it is only a part of the other, the rest of which would not be
+    replaced; see :func:`_is_better`.
     """
     for identified in by_form:
         if _overlaps(place, identified) and not _is_better(place, identified):
@@ -188,15 +200,16 @@ def _kept_if_version(
 def _is_better(
     place: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
-    """Return whether a known identifier is replaced in place of one of a form.
+    """Return whether a known identifier goes before one seen by its form.
 
-    It is if it has all of that and is longer. If both are the same place, the
-    known one says more in two cases: a host in a URL may have been known by
+    The two overlap in a text, and only one of them is replaced. The known one
+    goes first if it holds all of the other and is longer. Where both are the
+    same characters, it says more in two cases: a host in a URL may be known by
     name, and four numbers that look like a version may be a known address.
 
-    A long one that ends at the same place as an address of hardware is it
-    without a type or a prefix: only the known one gets the replacement that
-    its MAC address has elsewhere.
+    A long known identifier that ends where an address of hardware ends is
+    that address without a type or a prefix: only the known one gets the
+    replacement that the same MAC address has elsewhere.
     """
     is_long = place.end - place.start >= _SHORTEST_OCTETS
     ends_alike = place.end == identified.end

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields and numbers of machines beside those of their peers."""
+"""Outliers among fields and numbers: machines beside their peers."""
 
 import array
 from collections.abc import Callable, Iterator, Sequence
@@ -23,33 +23,36 @@ Differences = dict[int, list[peer_difference.PeerDifference]]
 
 
 def texts(sketches: Sequence[sketch.Sketch]) -> Iterator[tuple[str, Column]]:
-    """Yield the fields that are not alike in all machines.
+    """Yield the fields that have several values among the machines.
 
-    :returns: paths, and what each machine has.
+    A field that some machines do not report is none of these, as long as all
+    others report the same.
+
+    :returns: the path of a field, and what each machine has there.
     """
-    for column in _sections(sketches):
+    for sections in _sections(sketches):
         # Most machines share one section, which is read once.
-        tables: dict[int, dict[str, typing.Any]] = {}
-        for section in column:
-            if section is not None and id(section) not in tables:
+        fields_of: dict[int, dict[str, typing.Any]] = {}
+        for section in sections:
+            if section is not None and id(section) not in fields_of:
                 _path, fields = section
-                tables[id(section)] = dict(fields)
-        if len(tables) == 1:
+                fields_of[id(section)] = dict(fields)
+        if len(fields_of) == 1:
+            # All that report the section report the same.
             continue
         distinct: dict[str, set[typing.Any]] = {}
-        for table in tables.values():
-            for path, value in table.items():
+        for fields_by_path in fields_of.values():
+            for path, value in fields_by_path.items():
                 distinct.setdefault(path, set()).add(value)
         nothing: dict[str, typing.Any] = {}
         for path, values in sorted(distinct.items()):
-            if len(values) > 1:
-                yield (
-                    path,
-                    [
-                        tables.get(id(section), nothing).get(path)
-                        for section in column
-                    ],
-                )
+            if len(values) < 2:
+                continue
+            column = [
+                fields_of.get(id(section), nothing).get(path)
+                for section in sections
+            ]
+            yield path, column
 
 
 def _sections(
@@ -76,6 +79,8 @@ def numbers(
 ) -> Iterator[tuple[str, 'array.array[float]']]:
     """Yield the fields that are numbers, and not alike in all machines.
 
+    A field that some machines do not report is not alike.
+
     :param is_wanted: says of a path whether it is; all are without it.
     :returns: paths, and the number of each machine, NaN where there is none.
     """
@@ -100,18 +105,21 @@ def numbers(
                 column.append(_ABSENT)
             else:
                 column.append(amounts[place])
+        # NaN equals nothing, so that it makes a column differ.
         if column.count(column[0]) < len(column):
             yield path, column
 
 
 def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
-    """Compare the fields of machines.
+    """Return in which fields machines differ from what most of them report.
 
-    :param least: machines that must report a field.
+    :param least: how many machines must report a field, so that there is
+        something usual.
     """
     differences: Differences = {}
     for path, column in texts(sketches):
         normal = norm.shared(column, least)
+        # No value is usual, or no machine has another one.
         if normal is None or normal.fitting == normal.of:
             continue
         for place, value in enumerate(column):
@@ -156,10 +164,14 @@ def _number_differs(
 def _text_differs(
     path: str, value: typing.Any, normal: norm.Norm
 ) -> peer_difference.PeerDifference:
-    """Return the difference of a text, or of several, from those of the peers.
+    """Return how the text of a field differs from that of the peers.
 
-    :param value: a tuple where the machine has several such fields.
+    Of several texts, such as flags, it says only which the machine has more
+    and which it lacks.
+
+    :param value: the text; a tuple where the machine has several such fields.
     """
+    # Whether the machine has something that its peers do not have.
     adds = True
     has = str(value)
     usual = str(normal.value)

@@ -179,7 +179,14 @@ def kind_of(path: str, is_number: bool = False) -> str:
 
 @functools.lru_cache(20000)
 def cause(path: str, kind: str) -> tuple[str, str]:
-    """Return what fields that differ for one cause have in common."""
+    """Return the key of the cause for which a field differs.
+
+    Differences of a machine with the same key are reported as one.
+
+    :param kind: of the finding about the field, see :func:`kind_of`.
+    :returns: a kind, and what the paths of such fields begin with or are
+        about; empty where the kind alone is the key.
+    """
     if kind == finding.BENCHMARK:
         return kind, component(path) or ''
     if kind == part_source.FIRMWARE and path.startswith(_BIOS):

@@ -129,7 +129,9 @@ def dumps(value: typing.Any, **options: typing.Any) -> str:
             value, ensure_ascii=False, allow_nan=False, **options
         )
     except ValueError:
-        text = json.dumps(_known(value), ensure_ascii=False, **options)
+        text = json.dumps(
+            _with_text_for_nan(value), ensure_ascii=False, **options
+        )
     return _LONE.sub(_escaped, text)
 
 
@@ -138,12 +140,15 @@ def _escaped(character: re.Match[str]) -> str:
     return f'\\u{ord(character[0]):04x}'
 
 
-def _known(value: typing.Any) -> typing.Any:
-    """Return a value with text for the numbers that JSON does not know."""
+def _with_text_for_nan(value: typing.Any) -> typing.Any:
+    """Return a value with texts in place of NaN and the infinities.
+
+    JSON does not know these numbers, and a browser would read none of it.
+    """
     if isinstance(value, dict):
-        return {key: _known(item) for key, item in value.items()}
+        return {key: _with_text_for_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(item) for item in value]
+        return [_with_text_for_nan(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)
     return value
