@@ -126,12 +126,15 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     """Read what machines sent in the last runs of nodes, where these failed.
 
+    A run whose data are not stored any more is left out.
+
     :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
         ``inventory`` and ``plugin_data``.
     """
     query = sa.select(
         _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at, _RUNS.c.content
     )
+    # Only runs that failed have content: Ironic stores the data of the others.
     query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
     # In one transaction: what a run names may be removed with the run.
     with transaction.reader() as session:

@@ -170,29 +170,32 @@ class PartComparison:
             yield from unidentified[self._announced(source).gone :]
 
     def _additional(self, is_first: bool) -> Iterator[part.Part]:
-        """Yield parts that were not known before.
+        """Yield the reported parts that were not known before.
 
-        :param is_first: whether they are those of sources that report for the
-            first time, or those of all others.
+        A part is left out that another source has announced as new before.
+
+        :param is_first: True for the parts of sources that report for the
+            first time, False for those of all other sources.
         """
         for source, pairing in self._pairings.items():
-            has_reported = source in self._before.sources
-            if has_reported == is_first:
+            reports_first = source not in self._before.sources
+            if reports_first != is_first:
                 continue
-            # New parts that others announced while this source was silent.
-            announced = self._announced(source).new
+            # So many new parts other sources announced while this one was
+            # silent. They must not be announced twice.
+            left_to_find = self._announced(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
                     unidentified.append(new)
                 elif self._groups.of_part(new) in self._known_groups:
-                    # It is one of the announced parts.
-                    announced -= 1
+                    # Another source knows it: it is one of the announced.
+                    left_to_find -= 1
                 else:
                     yield new
             # The rest of the announced parts have no identity here, and nobody
             # knows which ones they are: the first are left out.
-            yield from unidentified[max(0, announced) :]
+            yield from unidentified[max(0, left_to_find) :]
 
     def _unreported(self) -> Iterator[PartChange]:
         """Yield parts that only one side can know.

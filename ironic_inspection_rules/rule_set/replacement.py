@@ -50,12 +50,13 @@ class RuleStep:
 
     @property
     def outcome(self) -> str:
-        """One of the names above."""
+        """What becomes of the rule, as one word: CREATED, MOVED and so on."""
         if self.before is None:
             return CREATED
         if self.after is None:
             return DELETED
         if self.fields:
+            # Its place may change as well.
             return UPDATED
         if self.position is None:
             return UNCHANGED

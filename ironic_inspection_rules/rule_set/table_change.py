@@ -105,7 +105,7 @@ class Step:
 
     @property
     def outcome(self) -> str:
-        """One of the names above."""
+        """:data:`CREATED`, :data:`UPDATED`, :data:`DELETED` or UNCHANGED."""
         if self.before is None:
             return CREATED
         if self.after is None:
@@ -230,7 +230,10 @@ def _in_order_of(before: table.Row, row: table.Row) -> table.Row:
 def plan_lines(
     steps: typing.Iterable[typing.Mapping[str, typing.Any]],
 ) -> typing.Iterator[str]:
-    """Show what becomes of tables, as lines of a diff.
+    """Yield the plan of tables as lines of a diff, for people to read.
+
+    Of a table that changes there are: a line with the numbers of rows, the
+    rows that are gone, changed and new, and an empty line.
 
     :param steps: as of :meth:`Step.as_dict`.
     """
@@ -256,11 +259,12 @@ def plan_lines(
             yield f'+{row_change["key"]}: {_text(row_change["after"])}'
         for row_change in step['new']:
             yield f'+{row_change["key"]}: {_text(row_change["row"])}'
-        hidden = 0
+        # All rows are counted, but of each kind a step has only the first.
+        left_out = 0
         for kind in ('new', 'changed', 'gone'):
-            hidden += step['rows'][kind] - len(step[kind])
-        if hidden:
-            yield _(' and %d more rows') % hidden
+            left_out += step['rows'][kind] - len(step[kind])
+        if left_out:
+            yield _(' and %d more rows') % left_out
         yield ''
 
 

@@ -127,7 +127,11 @@ class Test(arguments.FileCommand):
         paths: list[str],
         parsed_args: argparse.Namespace,
     ) -> int:
-        """Print how much of the rules the machines reach."""
+        """Print how much of the rules the machines reach.
+
+        :returns: the exit code: EXIT_ERROR where a machine could not be
+            tried, EXIT_UNCOVERED below ``--threshold``.
+        """
         with progress.steps(len(paths)) as advance:
             covered = coverage.measure(
                 rule_set.rules, nodes, paths, advance, rule_set.tables

@@ -131,7 +131,11 @@ class FilterTranslation:
         return None
 
     def _of_mapping(self, mapping: values.Mapping) -> Value | None:
-        """Return what it makes of a mapping, None if unknown."""
+        """Return the entry that the filter ``get`` takes out of a mapping.
+
+        :returns: None if unknown: of any other filter, and of a ``get`` with
+            a default.
+        """
         if self._name != 'get':
             return None
         names = str(self._args.get('path', '')).split('.')

@@ -329,22 +329,27 @@ def _build_mapping(
         # Where it has chosen that there are others, one is put there.
         if z3.is_false(solution.eval(has_only)) and names.issuperset(made):
             made['other'] = 'something'
-    if _has_unnamed_secret(cell, solution):
+    if _needs_unnamed_secret(cell, solution):
         made[_SECRET] = 'something'
     return made
 
 
-def _has_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
-    """Return whether a mapping has a secret in it that no rule names."""
+def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
+    """Return whether the mapping needs an entry that is a secret.
+
+    It does where the solver has guessed that there is a secret in it that no
+    rule names, and an entry can be added.
+    """
     is_record = cell.steps == ('node',) or cell.steps[:-1] == ('ports',)
     if is_record:
-        # A node and a port have the columns that Ironic gives them.
+        # Nodes and ports have no entries but the columns of Ironic's tables.
         return False
     for _names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
+            # The solver has chosen that there are no other entries.
             return False
     return any(
-        z3.is_true(solution.eval(secret)) for secret in cell.secrets.values()
+        z3.is_true(solution.eval(guess)) for guess in cell.secrets.values()
     )
 
 

@@ -68,7 +68,7 @@ class _Text(list[typing.Any]):
     """
 
 
-class _PathOfEach(list[typing.Any]):
+class _PathsOfItems(list[typing.Any]):
     """The paths of all items of a loop; no list that a rule has."""
 
 
@@ -139,7 +139,7 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
         ]
         if any(path != text for path in filled):
             # The paths have no item in them any more, so no loop.
-            return _PathOfEach(_path(path, None) for path in filled)
+            return _PathsOfItems(_path(path, None) for path in filled)
     tokens = engine_call.split(interpolation.parse(str(text)))
     return [_pieces(token) for token in tokens]
 
@@ -216,6 +216,11 @@ def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
 def _filter_argument(
     argument: arguments.Argument, value: typing.Any
 ) -> typing.Any:
+    """Return the meaning of an argument of a filter.
+
+    Fields are their steps and filters, also inside of lists and mappings, and
+    a path is a list of tokens. Any other value stays.
+    """
     if isinstance(value, interpolation.Field):
         return _Text([_field(value)])
     if isinstance(value, list):

@@ -188,10 +188,13 @@ def _literals(
 def _test(
     name: str, wanted: typing.Any, allowance: budget.Budget
 ) -> tuple[Test, bool]:
-    """Build the test of a value by a condition.
+    """Return a condition as a function of one value, for a filter to call.
 
+    :param name: of the condition.
     :param wanted: the second argument of the condition, or ABSENT.
-    :returns: a function of the value, and its result for a missing value.
+    :param allowance: the budget that a condition which pays is called with.
+    :returns: the function, and what it returns for a missing value, which it
+        must not be called with.
     :raises: :class:`.exceptions.OperationError` if the argument is missing,
         or the condition does not take it.
     """
@@ -202,12 +205,12 @@ def _test(
         raise exceptions.OperationError(_('%s takes a value') % name)
     first_arguments = []
     if op.plugin.PAYS:
-        # Its calls begin with the budget.
+        # The condition charges for its own work, see plugin.Plugin.PAYS.
         first_arguments = [allowance]
     test: Test
     if parameter is not None and parameter.variadic:
-        # A relation is asked of the two values directly; any other
-        # condition is called with both.
+        # The condition takes any number of values, as "eq" does. A relation
+        # has a quicker function for two of them.
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)

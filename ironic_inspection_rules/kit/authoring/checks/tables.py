@@ -38,7 +38,10 @@ Unused = tuple[str, str, str]
 def check_values(
     rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
 ) -> checked_rule.MistakesOfRules:
-    """Find columns that are compared with what no row has."""
+    """Find conditions on a column of a table that hold for no row of it.
+
+    Only conditions without a loop that read one column are checked.
+    """
     for rule in rules:
         columns = {
             column.pointer: column for column in table_check.columns(rule.rule)
@@ -46,22 +49,22 @@ def check_values(
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
                 continue
-            inside = [
+            pointer_to_arguments = f'{condition.pointer}/args'
+            columns_read = [
                 pointer
                 for pointer in columns
-                if pointer.startswith(f'{condition.pointer}/args/')
+                if pointer.startswith(f'{pointer_to_arguments}/')
             ]
-            if len(inside) != 1:
-                # Beside another column, not every row may have a match.
+            if len(columns_read) != 1:
+                # Where two columns are compared, all values would have to be
+                # tried with one another.
                 continue
-            (pointer,) = inside
+            (pointer,) = columns_read
             column = columns[pointer]
             rows = tables.get(column.table)
             if rows is None or not len(rows):
                 continue
-            place = data_path.parse(
-                pointer.removeprefix(f'{condition.pointer}/args')
-            )
+            place = data_path.parse(pointer.removeprefix(pointer_to_arguments))
             for problem in _never(condition, place, rows, column.column):
                 yield rule, pointer, problem
 

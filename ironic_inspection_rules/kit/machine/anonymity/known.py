@@ -121,12 +121,18 @@ class Known:
     def __init__(self, forms: form.Forms, name: Replacing) -> None:
         self._forms = forms
         self._name = name
+        # Replacements by name, in the notation in which it was added.
         self._names: dict[str, str] = {}
+        # The digits of MAC addresses.
         self._macs: set[str] = set()
+        # Words in small letters that are no names.
         self._kept: set[str] = set()
+        # What find() looks for in a text in small letters, by what may not be
+        # around it there.
         self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
+        # Functions that replace a match. The keys are the match in small
+        # letters, or its digits without separators.
         self._replace: dict[str, Replacing] = {}
-        """Functions by the match in small letters, or by its digits alone."""
 
     def add_name(self, text: str) -> None:
         """Add a serial number, or a name of a host, with its parts."""

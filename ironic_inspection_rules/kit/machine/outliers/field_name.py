@@ -178,19 +178,27 @@ def words(name: str) -> frozenset[str]:
 
 @functools.lru_cache(10000)
 def is_compared(name: str) -> bool:
-    """Check that a field of this name may be alike in several machines."""
-    own = words(name)
-    if 'firmware' in own:
+    """Check that fields of this name are compared between machines.
+
+    A field is not compared where its name says that the value is a machine's
+    own, such as ``serial_number``, or changes with time.
+    """
+    words_of_name = words(name)
+    if 'firmware' in words_of_name:
         return True
-    if 'version' in own:
-        # A driver is the ramdisk's.
-        return 'driver' not in own
-    individual = own & _INDIVIDUAL
-    if individual == {'id'} and own & _NOT_NAMES:
+    if 'version' in words_of_name:
+        # Drivers are part of the ramdisk, not of the machine.
+        return 'driver' not in words_of_name
+    individual = words_of_name & _INDIVIDUAL
+    if individual == {'id'} and words_of_name & _NOT_NAMES:
+        # ``product_id`` is the same for all devices of a model.
         return True
     if individual:
         return False
-    return 'name' not in own or bool(own & _MODELS)
+    if 'name' in words_of_name:
+        # A ``name`` is a machine's own, a ``product_name`` is not.
+        return bool(words_of_name & _MODELS)
+    return True
 
 
 def is_bios_setting(path: str) -> bool:

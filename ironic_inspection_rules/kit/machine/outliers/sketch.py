@@ -304,12 +304,20 @@ def _gather_members(
     values: dict[str, list[typing.Any]],
     depth: int,
 ) -> None:
-    """Collect the values in a mapping, by the names that all machines have."""
+    """Collect the values in a mapping, by the names that all machines have.
+
+    A mapping or a list in it is left out where its name says that it is about
+    one machine, such as its addresses. :func:`_gather` asks the same of the
+    names of plain values.
+    """
     for name, value in members.items():
         step = name
         if type(value) in _CONTAINERS:
             step = field_name.common(name)
-            if step != field_name.MEMBER and not field_name.is_compared(name):
+            # What a kernel names "sda" or "eth0" is a part that all machines
+            # may have.
+            is_kernel_name = step == field_name.MEMBER
+            if not is_kernel_name and not field_name.is_compared(name):
                 continue
         _gather(name, value, f'{path}.{step}', values, depth + 1)
 
@@ -320,9 +328,10 @@ def _gather_items(
     values: dict[str, list[typing.Any]],
     depth: int,
 ) -> None:
-    """Collect the values of a list, and the number of its items.
+    """Collect the values of all items of a list by one path, ``…[]``.
 
-    A list of mappings with a name and a value is taken for one mapping, as
+    Where the items are mappings or lists, their number is collected too. A
+    list of mappings with a name and a value is read as one mapping, as
     settings are often reported so.
     """
     if items and all(map(_is_setting, items)):
@@ -333,8 +342,7 @@ def _gather_items(
     if items and type(items[0]) in _CONTAINERS:
         values.setdefault(f'{path} number', []).append(len(items))
     for item in items[:_MOST_FIELDS]:
-        # Without a name: whether that of the list is compared, was asked
-        # before.
+        # An item has no name. The name of the list has been checked already.
         _gather('', item, path, values, depth + 1)
 
 
@@ -520,9 +528,10 @@ def _order(item: Item) -> tuple[str, str]:
 
 
 def _numbered_in_slots(items: Sequence[Item]) -> list[Item]:
-    """Return parts with a number added to a slot that several are in.
+    """Return parts with slots that differ: "A1", "A1 #2".
 
-    Some firmware has one name for several slots: "A1", "A1 #2".
+    Some firmware has one name for several slots, so the second part in a slot
+    and those after it get a number. Parts without a slot stay without one.
     """
     count: collections.Counter[str] = collections.Counter()
     numbered = []
