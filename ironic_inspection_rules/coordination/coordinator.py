@@ -175,6 +175,7 @@ class LeasedLock:
         exc: BaseException | None,
         traceback: types.TracebackType | None,
     ) -> None:
+        """Release the lock if it is held, and disconnect."""
         steps: list[Callable[[], object]] = []
         if self._lock is not None:
             steps.append(self._lock.release)

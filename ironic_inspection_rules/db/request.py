@@ -153,6 +153,10 @@ def renew_request(
 ) -> models.RequestRow | None:
     """Give an open request other data; it is due at once, to any worker.
 
+    A worker that still has the request loses it, as its token is no longer
+    the last one.
+
+    :param token: of the last delivery, as the caller knows it.
     :param present_state: the state that the request has to be in.
     :param data: as for :func:`unprocessed.put`.
     :returns: the row, None if it is in another state or delivered anew.
@@ -325,6 +329,7 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     :returns: how many requests were removed.
     """
     row = models.RequestRow
+    # A request that is done stays due until the queue has seen to its node.
     condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(condition).order_by(row.finished_at)
     destroyed = 0

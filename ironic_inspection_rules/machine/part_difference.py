@@ -104,6 +104,7 @@ class PartComparison:
         self.changes = list(self._find_changes())
 
     def _find_changes(self) -> Iterator[PartChange]:
+        """Yield all changes, those that are certain first."""
         for old in self._gone:
             yield PartChange(GONE, old, None)
         for new in self._new:
@@ -134,18 +135,22 @@ class PartComparison:
             yield from pairing.same
 
     def _moves(self) -> Iterator[part_pair.Pair]:
-        """Yield the pairs of parts that have moved to another slot."""
+        """Yield the pairs of parts that have moved to another slot.
+
+        A part has not moved where a source that identifies it says that it is
+        where it was, or that it is gone.
+        """
         stayed = []
         for old, new in self._pairs():
             if old.ids and new.ids and not _has_moved(old, new):
                 stayed.append(old)
-        elsewhere = self._groups.of_parts([*stayed, *self._gone])
+        stayed_or_gone = self._groups.of_parts([*stayed, *self._gone])
         for old, new in self._pairs():
             if not _has_moved(old, new):
                 continue
-            # A part without an identity was taken for the old one, but a
+            # A new part without an identity was only taken for the old one. A
             # source that identifies the old one knows better where it is.
-            if new.ids or self._groups.of_part(old) not in elsewhere:
+            if new.ids or self._groups.of_part(old) not in stayed_or_gone:
                 yield old, new
 
     def _announced(self, source: str) -> part.Announced:
@@ -198,27 +203,30 @@ class PartComparison:
             yield from unidentified[max(0, left_to_find) :]
 
     def _unreported(self) -> Iterator[PartChange]:
-        """Yield parts that only one side can know.
+        """Yield parts of which nobody knows whether they are gone or new.
 
-        Nobody knows whether they are gone or new: their source was silent on
-        the other side, or says only on one side which part it reports.
+        Their source was silent at the other time, or says at one of the times
+        only which part it reports. A part with another change is left out.
         """
         moved = [old for old, _new in self._moved]
         mentioned = self._groups.of_parts([*self._gone, *self._new, *moved])
         # This adds the groups that it yields to those that are mentioned.
         yield from self._unidentified_now(mentioned)
         reported = mentioned | self._reported_groups
-        silent = self._groups.distinct(
+        not_heard_again = self._groups.distinct(
             self._outside(reported, self._silent_since_last())
         )
+        # Without an identity a part may be one that the other side has.
         for old in self._groups.uncovered(
-            silent, self._old, self._after.parts
+            not_heard_again, self._old, self._after.parts
         ):
             yield PartChange(UNREPORTED, old, None)
-        first = self._groups.distinct(
+        heard_first = self._groups.distinct(
             self._outside(mentioned, self._additional(is_first=True))
         )
-        for new in self._groups.uncovered(first, self._after.parts, self._old):
+        for new in self._groups.uncovered(
+            heard_first, self._after.parts, self._old
+        ):
             yield PartChange(UNREPORTED, None, new)
 
     def _outside(
@@ -255,6 +263,7 @@ class PartComparison:
             if old.ids and new.ids:
                 continue
             if old.is_identified == bool(new.ids):
+                # Both reports identify the part, or none does.
                 continue
             identified = old
             groups_of_other_side = self._reported_groups
@@ -270,7 +279,10 @@ class PartComparison:
     def known(self, heard: str = '') -> part.Parts:
         """Return all that is known of the parts after the report.
 
-        :param heard: when the last inspection before was made.
+        It is what the next report is compared with: the parts of the report,
+        and those that silent sources reported last.
+
+        :param heard: when the last inspection before was made, as text.
         """
         parts = [*self._reported_parts(), *self._silent_parts()]
         since_by_source = {}
@@ -294,8 +306,8 @@ class PartComparison:
             if self._groups.of_part(old) in gone:
                 identities_of_gone.update(old.identities)
         for pairing in self._pairings.values():
-            # A part keeps what it was known by before, unless that is of
-            # another part now.
+            # A part keeps the identities of earlier reports, unless another
+            # part has them now, or they are those of a part that is gone.
             taken = set(identities_of_gone)
             for _old, new in pairing.same:
                 taken.update(new.identities)
@@ -303,6 +315,7 @@ class PartComparison:
                 taken.update(new.identities)
             for old, new in pairing.same:
                 yield _renewed(old, new, taken)
+            # Nothing was known of these.
             yield from pairing.after
 
     def _silent_parts(self) -> Iterator[part.Part]:
@@ -320,7 +333,10 @@ class PartComparison:
                 yield update(old)
 
     def _announced_now(self, source: str) -> part.Announced:
-        """Return what a silent source must not announce later.
+        """Return how many changes a silent source must not announce later.
+
+        These are the changes that other sources announce with this report, or
+        have announced since the source was last heard.
 
         :param source: one that the report does not have.
         """
@@ -329,10 +345,12 @@ class PartComparison:
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
         gone_of_kind = [old for old in self._gone if old.kind == kind]
-        # The others are taken out of its parts by their identity.
+        # What this source identifies is not counted: _silent_parts() takes it
+        # out of its parts.
         gone = self._outside(self._groups.of_parts(own), gone_of_kind)
         new_of_kind = [new for new in self._new if new.kind == kind]
-        # No more can be gone than it has, or be new than are looked at.
+        # No more can be gone than it has without an identity, and no more can
+        # be new than a source may report.
         count_gone = min(before.gone + len(gone), len(unidentified))
         count_new = min(before.new + len(new_of_kind), part.MOST)
         return part.Announced(count_gone, count_new)

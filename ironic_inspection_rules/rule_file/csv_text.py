@@ -198,6 +198,11 @@ class _Column:
         return value
 
     def _read(self, cell: str) -> typing.Any:
+        """Read a cell as the type of the column; ``="…"`` is its text.
+
+        :returns: the text of the cell where it is not of that type: the check
+            of the table reports it.
+        """
         if cell.startswith('='):
             text = _TEXT_FORMULA.fullmatch(cell)
             if text is None:
@@ -215,6 +220,7 @@ class _Column:
 
 
 def _header_problem(cells: list[str]) -> str | None:
+    """Return the message for the first wrong name of a column, if any."""
     names = [cell.strip() for cell in cells]
     if any('\0' in name for name in names):
         # UTF-16 without a mark has them.

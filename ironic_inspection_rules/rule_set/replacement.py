@@ -166,7 +166,11 @@ class _Matcher:
         return matches
 
     def _by_name(self, rule: Fields | None) -> Match | None:
-        """Return the match by UUID or by description."""
+        """Return the stored rule of the same UUID, or else description.
+
+        By description only where the wanted rule has no UUID, and no other
+        rule on either side has that description.
+        """
         if rule is None:
             return None
         if rule.get('uuid'):
@@ -432,7 +436,10 @@ def _longest_rising(
 
 
 def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
-    """Show a plan, and at its end how much there is to do.
+    """Yield the plan of a rule set as lines of a diff, for people to read.
+
+    Rules that do not change are left out. Of one that only moves there is no
+    more than its name. The last line says how much there is to do.
 
     :param steps: as for :func:`lines`, with their ``outcome``.
     """

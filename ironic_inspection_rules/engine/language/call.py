@@ -69,6 +69,7 @@ class Call:
             if not isinstance(compiled, rendering.Template):
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
+            # Its fields are filled in for every machine, by render().
             if missing is not NO_CALL:
                 compiled = rendering.OrElse(compiled, missing)
             if _needs_conversion(argument, value):
@@ -141,12 +142,16 @@ def compile_argument(
 ) -> typing.Any:
     """Compile an argument to a template, or to a value if it has no fields.
 
+    In a message a missing field reads ``(missing)``.
+
     :raises: :class:`.exceptions.OperationError` if it is not usable.
     """
     if name in op.plugin.LITERAL:
         return value
     kind = op.signature.by_name[name].type
     if kind in _READ_FIRST and value is not None:
+        # A path or a pattern: a machine's data do not become part of its
+        # syntax.
         return _READ_FIRST[kind](value, loop)
     compiled = template.compile_value(value)
     is_varying = isinstance(compiled, rendering.Template)

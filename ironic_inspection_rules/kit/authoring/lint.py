@@ -333,7 +333,9 @@ def of_documents(
             if not subject.problems:
                 valid.append(subject)
             elif isinstance(rule.entry, dict):
+                # It is refused, but not everything in it is wrong.
                 broken.append(subject)
+    # Also of rules that are refused: another rule may mean to read it.
     own = frozenset(
         effects.made_plugin_data(
             action
@@ -502,9 +504,12 @@ def _check(
     own: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> typing.Iterator[Finding]:
-    """Check one rule by itself.
+    """Check one rule by itself; a rule of ironic-inspector by fewer checks.
 
-    :param own: names in plugin data that rules of the site write.
+    :param own: names in plugin data that rules of the site write, so that
+        other rules may read them.
+    :param target: how machines are inspected, which decides on the data that
+        there are.
     """
     is_old = rule.written.is_old
     for name, check in _CHECKS.items():

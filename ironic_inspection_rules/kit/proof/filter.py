@@ -76,7 +76,11 @@ class FilterTranslation:
         return made
 
     def of(self, alternative: values.Alternative) -> Value:
-        """Return what the filter makes of one alternative."""
+        """Return what the filter makes of one of the values a field may have.
+
+        Where that is not known, it is an unknown value, which is the same
+        wherever the same filter gets the same value.
+        """
         if alternative.is_missing:
             if self._name == 'default':
                 return values.const(self._args.get('default', ''))

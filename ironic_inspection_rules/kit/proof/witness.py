@@ -153,7 +153,11 @@ class Witness:
     def of(
         cls, machine: machines.SymbolicMachine, solution: z3.ModelRef
     ) -> 'Witness':
-        """Return the machine that a model of the solver is."""
+        """Return the machine that a model of the solver is.
+
+        What no rule asks for is as in :func:`sample`. The ports are None
+        where no rule asks for one: then they are made of the inventory.
+        """
         roots: dict[str, typing.Any] = {}
         for name, usual_root in sample().items():
             if (name,) in machine.cells:

@@ -164,6 +164,7 @@ class TableListing(Listing):
             paths.append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
+        """Write the table of all machines, and how many have each result."""
         if self._counts:
             self._output.write(f'{self._table()}\n')
             if not any(alike.changes for alike in self._counts):

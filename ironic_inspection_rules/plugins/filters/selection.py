@@ -34,6 +34,10 @@ class _Select(plugin.Filter):
     """The result of the condition for items that are kept."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Check the name of the condition, and the value that it is given.
+
+        A value that varies is checked only when the filter is called.
+        """
         name = str(arguments.get('op'))
         tests = _tests()
         if name not in tests:
@@ -42,7 +46,7 @@ class _Select(plugin.Filter):
         op = tests[name]
         parameter = _parameter(op)
         if 'value' not in arguments:
-            # The value varies, and a machine's data are not an expression.
+            # It is missing, or a field: a machine's data are no expression.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
         elif parameter is None:
@@ -157,6 +161,7 @@ def _is_test(op: registry.Op) -> bool:
     ``value`` of the filter.
     """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
+        # It reads more than the values that it is given.
         return False
     if not op.signature.arguments:
         return False

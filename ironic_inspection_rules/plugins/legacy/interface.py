@@ -35,6 +35,10 @@ class Interface(dict[str, typing.Any]):
         self._lldp = lldp
 
     def __missing__(self, name: str) -> typing.Any:
+        """Return the value of a name that only ironic-inspector had.
+
+        :raises: KeyError for any other name.
+        """
         if name == 'ip':
             address = self.get('ipv4_address')
             return address or _without_scope(self.get('ipv6_address'))

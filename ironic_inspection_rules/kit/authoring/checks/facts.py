@@ -187,8 +187,11 @@ def is_version(fact: Fact) -> bool:
 def _versions_exclude(one: Fact, other: Fact) -> bool:
     """Return whether no version satisfies both facts.
 
-    Between any two versions lies a third, so two bounds leave no version only
-    if the lower one is above the upper one.
+    One of them may be no fact about versions, but one that lists the values
+    that the field may have. Between any two versions lies a third, so two
+    bounds leave no version only if the lower one is above the upper one.
+
+    :param one: at least one of the two facts is about versions.
     """
     for this, that in ((one, other), (other, one)):
         allowed = _versions(this)
@@ -220,7 +223,10 @@ def _versions(fact: Fact) -> list[typing.Any] | None:
 
 
 def _may_be_version(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value may satisfy a fact about versions."""
+    """Return whether a value may satisfy a fact about versions.
+
+    It may where the types of the two leave that open.
+    """
     if _is_number(value):
         # To eq, the texts 2.1 and 2.10 are both that number, and they are
         # different versions.
@@ -230,9 +236,9 @@ def _may_be_version(value: typing.Any, fact: Fact) -> bool:
     if not isinstance(fact.value, str):
         return True
     holds = _VERSION_ORDERS[fact.relation]
-    here = comparison.version_key(value)
-    there = comparison.version_key(fact.value)
-    return bool(holds(here, there))
+    key_of_value = comparison.version_key(value)
+    key_of_bound = comparison.version_key(fact.value)
+    return bool(holds(key_of_value, key_of_bound))
 
 
 def number(value: typing.Any) -> int | float | None:

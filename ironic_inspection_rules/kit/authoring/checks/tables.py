@@ -220,7 +220,11 @@ def _columns_of_key(key: str) -> set[str]:
 
 
 def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
-    """Yield tables of which a rule uses whole rows."""
+    """Yield tables of which a rule uses whole rows, so all their columns.
+
+    The row is the value of a field itself, or of ``vars`` or the item of a
+    loop that a field reads whole.
+    """
     for operation in rule.operations:
         if operation.op.name in _ONLY_ASKS:
             continue

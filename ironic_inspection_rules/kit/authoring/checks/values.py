@@ -56,18 +56,20 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
 def _version_mendings(
     rule: checked_rule.CheckedRule, condition: file_rule.Operation
 ) -> Iterator[mended_text.Change]:
-    """Yield what makes a comparison of versions out of one of text.
+    """Yield the changes that make ``version-lt`` of ``lt``, and so on.
 
-    Only where all that is compared are versions, as the author wrote them.
+    Only for a condition that compares nothing but versions; they get the text
+    that the author wrote.
     """
     compared = condition.arguments.get('values')
-    if condition.arguments_given != ['values'] or not (
-        isinstance(compared, list)
-    ):
+    if condition.arguments_given != ['values']:
+        # A condition on versions has no other arguments.
+        return
+    if not isinstance(compared, list):
         return
     stated = facts.of(condition, looped=True)
     if not stated or len(stated) != len(compared) - 1:
-        # Facts about two fields are left out.
+        # Two of the values are fields, which no fact is about.
         return
     for fact in stated:
         steps = steps_of(fact.field)

@@ -135,7 +135,11 @@ class Known:
         self._replace: dict[str, Replacing] = {}
 
     def add_name(self, text: str) -> None:
-        """Add a serial number, or a name of a host, with its parts."""
+        """Add a serial number, or the name of a host and its two parts.
+
+        The parts are the host without its domain, and the domain. A text that
+        may mean something else elsewhere is not added.
+        """
         if field.says_nothing(text) or not self._is_name(text):
             return
         self._add_word(text, self._name(text))
@@ -163,6 +167,8 @@ class Known:
         """Add a name, as text and as the hexadecimal digits of its octets."""
         self._names[text] = made
         lowered = lower_ascii(text)
+        # The less likely it is that a text has the name by chance, the less
+        # may be around it.
         edge = Edge.WORD
         if _NUMBER.fullmatch(text):
             edge = Edge.NUMBER
@@ -285,7 +291,14 @@ class Known:
         return _laid_over(written, self._forms.wwn(digits))
 
     def add_address(self, text: str) -> None:
-        """Add an IP address."""
+        """Add an IP address in the notations that have another form.
+
+        These are hexadecimal digits, and the four numbers of IPv4 with other
+        separators or zeros before them. A text that is no address, and an
+        address that identifies nobody, such as a netmask, is not added.
+
+        :param text: perhaps with a prefix length or a zone.
+        """
         parsed = address.parse(re.split('[/%]', text)[0])
         if parsed is None or address.is_common(parsed):
             return
@@ -295,7 +308,7 @@ class Known:
             return
         lowered = str(parsed)
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
-        # Names have an address with dashes or underscores: "ip-10-0-0-1".
+        # Host names have an address with other separators: "ip-10-0-0-1".
         for written in dict.fromkeys((lowered, padded)):
             pattern = written.replace('.', '[._-]')
             self._add(pattern, written, self._as_quad, Edge.QUAD)

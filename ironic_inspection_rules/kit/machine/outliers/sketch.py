@@ -486,7 +486,11 @@ def _is_exact(name: str) -> bool:
 
 
 def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
-    """Return the parts of a machine, by kind and source."""
+    """Return the parts of a machine, by kind and source.
+
+    A source of the agent and that of Redfish at the same path have different
+    names: they report the same part differently, so they are not compared.
+    """
     reporter = 'redfish'
     if any(name in data['inventory'] for name in _AGENT_ONLY):
         reporter = 'agent'

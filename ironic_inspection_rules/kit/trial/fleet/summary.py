@@ -97,9 +97,10 @@ class Summary:
         self.groups = FleetGroups()
 
     def add(self, entry: Plain, node: Plain) -> None:
-        """Count a machine.
+        """Count a machine, and group it if the rules make a difference to it.
 
-        :param entry: what Ironic says of it.
+        :param entry: of an answer of Ironic: the result of the machine, rules
+            that matched, changes.
         :param node: as it is: ``traits``, ``resource_class``, ``properties``.
         """
         named = {'uuid': entry['uuid'], 'name': entry['name']}
