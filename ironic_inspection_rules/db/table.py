@@ -133,8 +133,11 @@ def read_chunks(
 ) -> dict[str, list[Pair]]:
     """Read the rows of some chunks of a table.
 
-    :returns: pairs of key and row, by the digest of the chunk. Chunks that
-        another change has replaced since then are not among them.
+    :param digests: those that :func:`list_digests` has given.
+    :param revision: the revision that had the chunks; None for those in
+        force.
+    :returns: pairs of key and row, by the digest of the chunk. A chunk that a
+        change has replaced since its digest was read is not among them.
     """
     chunks: dict[str, list[Pair]] = {}
     for part in transaction.chunks(digests, _BATCH):
@@ -284,10 +287,11 @@ def _staying_rows(
 def _with_data(
     session: orm.Session, name: str, rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return rows of the database with data in place of texts.
+    """Return new rows of chunks with compressed data in place of texts.
 
-    A chunk without a text has not changed but moved: its data are those of
-    the row that has it until now, and that ends after this.
+    A chunk without a text has not changed but only moved: its data are copied
+    from the row that is in force until now, so that they need not be sent
+    again. That row ends after this.
     """
     moved = [row['digest'] for row in rows if row['text'] is None]
     data = {}

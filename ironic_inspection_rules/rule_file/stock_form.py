@@ -168,7 +168,13 @@ def by_name(args: typing.Any, names: tuple[str, ...]) -> dict[str, typing.Any]:
 
 
 def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
-    """Yield what only a rule of stock Ironic has."""
+    """Yield what proves that a rule was written for stock Ironic.
+
+    This is what Ironic's API adds to a rule that it shows, and a regular
+    expression that asks whether a field was left in its braces.
+
+    :returns: where it is, and in what way it is stock Ironic's.
+    """
     for name in _OF_ANSWERS:
         if name in entry:
             yield Problem(f'/{name}', _('as its API shows it'))
@@ -205,7 +211,12 @@ def _asks_for_own_text(args: dict[str, typing.Any]) -> bool:
 
 
 def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
-    """Yield what is of no use but in a rule of stock Ironic."""
+    """Yield what suggests that a rule was written for stock Ironic.
+
+    It is allowed here, but of no use, since it works around what only stock
+    Ironic does: taking an empty loop for none, and turning every value with a
+    field into text.
+    """
     for pointer, operation in _operations(entry):
         args = operation.get('args')
         if operation.get('loop') in ([], {}):

@@ -229,7 +229,9 @@ def readable(text: str) -> str:
 def _check_bounds(text: str) -> None:
     """Refuse text that would exhaust the stack or the memory.
 
-    It goes by the events of YAML, before anything is made of them.
+    A few lines of YAML can stand for billions of values, by aliases of
+    aliases. So depth and number are counted from the events of the parser,
+    before any value is made of them.
 
     :raises: MarkedYAMLError where it is nested too deeply, or aliases stand
         for too many values.
@@ -365,9 +367,13 @@ def _quote(text: str) -> str:
 
 
 def construct(node: yaml.Node, text: str) -> typing.Any:
-    """Return the node's value; times stay the text they are.
+    """Return the value of a node, as JSON could have it.
+
+    A time stays the text that it is in the file.
 
     :param text: of the whole file.
+    :raises: MarkedYAMLError for a value that JSON cannot hold, or that is no
+        value of a rule file, such as a field without quotes.
     """
     problem = _problem(node, text)
     if problem:
@@ -382,7 +388,8 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         return node.value
     written = text[node.start_mark.index : node.end_mark.index]
     if node.style == '"' and _PAIR.search(written) and '\ufffd' in node.value:
-        # The marks are those of readable().
+        # readable() has put marks in place of a pair of JSON's escapes, which
+        # YAML refuses. The text of the file still has the pair.
         return json.loads(written)
     value = _construct_scalar(node, written)
     if isinstance(value, bytes) or (

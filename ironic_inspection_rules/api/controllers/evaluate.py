@@ -59,9 +59,13 @@ Answer = dict[str, Any]
 
 
 def post(body: Answer) -> Answer:
-    """Return what rules would do to a machine, or to each of a fleet.
+    """Answer what rules would do to a machine, or to every node of a fleet.
 
-    Takes no lock: what it reads of a node may be changing.
+    Nothing is changed, and no lock is taken: what is read of a node may be
+    changing. The rules are those posted, else those in force.
+
+    :returns: the evaluation of one machine. For a fleet the answer is sent
+        as a stream, node by node, and an empty mapping is returned.
     """
     _check_together(body)
     context = api.request.context
@@ -84,6 +88,7 @@ def post(body: Answer) -> Answer:
         page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
         entries = fleet_trial.all(context, page)
         stream.send(stream.page(entries, 'nodes', page.next))
+        # The stream is the answer: nothing is left to return.
         return {}
     known, origin = _facts(context, body, _reads_previous(plans))
     outcome = evaluation.evaluate(

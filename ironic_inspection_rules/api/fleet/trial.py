@@ -329,6 +329,14 @@ class _Nodes:
         uuid: str | None,
         data: Mapping[str, inspection_data.DataOrError],
     ) -> RequestedMachine:
+        """Return a requested node with the facts that rules are tried on.
+
+        A node that is not there, or whose stored data cannot be read, is
+        returned with the problem instead, which becomes its entry.
+
+        :param ident: the name or UUID that the caller gave.
+        :param uuid: None for a name that no node has.
+        """
         node = self.by_uuid.get(uuid)
         if node is None:
             return RequestedMachine(

@@ -80,9 +80,12 @@ class Pattern:
 
     def __init__(self, text: str, from_data: bool = False) -> None:
         self.text = text
-        # ``_limited`` compiles with the slower library when it is needed;
-        # texts up to ``_quick`` characters are matched without a limit.
+        # ``_limited()`` returns the pattern of the slower library, compiled
+        # when it is first needed. Texts up to ``_quick`` characters are
+        # matched by ``_compiled``, without a limit.
         if from_data:
+            # Whether it is valid shows when it is matched: such an expression
+            # is that of a rule with escaped texts of the machine in it.
             self._limited = functools.partial(_compile_with_limit, text)
             self._quick = -1
             return
@@ -120,14 +123,17 @@ class Pattern:
     def replace(
         self, replacement: Replacement, text: str, allowance: budget.Budget
     ) -> str:
-        """Replace each match in a text, as ``re.sub`` does.
+        """Return the text with every match replaced, as ``re.sub`` does.
+
+        The size of the result is bounded before it is built: a machine's text
+        may have a million matches.
 
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
             the replacement does not fit the expression;
             :class:`.exceptions.BudgetExceeded` if the result would be too
             long, or the time of the phase is up.
         """
-        # An upper bound of what all replacements so far are long.
+        # At most so many characters are in all replacements so far.
         longest_result = 0
 
         def expand(match: typing.Any) -> str:

@@ -196,7 +196,11 @@ def _make_all(
 def changes(
     rule: file_rule.WrittenRule, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield the changes that mend a rule of this language."""
+    """Yield the changes that mend a rule as its file has it.
+
+    They are for keys, choices, ops, arguments, filters, fields and paths. A
+    rule in the form of ironic-inspector gets none.
+    """
     entry = rule.entry
     if not isinstance(entry, dict) or rule.is_old:
         return
@@ -210,7 +214,8 @@ def changes(
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for pointer, field, _item in reach.fields(checked):
-        # A field begins with "ports." or with "data", so one is None.
+        # The first is for a field that begins with "ports.", the second for
+        # one that begins with "data": at most one of them is not None.
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.RewriteText(
@@ -289,7 +294,10 @@ def _operation(
     known: Mapping[str, registry.Op],
     keys: Iterable[str],
 ) -> Iterator[Change]:
-    """Yield what mends one operation, but the conditions in it.
+    """Yield the changes that mend one condition or action.
+
+    They are for its keys, ``multiple``, op, arguments, and the fields in its
+    arguments and loop. The conditions inside it are not among them.
 
     :param known: the ops that may be there.
     :param keys: the keys that the operation may have.
@@ -315,28 +323,31 @@ def _arguments(
 ) -> Iterator[Change]:
     """Yield what mends the arguments of an operation."""
     if isinstance(args, list):
-        yield from _names_of_arguments(pointer, args, op)
+        yield from _name_arguments(pointer, args, op)
     elif isinstance(args, dict):
         yield from _keys(pointer, args, op.signature.by_name)
         if op.name in ('add-trait', 'remove-trait'):
             yield from _trait(f'{pointer}/name', args.get('name'))
 
 
-def _names_of_arguments(
+def _name_arguments(
     pointer: str, args: list[typing.Any], op: registry.Op
 ) -> Iterator[Change]:
-    """Yield what names the arguments of a list, if the op takes them.
+    """Yield the change from a list of arguments to a mapping of their names.
 
-    The list stays whole where it is one argument, such as ``values``.
+    ``args: ["/driver", ipmi]`` becomes ``args: {path: "/driver", value:
+    ipmi}``. Where the op takes any number of values, the whole list becomes
+    the one argument, such as ``values``. Nothing is changed where the op does
+    not take the arguments: the checks report that.
     """
     bound, problems = op.signature.bind(args)
     if problems:
         return
-    is_whole = False
+    is_one_argument = False
     if bound:
         first = op.signature.arguments[0]
-        is_whole = first.variadic and bound[first.name] == args
-    yield mended_text.NameArguments(pointer, tuple(bound), is_whole)
+        is_one_argument = first.variadic and bound[first.name] == args
+    yield mended_text.NameArguments(pointer, tuple(bound), is_one_argument)
 
 
 def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
@@ -351,7 +362,10 @@ def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
 
 
 def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
-    """Yield what mends the filters and the roots in the fields of a value."""
+    """Yield what mends the filters and the roots in the fields of a value.
+
+    :param value: arguments or a loop, of any form: its texts have the fields.
+    """
     known = registry.filters()
     roots = (*interpolation.ROOTS, interpolation.ITEM)
     for field in interpolation.fields(value):
@@ -378,10 +392,10 @@ def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
 
 
 def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
-    """Return a name in a field that no machine has, and the one meant.
+    """Return a name in a field that no machine has, and the name meant.
 
-    :returns: None where all names may be right; the second is None where it
-        is not clear what is meant.
+    :returns: None where all names of the field may be right. The name meant
+        is None where no known name, or more than one, is a letter away.
     """
     unknown = names.unknown(use)
     if unknown:

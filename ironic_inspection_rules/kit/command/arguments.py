@@ -57,25 +57,25 @@ class _Option:
 def arranged(
     actions: Iterable[argparse.Action], words: Sequence[str]
 ) -> list[str]:
-    """Return the words with the files first and the options after them.
+    """Return the words of a command line so that argparse reads them right.
 
-    argparse would give an option of several values all words after it, files
-    too. Here it gets those that its type accepts; if then files are missing,
-    its last values become files. Unknown options stay for the parser to
-    report.
+    The files come first and the options after them. As typed, argparse would
+    give an option of several values all words after it, files too. Here it
+    gets those that its type accepts; if then files are missing, its last
+    values become files. Unknown options stay for the parser to report.
 
     :param actions: the arguments of the command, files and options.
     :param words: as a user typed them.
     """
     known = list(actions)
-    options, files = _divided(known, words)
+    options, files = _split_words(known, words)
     # The files without which the command cannot be called.
     needed = 0
     for action in known:
         is_option = bool(action.option_strings)
         if not is_option and action.nargs in (None, '+'):
             needed += 1
-    _move_words(options, files, missing=needed - len(files))
+    _give_values_to_files(options, files, missing=needed - len(files))
     option_words: list[str] = []
     for option in options:
         option_words += option.words
@@ -85,10 +85,14 @@ def arranged(
     return [*files, *option_words]
 
 
-def _divided(
+def _split_words(
     known: Sequence[argparse.Action], words: Sequence[str]
 ) -> tuple[list[_Option], list[str]]:
-    """Return the options with the words that they accept, and the files."""
+    """Return the options with the words that they accept, and the files.
+
+    A word is a file where it is no option and no option before it takes it,
+    or where it stands after ``--``.
+    """
     options: list[_Option] = []
     files: list[str] = []
     left = collections.deque(words)
@@ -100,21 +104,25 @@ def _divided(
         if not _is_option(word):
             files.append(word)
             continue
-        option = _Option([word], _find(known, word), len(files))
+        option = _Option([word], _find_option(known, word), len(files))
         while left and option.takes(left[0]):
             option.words.append(left.popleft())
         options.append(option)
     return options, files
 
 
-def _move_words(
+def _give_values_to_files(
     options: Sequence[_Option], files: list[str], missing: int
 ) -> None:
-    """Make the last words of options files, as long as files are missing.
+    """Move values from the ends of options to the files that are missing.
 
-    They get the place among the files that they had on the command line.
+    An option of several values has taken all words after it that its type
+    accepts. In ``--inventory A B RULES`` the last of them is the file that
+    the command needs. Both the options and ``files`` are changed; a file gets
+    the place that it had on the command line.
 
-    :param missing: how many; negative if there are more than needed.
+    :param missing: how many files are missing; nothing is moved where it is
+        0 or negative.
     """
     # The last option first: a file that is put in does not move the places of
     # options before it.
@@ -286,26 +294,27 @@ def revision(text: str) -> int:
     return int(text)
 
 
-def _find(
+def _find_option(
     known: Iterable[argparse.Action], word: str
 ) -> argparse.Action | None:
-    """Return the option of a word, as argparse finds it.
+    """Return the option that a word names, as argparse itself would.
 
     :param word: an option, perhaps with ``=`` and a value; a long one may be
-        shortened as long as only one begins so.
-    :returns: None where there is none, or not only one.
+        shortened as long as only one option begins so.
+    :returns: None where no option begins so, or several do.
     """
     name = word.partition('=')[0]
-    fitting = []
+    # Only long options may be shortened.
+    may_be_shortened = name.startswith('--')
+    candidates = []
     for action in known:
         if name in action.option_strings:
             return action
         is_prefix = any(
             option.startswith(name) for option in action.option_strings
         )
-        # Only long options may be shortened.
-        if is_prefix and name.startswith(_END):
-            fitting.append(action)
-    if len(fitting) != 1:
+        if is_prefix and may_be_shortened:
+            candidates.append(action)
+    if len(candidates) != 1:
         return None
-    return fitting[0]
+    return candidates[0]

@@ -77,8 +77,18 @@ class Guarded:
         return cloud.baremetal
 
     def run(self, parsed_args: Any) -> Any:
-        """Run the command; raise errors with Ironic's own text, escaped."""
-        app, self.app = self.app, _Application(self.app)
+        """Run the command with output and errors in which text is escaped.
+
+        Names and messages come from machines and other users, and could send
+        control characters to the terminal. While the command runs, its
+        streams escape them; so does the text of an error.
+
+        :raises: CommandError with Ironic's own message, or with what is wrong
+            where the API runs without this plugin or is none; else the error
+            itself, if its text needs no change.
+        """
+        app = self.app
+        self.app = _Application(app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
         # Whatever it is, it may have text of a stranger.

@@ -254,10 +254,11 @@ def without_marks() -> logic.Language:
 
 
 def _named(text: str) -> set[str]:
-    """Return the characters that a text names, perhaps by escapes.
+    """Return the characters beyond ASCII that a text of a rule names.
 
-    Where a rule has its regular expressions is not looked at: every text is
-    read as one. A text that is none names only the characters in it.
+    A regular expression may name them by escapes. Which texts of a rule are
+    regular expressions is not looked at: every text is read as one. A text
+    that is none names only the characters in it.
     """
     characters = {character for character in text if not character.isascii()}
     try:

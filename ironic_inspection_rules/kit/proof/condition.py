@@ -232,7 +232,7 @@ def _over(
     if not items:
         return NEVER
     multiple = written.get('multiple') or 'any'
-    rest = _rest(once, multiple, alternative, items, scope)
+    rest = _items_beyond(once, multiple, alternative, items, scope)
     if multiple == 'first':
         return items[0].truth.where(items[0].exists)
     if multiple == 'last':
@@ -242,22 +242,24 @@ def _over(
     return _any_holds(items, rest)
 
 
-def _rest(
+def _items_beyond(
     once: Written,
     multiple: str,
     alternative: values.Alternative,
     items: Sequence[_Item],
     scope: Scope,
 ) -> _Item:
-    """Return the items of a list that are not looked at, as one item.
+    """Return all items after the first ``LONGEST`` of a list as one item.
 
-    Whether the condition holds for them is a guess. The machine keeps these
-    guesses by the list: by their number the search knows whether lists that
-    are so long matter at all; see :class:`.search.MachineSearch`.
+    A list of a machine has no end, so only its first items have formulas of
+    their own. For the others, whether the condition holds, and whether it
+    fails, are guesses: free variables of the solver. Their names are noted in
+    ``machine.loops`` under the name of the list: by their number
+    :class:`.search.MachineSearch` knows whether longer lists matter at all.
 
     :param once: the condition without its loop.
-    :param items: those that are looked at.
-    :returns: an item that never exists where there are no more items.
+    :param items: the first items, which have formulas.
+    :returns: an item that never exists where the list cannot be longer.
     """
     if not isinstance(alternative, values.ItemList):
         return _Item(logic.FALSE, NEVER)
@@ -267,22 +269,22 @@ def _rest(
     machine = scope.machine
     about = (json.dumps([once, multiple]), alternative, scope)
     reason = f'more than {cells.LONGEST} items of {alternative.name}'
-    loops = machine.loops.setdefault(alternative.name, set())
+    names_of_guesses = machine.loops.setdefault(alternative.name, set())
     holds = machine.guess(reason, 'holds', *about)
-    loops.add(str(holds))
+    names_of_guesses.add(str(holds))
     if all(item.truth.fails is logic.FALSE for item in items):
         # The same condition, which is an error for none of these items, is
         # none for the others either.
         return _Item(exists, Truth(holds))
     fails = machine.guess(reason, 'fails', *about)
-    loops.add(str(fails))
+    names_of_guesses.add(str(fails))
     return _Item(exists, Truth(holds, fails))
 
 
 def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
     """Return when the condition holds for the last item.
 
-    :param rest: the items that are not looked at, see :func:`_rest`.
+    :param rest: the items that are not looked at, see :func:`_items_beyond`.
     """
     # An item is the last one where the one after it does not exist.
     following = [*(item.exists for item in items[1:]), rest.exists]
@@ -316,28 +318,31 @@ def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
 def _until_first(
     items: Sequence[_Item], rest: _Item, holding: bool
 ) -> tuple[logic.Formula, logic.Formula]:
-    """Return when the loop looks at all of some items, and when it fails.
+    """Return when no item decides the loop, and when an error ends it.
 
-    The first item that decides ends the loop, so that the condition is never
-    asked for those after it, and is no error there.
+    As in the engine, the first item that decides ends the loop: for those
+    after it the condition is not asked, so that it is no error there.
 
-    :param items: those in question.
-    :param rest: the items after them, see :func:`_rest`.
-    :param holding: whether an item decides for which the condition holds;
-        else one for which it does not.
+    :param items: the first items, which have formulas of their own.
+    :param rest: the items after them, see :func:`_items_beyond`.
+    :param holding: True where an item decides for which the condition holds
+        (``any``), False where one for which it does not (``all``).
+    :returns: when none of ``items`` decides, so that the loop goes on to
+        ``rest``; when the condition is an error for an item that is reached,
+        in ``rest`` too.
     """
-    going = logic.TRUE
+    goes_on = logic.TRUE
     fails = logic.FALSE
     for item in items:
-        fails_here = logic.conj(going, item.exists, item.truth.fails)
+        fails_here = logic.conj(goes_on, item.exists, item.truth.fails)
         fails = logic.disj(fails, fails_here)
         decides = item.truth.holds
         if not holding:
             decides = logic.negated(decides)
         ends_here = logic.conj(item.exists, decides)
-        going = logic.conj(going, logic.negated(ends_here))
-    fails_beyond = logic.conj(rest.exists, rest.truth.fails)
-    return going, logic.disj(fails, logic.conj(going, fails_beyond))
+        goes_on = logic.conj(goes_on, logic.negated(ends_here))
+    fails_in_rest = logic.conj(goes_on, rest.exists, rest.truth.fails)
+    return goes_on, logic.disj(fails, fails_in_rest)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -356,8 +361,9 @@ def _single(
 ) -> Truth:
     """Return when a condition holds that is one call of an op.
 
-    The arguments of a machine are one combination of their alternatives. Every
-    combination is decided by itself.
+    An argument has several alternatives, each with the guard under which a
+    machine has it. Every combination of them is decided by itself; where the
+    solver has no formula for one, its truth is a guess.
     """
     bound, _problems = op.signature.bind(args)
     arguments = _arguments(op, bound, scope)
@@ -376,7 +382,14 @@ def _single(
 def _arguments(
     op: registry.Op, bound: dict[str, typing.Any], scope: Scope
 ) -> list[_Argument]:
-    """Return the arguments of a condition, in the order they are read in."""
+    """Return the values of the arguments of a condition, for all machines.
+
+    They are in the order in which the engine reads them: the first that has
+    no value decides. A missing value is already what the op gets in its
+    place.
+
+    :param bound: the arguments as the rule has them, by name.
+    """
     arguments: list[_Argument] = []
     for name, written in bound.items():
         declared = op.signature.by_name[name]

@@ -167,18 +167,23 @@ class SymbolicEffects:
         args: Arguments,
         table: Mapping[str, schema.Attribute] | None = None,
     ) -> Iterator[tuple[Formula, data_path.Path]]:
-        """Yield the paths that an action may have, each with its guard.
+        """Yield the known paths that an action may have, each with its guard.
 
-        Where the path is none the inspection ends with an error. Where it is
-        not known the action is carried out here, by :meth:`lose`.
+        The other alternatives are dealt with here, so that the caller only
+        has to write: a path that is invalid ends the inspection with an error,
+        and one that is not known makes all that the action may write unknown,
+        by :meth:`lose`.
 
+        :param when: the action is carried out.
         :param table: the attributes that a path may begin with, None where it
             may begin with any name.
+        :returns: for every path, when the action is carried out with it.
         """
         for guard, alternative in args['path']:
             both = logic.conj(when, guard)
             if values.has_no_value(alternative):
-                # The rule has ended with an error.
+                # Reading this argument has ended the rule with an error
+                # already.
                 continue
             if not isinstance(alternative, values.Const):
                 self.lose(
@@ -333,7 +338,13 @@ class SymbolicEffects:
         return with_port, logic.disj(*is_there)
 
     def extend(self, call: ActionCall, when: Formula, args: Arguments) -> None:
-        """Append to a list of the node, or of plugin data."""
+        """Append a value to a list of the node, or of plugin data.
+
+        A place that is no list, or a list that would be too long, is an
+        error, which ends the inspection.
+
+        :param when: the action is carried out.
+        """
         root = 'plugin_data'
         table = None
         if call.op.name == 'extend-attribute':
@@ -341,7 +352,7 @@ class SymbolicEffects:
             table = schema.NODE
         for guard, path in self._paths(call, when, args, table):
             if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
-                # They are a text, and no list.
+                # Capabilities are one text: to append to it is an error.
                 self.end(guard)
                 continue
             old = values.step(self.state.roots[root], *path)

@@ -50,14 +50,20 @@ Translation = Callable[[Operands], logic.Formula]
 
 
 def _compare(operands: Operands) -> logic.Formula:
-    """Return when every value has the relation of the op to the next one."""
-    several = operands.unnamed
-    forced = operands.named.get('force_strings', values.Const(False))
-    if not isinstance(forced, values.Const):
+    """Return when every value has the relation of the op to the next one.
+
+    This is the translation of ``eq``, ``ne``, ``lt`` and so on; with
+    ``force_strings`` the values are compared as texts.
+
+    :raises: :class:`.logic.Untranslatable`.
+    """
+    compared = operands.unnamed
+    force_strings = operands.named.get('force_strings', values.Const(False))
+    if not isinstance(force_strings, values.Const):
         raise logic.Untranslatable('force_strings out of the data')
-    if forced.value:
-        several = _as_texts(operands.machine, several)
-    return relations.chain(operands.machine, operands.op, several)
+    if force_strings.value:
+        compared = _as_texts(operands.machine, compared)
+    return relations.chain(operands.machine, operands.op, compared)
 
 
 def _as_texts(
@@ -160,21 +166,25 @@ def _number_matches(
     """Return when the text of a number matches.
 
     Numbers as text cost the solver much, and hardly a regular expression is
-    about them: most match all numbers or none.
+    about them: most match all numbers or none, which is decided without the
+    solver. Else Python decides, for the numbers that the search tries.
+
+    :param searches: whether a part of the text is enough.
     """
-    among = texts.pattern_of(value.term)
-    all_match = machine.alphabet.all_match(regex, searches, among)
+    # A pattern of the texts that such a number may have.
+    all_numbers = texts.pattern_of(value.term)
+    all_match = machine.alphabet.all_match(regex, searches, all_numbers)
     if all_match is not None:
         return logic.known(all_match)
     find = re.fullmatch
     if searches:
         find = re.search
 
-    def compute_match(known: str) -> bool:
-        return find(regex, known) is not None
+    def compute_match(text_of_number: str) -> bool:
+        return find(regex, text_of_number) is not None
 
     # A text that matches, so that a number that matches is tried.
-    example = machine.alphabet.example(regex, searches, among)
+    example = machine.alphabet.example(regex, searches, all_numbers)
     return machine.asks_text(
         value.term, f'{find.__name__} {regex!r}', compute_match, example
     )
@@ -202,7 +212,13 @@ def _one_of(operands: Operands) -> logic.Formula:
 def _is_trait_there(
     value: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
-    """Return when a node has a trait."""
+    """Return when a node has the trait that a value names.
+
+    :param value: what ``one-of`` looks for among ``{node.traits}``. Only a
+        trait that the rule itself names has a formula.
+    :raises: :class:`.logic.Untranslatable` for any other value, or where a
+        rule before has left it unknown which traits there are.
+    """
     if not isinstance(value, values.Const):
         raise logic.Untranslatable('a trait of a field')
     if not isinstance(value.value, str) or (
@@ -274,6 +290,11 @@ def _is_word(
 
 
 def _is_empty(operands: Operands) -> logic.Formula:
+    """Return when a value is an empty list, mapping or text.
+
+    Null and missing values are not asked about here: they are known, and the
+    op itself decides. Numbers and truth values are never empty.
+    """
     value = operands.named['value']
     if isinstance(value, values.ItemList):
         return value.length == 0
@@ -298,7 +319,14 @@ def _exists(operands: Operands) -> logic.Formula:
 
 
 def _in_net(operands: Operands) -> logic.Formula:
-    """Return when a text is an address in a subnet that the rule names."""
+    """Return when a text is an address in a subnet that the rule names.
+
+    Addresses are integers to the solver. The bounds of these integers are
+    added to what every machine fulfils.
+
+    :raises: :class:`.logic.Untranslatable` for a subnet that is read from the
+        machine or invalid, or an address that is put together of texts.
+    """
     machine = operands.machine
     address = operands.named['address']
     subnet = operands.named['subnet']

@@ -450,10 +450,15 @@ def _prepare(
     tables: table.Tables,
     nodes: machine_test.Nodes,
 ) -> file_work.Work[Coverage]:
-    """Compile the rules in a process, and return what counts there.
+    """Return the function that measures coverage in a process of its own.
 
-    It counts the machines of some files.
+    The rules are compiled once in the process, and watched: their groups note
+    results, and the tables note the rows that are looked up.
+
+    :returns: called with the paths of some files, it tries the rules on the
+        machines in them and returns their coverage alone.
     """
+    # Name and key of the rows that rules have looked up.
     noted: set[tuple[str, str]] = set()
     watched = {
         name: WatchedTable(rows, noted) for name, rows in tables.items()

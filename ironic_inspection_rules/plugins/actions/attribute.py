@@ -133,14 +133,17 @@ class _Set(AttributeAction):
         cleanup: typing.Any,
         port_id: str | None = None,
     ) -> None:
-        """Set the cleanup value, or remove the value if there is none."""
+        """Undo what the action set when the rule matched earlier.
+
+        The place gets the cleanup value. Without one, what is there is
+        removed; an attribute that cannot be removed stays as it is.
+        """
         if cleanup is not None:
             self._set(target, path, cleanup, port_id)
             return
         # Only for its errors: the path may not lead to an attribute.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
-        # An attribute that cannot be removed stays as it is.
         if len(path) > 1 or attribute.is_removable:
             self._remove(target, path, port_id)
 

@@ -51,9 +51,11 @@ class Attribute(typing.NamedTuple):
         return self.default is not ...
 
     def read(self, value: typing.Any) -> typing.Any:
-        """Convert a value to the attribute's kind.
+        """Convert a value to the attribute's kind; null gives its default.
 
-        :raises: :class:`.exceptions.OperationError` if that is not possible.
+        :raises: :class:`.exceptions.OperationError` if the value is of
+            another kind, too long, null for an attribute that cannot be
+            removed, or a text that the database cannot store.
         """
         if value is None:
             if not self.is_removable:
@@ -326,17 +328,21 @@ def read_value(
 
 
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
-    """Check that what is written leaves the capabilities a text.
+    """Check that writing a value leaves ``properties/capabilities`` a text.
 
     Ironic reads them as text in each later inspection, which fails otherwise.
 
-    :raises: :class:`.exceptions.OperationError` if it does not.
+    :param path: where the value is to be written: at the capabilities, inside
+        of them, at ``properties`` as a whole, or anywhere else.
+    :raises: :class:`.exceptions.OperationError` if they would be something
+        else than text, null or absent.
     """
     common = min(len(path), len(CAPABILITIES))
     if path[:common] != CAPABILITIES[:common]:
         return
+    # A text has nothing inside: such a path would make a mapping of it.
     is_inside = len(path) > len(CAPABILITIES)
-    # The value may be that of a mapping around them, which may have none.
+    # The value may be all of ``properties``, with capabilities or without.
     capabilities = data_path.get(value, CAPABILITIES[common:])
     is_text = isinstance(capabilities, str)
     is_nothing = capabilities is None or capabilities is data_path.ABSENT

@@ -92,9 +92,11 @@ class InspectorSetAttribute(PathAction):
         path: str,
         cleanup: typing.Any = None,
     ) -> None:
-        """Set the cleanup value, or remove what is there.
+        """Undo what the action set when its rule matched earlier.
 
-        The driver stays, as a node cannot be without one.
+        The place gets the cleanup value. Without one, what is there is
+        removed: a whole attribute gets its default. The driver stays, as a
+        node cannot be without one.
         """
         where = _read_path(path)
         if cleanup is not None:

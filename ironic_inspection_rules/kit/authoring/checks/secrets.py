@@ -169,16 +169,21 @@ def _leaves(
 
 
 def _may_be_read(kind: str, steps: data_path.Path) -> bool:
-    """Return whether a place shows what a rule writes there.
+    """Return whether a secret written to a place may be read there unmasked.
 
-    What is there by Ironic's own design, such as the name of a user, is not
-    counted, unless it is a secret that Ironic shows.
+    A place to which Ironic itself gives a meaning, such as the name of a
+    user, is not counted: what stands there is meant to be read. A password in
+    it that Ironic shows is counted.
+
+    :param kind: of the place, one of :data:`.plugin.WRITE_KINDS`.
+    :param steps: the path of the place in an object of that kind.
     """
     if kind in ('capability', 'plugin_data'):
         return True
     if kind == 'port':
         return steps[0] in _FREE
     if steps[0] in masking.MASKED_IN_API:
+        # Of these mappings, such as driver_info, Ironic masks some members.
         if len(steps) == 1 or interpolation.fields(steps):
             # The name of the place is not known.
             return False
@@ -267,10 +272,11 @@ def _may_be_secret_text(text: str) -> bool:
 
 
 def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
-    """Return what is at a path in a value of the rule.
+    """Return the value of a rule that a field steps to.
 
-    Where the path leads further than the value, as into a field, it is the
-    last value on the way.
+    :param value: all ``vars`` of the rule, or a literal item of its loop.
+    :param steps: of the field. Where they lead further than the value, as
+        into text with another field, the last value on the way is returned.
     """
     for step in steps:
         if not isinstance(value, dict | list):
@@ -300,7 +306,7 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 )
                 % field,
             )
-        secrets.update(_written_by(action))
+        secrets.update(_secrets_written_by(action))
 
 
 def _masked_in(
@@ -367,10 +373,13 @@ def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
     )
 
 
-def _written_by(action: file_rule.Operation) -> typing.Iterator[reach.Steps]:
-    """Yield the paths of secrets that an action writes.
+def _secrets_written_by(
+    action: file_rule.Operation,
+) -> typing.Iterator[reach.Steps]:
+    """Yield the paths with the name of a secret where an action writes.
 
-    From then on the places above them have a secret.
+    A later action that reads such a place, or a mapping around it, reads a
+    masked value. Ports, removals and empty values are left out.
     """
     for write, steps in effects.writes_at_paths(action):
         if write.kind == 'port' or write.value is data_path.ABSENT:

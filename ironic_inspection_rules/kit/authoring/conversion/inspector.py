@@ -104,10 +104,18 @@ def _split_at_items(steps: Steps) -> list[Steps]:
 
 
 def _write_field(steps: Steps, suffix: str = '') -> str:
-    """Write the field for what ironic-inspector had in one document.
+    """Write the field that reads here what ironic-inspector had in its data.
 
-    :param suffix: what stands before the closing brace.
-    :raises: :class:`Inconvertible`.
+    Most values only have another path in Ironic. Two that ironic-inspector
+    computed are computed by filters: the size of the root disk, and the
+    address of an interface, IPv6 where there is no IPv4.
+
+    :param steps: the path in the data of ironic-inspector.
+    :param suffix: what is to stand before the closing brace: further filters,
+        a conversion and a format.
+    :returns: the field, with its braces.
+    :raises: :class:`Inconvertible` for an interface whose name cannot stand
+        in the argument of a filter.
     """
     now = document.in_ironic(steps)
     match steps:
@@ -120,11 +128,14 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
                 f'| subtract(1){suffix}'
             )
         case ('interfaces' | 'all_interfaces', name, 'ip'):
-            ipv6 = rule.write_field((*now[:-1], 'ipv6_address'))[1:-1]
             if not _IN_ARGUMENT.fullmatch(str(name)):
                 raise Inconvertible(
                     _('a field cannot step into "%s"') % (name,)
                 )
+            ipv6_field = rule.write_field((*now[:-1], 'ipv6_address'))
+            # The argument of a filter is a path, without braces. "true" takes
+            # it for an address that is null or empty as well.
+            ipv6 = ipv6_field[1:-1]
             suffix = f' | default({ipv6}, true){suffix}'
     return rule.write_field(now, suffix)
 
@@ -232,7 +243,16 @@ class _InspectorConverter(rule.Conversion):
         operations: typing.Sequence[OldOperation],
         convert_one: typing.Callable[[OldOperation], Operation],
     ) -> list[Operation | None]:
-        """Convert operations one by one; None stands for one that is lost."""
+        """Convert operations one by one.
+
+        Why one cannot be converted is noted among what is lost, at the
+        pointer to it.
+
+        :param name: the field of the rule that has them: ``conditions`` or
+            ``actions``.
+        :returns: the new operations in their order, None for one that cannot
+            be converted.
+        """
         converted: list[Operation | None] = []
         for index, operation in enumerate(operations):
             self.pointer = f'/{name}/{index}'
@@ -255,7 +275,7 @@ class _InspectorConverter(rule.Conversion):
             name = str(old_field.steps(args['field'])[0])
             no_address = document.NO_ADDRESS.get(name)
             self._hint_at(name)
-        self._lose_of_loops(op, path, multiple)
+        self._note_differences_of_loops(op, path, multiple)
         new_op, arguments = convert_operator(op, path.field, args.get('value'))
         if op == 'is-empty' and no_address:
             # The ramdisk sends this address where there is none, and
@@ -271,10 +291,18 @@ class _InspectorConverter(rule.Conversion):
             {'op': new_op, 'args': arguments}, path.loops, multiple
         )
 
-    def _lose_of_loops(
+    def _note_differences_of_loops(
         self, op: str, path: ConvertedPath, multiple: str
     ) -> None:
-        """Note what a condition that goes through lists does otherwise."""
+        """Note what a condition that goes through lists does otherwise here.
+
+        ironic-inspector collected the values that ``[*]`` leads to and left
+        out those that do not exist; here a loop goes over all items. The
+        notes are for the person who converts the rule: nothing is changed.
+
+        :param path: the converted path; without loops nothing is noted.
+        :param multiple: how many items the condition has to hold for.
+        """
         if path.loops and op == 'is-empty':
             self.lose(
                 _(
@@ -349,7 +377,12 @@ class _InspectorConverter(rule.Conversion):
         return converted
 
     def _capability(self, args: Operation) -> Operation:
-        """Convert what sets a capability; null took it away."""
+        """Convert the action that sets a capability.
+
+        A value of null took the capability away: that is an action of its own
+        here. A hint is noted where a field in the value may make it one that
+        this action refuses.
+        """
         value = args.get('value')
         name = rule.escape(args['name'])
         if not isinstance(value, str | int | float | None):
@@ -367,7 +400,11 @@ class _InspectorConverter(rule.Conversion):
         return {'op': 'set-capability', 'args': {'name': name, 'value': value}}
 
     def _attribute(self, op: str, args: Operation) -> Operation:
-        """Convert what sets or extends an attribute."""
+        """Convert the action that sets or extends an attribute.
+
+        Literal text of the old rule is escaped; ``{data[…]}`` in the value
+        becomes a field. What this path does otherwise here is noted.
+        """
         path = '/' + str(args['path']).removeprefix('/')
         tokens = data_path.parse(path)
         self._compare_attribute(op, tokens, args)
@@ -438,17 +475,19 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
             }
         else:
             converter.hints.clear()
-        converter.lost += _decided_late(rules[:index], old)
+        converter.lost += _conditions_on_changed(rules[:index], old)
         conversions.append(converter)
     return conversions
 
 
-def _decided_late(
+def _conditions_on_changed(
     earlier: typing.Sequence[model.Rule], later: model.Rule
 ) -> typing.Iterator[rule.Problem]:
-    """Find conditions on attributes that an earlier rule may have changed.
+    """Yield the conditions on attributes that an earlier rule may change.
 
     ironic-inspector checked the conditions of all rules before any action.
+    Here the actions of an earlier rule come first, so that such a condition
+    may be decided otherwise.
     """
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']

@@ -42,37 +42,46 @@ def _longest_first(pattern: str) -> tuple[int, str]:
 
 
 def _with_edge(edge: Edge, patterns: list[str]) -> str:
-    """Return one pattern of some with the same edge, by their beginnings."""
+    """Return one pattern of some that must have the same edge around them.
+
+    They are grouped by their first character, so that at a place in the text
+    only those are tried that begin with its character. The pattern for before
+    a match stands behind this first character; see :class:`Edge`.
+    """
     before, after = edge.value
     firsts: dict[str, list[str]] = {}
     for pattern in patterns:
+        # An escaped character is two in the pattern.
         length = 1
         if pattern.startswith('\\'):
             length = 2
         firsts.setdefault(pattern[:length], []).append(pattern[length:])
-    made = []
-    for first, rest in firsts.items():
-        made.append(f'{first}{before}(?:{_by_first(rest)}){after}')
-    return '|'.join(made)
+    alternatives = []
+    for first, rests in firsts.items():
+        alternatives.append(f'{first}{before}(?:{_by_first(rests)}){after}')
+    return '|'.join(alternatives)
 
 
 def _by_first(patterns: list[str]) -> str:
-    """Return a pattern that tries those of the same beginning only.
+    """Return one pattern of many, nested by their first characters.
 
-    A regular expression tries alternatives one after another. Nested by their
-    characters, of thousands only a few are tried at a place.
+    ``abc``, ``abd`` and so on become ``a(?:b(?:c|d|…))``. A regular expression
+    tries alternatives one after another; nested, of thousands only a few are
+    tried at a place.
     """
     if len(patterns) <= _FEW:
         return '|'.join(patterns)
-    firsts: dict[str, list[str]] = {}
+    rests_by_first: dict[str, list[str]] = {}
+    # Patterns that begin with no letter or digit stay whole: the character
+    # may be the beginning of a class, a group or an escape.
+    whole = []
     for pattern in patterns:
         first = pattern[:1]
-        # What is no letter may be part of a class or a group.
-        if not first.isalnum():
-            first = ''
-        firsts.setdefault(first, []).append(pattern[len(first) :])
-    others = firsts.pop('', [])
-    made = []
-    for first, rest in firsts.items():
-        made.append(f'{first}(?:{_by_first(rest)})')
-    return '|'.join([*made, *others])
+        if first.isalnum():
+            rests_by_first.setdefault(first, []).append(pattern[1:])
+        else:
+            whole.append(pattern)
+    alternatives = []
+    for first, rests in rests_by_first.items():
+        alternatives.append(f'{first}(?:{_by_first(rests)})')
+    return '|'.join([*alternatives, *whole])

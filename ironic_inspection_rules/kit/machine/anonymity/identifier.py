@@ -88,7 +88,11 @@ _LOOKED_BACK = 24
 
 
 def find(text: str) -> list[Identifier]:
-    """Return the identifiers of a text in their order."""
+    """Return the identifiers of a text in their order.
+
+    Dates, times and PCI addresses are among them, in the form ``KEPT``: they
+    look like identifiers, and the caller leaves them as they are.
+    """
     if not _CANDIDATE.search(text):
         return []
     identifiers = []
@@ -109,18 +113,24 @@ def find(text: str) -> list[Identifier]:
 def _address(
     text: str, start: int, end: int, kind: address_search.Kind
 ) -> Identifier:
-    """Return an IP address, with the length of a network behind it.
+    """Return the identifier of an IPv6 address or of four numbers.
 
-    The text around four numbers decides whether they are one, or a version.
+    Four numbers such as 2.10.0.1 may be an IPv4 address or a version, which
+    the text around them decides: ``IP``, ``VERSION``, or ``QUAD`` where it
+    says neither. The prefix length of a network, as in ``10.0.0.0/24``,
+    belongs to the identifier.
+
+    :param start: where the address begins in the text.
+    :param end: where it ends, without a prefix length.
     """
     before = text[max(0, start - _LOOKED_BACK) : start]
-    length = _LENGTH.match(text, end)
-    if length:
-        end = length.end()
+    prefix_length = _LENGTH.match(text, end)
+    if prefix_length:
+        end = prefix_length.end()
     # One of these makes it an address also behind the word "version".
     if (
         kind is address_search.Kind.IPV6
-        or length
+        or prefix_length
         or _HAS_PORT.match(text, end)
         or _SAYS_ADDRESS.search(before)
     ):

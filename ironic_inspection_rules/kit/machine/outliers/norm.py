@@ -26,8 +26,8 @@ _MEASURED = 0.03
 _EXTREME = 0.045
 """The same for the least or most of several measurements."""
 
-_COUNTED = 0.005
-"""The same for a capacity, which is not measured."""
+_CAPACITY_NOISE = 0.005
+"""Share of a capacity by which another one may differ and count as equal."""
 
 _FAR = 6
 """Standard deviations from the median beyond which a number is odd."""
@@ -159,7 +159,7 @@ def numbers(
         if normal is not None:
             return _counted(known, normal)
     if not measured:
-        return _spread(known, _COUNTED)
+        return _spread(known, _CAPACITY_NOISE)
     if extreme:
         return _spread(known, _EXTREME)
     return _spread(known, _MEASURED)
@@ -189,7 +189,7 @@ def _is_accepted(value: float, normal: Norm) -> bool:
     is_count = nearest.is_integer() and value.is_integer()
     if is_count and max(abs(nearest), abs(value)) < _EXACT:
         return False
-    return bool(abs(value - nearest) <= _COUNTED * abs(nearest))
+    return bool(abs(value - nearest) <= _CAPACITY_NOISE * abs(nearest))
 
 
 def _spread(known: Sequence[tuple[int, float]], noise: float) -> Range | None:
@@ -220,32 +220,36 @@ def _spread(known: Sequence[tuple[int, float]], noise: float) -> Range | None:
 
 
 def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
-    """Return which numbers to replace by nearly equal ones.
+    """Return which capacities to replace by a nearly equal, more frequent one.
 
     Disks of one model differ by some sectors, and memory by what firmware
-    takes. Whole numbers below 10000 are counts, which are never the same.
+    takes: without this, such peers would not share a value. Numbers below
+    10000 are counts: 23 processors are not 24.
 
-    :param counts: values, also other than numbers, and how many peers have
-        each.
-    :returns: by a number that is replaced, the more frequent one nearby.
+    :param counts: how many peers have a value, by the value. Values other
+        than capacities may be among them, and are never replaced.
+    :returns: the capacity to take instead, by the one that it replaces; those
+        that stay as they are have no entry.
     """
     # The most frequent first, of equally frequent ones the least.
-    amounts = sorted(value for value in counts if _is_capacity(value))
-    amounts.sort(key=counts.__getitem__, reverse=True)
-    known: list[float] = []
-    replaced = {}
-    for amount in amounts:
-        place = bisect.bisect(known, amount)
-        nearby = [
-            near
-            for near in known[max(0, place - 1) : place + 1]
-            if abs(near - amount) <= _COUNTED * abs(near)
-        ]
+    capacities = sorted(value for value in counts if _is_capacity(value))
+    capacities.sort(key=counts.__getitem__, reverse=True)
+    # The capacities that stay, in ascending order.
+    kept: list[float] = []
+    replacements = {}
+    for capacity in capacities:
+        place = bisect.bisect(kept, capacity)
+        neighbours = kept[max(0, place - 1) : place + 1]
+        nearby = []
+        for neighbour in neighbours:
+            tolerance = _CAPACITY_NOISE * abs(neighbour)
+            if abs(neighbour - capacity) <= tolerance:
+                nearby.append(neighbour)
         if nearby:
-            replaced[amount] = _nearest(nearby, amount)
+            replacements[capacity] = _nearest(nearby, capacity)
         else:
-            known.insert(place, amount)
-    return replaced
+            kept.insert(place, capacity)
+    return replacements
 
 
 def _is_capacity(value: typing.Any) -> bool:

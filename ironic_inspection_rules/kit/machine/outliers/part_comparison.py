@@ -180,7 +180,12 @@ def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
 class _BySlot:
     """Compares parts by the slots that they are in.
 
+    :param counted: all lists of parts, with the number of machines that have
+        the same list.
     :param slots: that nearly all machines have filled.
+    :param of: how many machines report parts.
+    :param least: how many machines have to have an attribute before it can
+        be normal.
     """
 
     def __init__(
@@ -192,7 +197,9 @@ class _BySlot:
     ) -> None:
         self._slots = slots
         self._of = of
+        # How many machines have filled a slot.
         self._filled: collections.Counter[str] = collections.Counter()
+        # How many machines have a value, by slot and attribute.
         values: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
         for part_list, machines in counted:
             for slot, attributes in part_list.items:
@@ -203,16 +210,18 @@ class _BySlot:
                     key = (slot, name)
                     counts = values.setdefault(key, collections.Counter())
                     counts[value] += machines
+        # What is normal, by slot and attribute.
         self._norms: dict[tuple[str, str], norm.Norm] = {}
+        # The part that peers have in a slot: its normal attributes.
         self._normal_parts: dict[str, dict[str, typing.Any]] = {}
         for (slot, name), counts in values.items():
             normal = norm.shared_counts(counts, least)
             if normal is not None:
                 self._norms[slot, name] = normal
                 self._normal_parts.setdefault(slot, {})[name] = normal.value
-        self._drop_varying(counted)
+        self._drop_norms_of_varying(counted)
 
-    def _drop_varying(self, counted: Sequence[Counted]) -> None:
+    def _drop_norms_of_varying(self, counted: Sequence[Counted]) -> None:
         """Remove the norms of attributes by which many machines would be odd.
 
         One attribute may vary so in some slot that its norm says nothing: it
@@ -390,28 +399,41 @@ class _ByNumber:
     """Compares parts without slots, by their number and their attributes.
 
     Which part of a machine is which of a peer, is not known: of an attribute
-    the values of all parts together are compared.
+    the values of all parts together are compared, as a multiset. Four equal
+    disks of 960 GB are the multiset ``(960, 960, 960, 960)`` of sizes.
+
+    :param counted: all lists of parts, with the number of machines that have
+        the same list.
+    :param of: how many machines report parts.
+    :param least: how many machines have to report parts before anything is
+        normal.
     """
 
     def __init__(
         self, counted: Sequence[Counted], of: int, least: int
     ) -> None:
         self._of = of
+        # How many machines have a number of parts.
         numbers: collections.Counter[Hashable] = collections.Counter()
         names: set[str] = set()
         for part_list, machines in counted:
             numbers[len(part_list.items)] += machines
             for _slot, attributes in part_list.items:
                 names.update(name for name, _value in attributes)
-        values: dict[str, collections.Counter[typing.Any]]
-        values = {name: collections.Counter() for name in names}
+        # How many machines have a multiset of values, by attribute. The empty
+        # one is that of machines whose parts do not report the attribute.
+        counts_by_name: dict[str, collections.Counter[typing.Any]]
+        counts_by_name = {name: collections.Counter() for name in names}
         for part_list, machines in counted:
             by_name = multisets(part_list)
             for name in names:
-                values[name][by_name.get(name, ())] += machines
+                multiset = by_name.get(name, ())
+                counts_by_name[name][multiset] += machines
         self._number = norm.shared_counts(numbers, least)
+        # The normal multisets, by attribute. An attribute that most machines
+        # do not report is not compared.
         self._values = {}
-        for name, counts in sorted(values.items()):
+        for name, counts in sorted(counts_by_name.items()):
             normal = norm.shared_counts(counts, least)
             if normal is not None and normal.value != ():
                 self._values[name] = normal
@@ -419,7 +441,12 @@ class _ByNumber:
     def differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
-        """Return how parts of a machine differ from those of its peers."""
+        """Return how parts of a machine differ from those of its peers.
+
+        At most two differences are returned: that the machine has fewer or
+        more parts, and that some part is of another kind than usual. Peers
+        that do not agree on the number of parts are not compared.
+        """
         normal = self._number
         if normal is None:
             return []
@@ -572,10 +599,14 @@ def _importance(name: str) -> tuple[int, str]:
 
 
 def describe(kind: str, part: Attributes) -> str:
-    """Return what a part is, for people.
+    """Return a part in words, by the attributes that tell people most.
 
-    :returns: "one" of a part without attributes: a slot that is filled says
-        no more.
+    A part without these is described by its PCI numbers, or else by its first
+    attributes.
+
+    :param kind: of the part, which decides how a size is written.
+    :returns: "one" of a part without attributes: of it only the slot is
+        known.
     """
     words = []
     for name in _DESCRIBE:

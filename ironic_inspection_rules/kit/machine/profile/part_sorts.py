@@ -212,7 +212,7 @@ def _without_overlaps(
     for group in groups:
         new = _sort(known, used, group, tolerated)
         for place, (others, other) in enumerate(made):
-            if _overlap(new, other):
+            if _have_common_sizes(new, other):
                 merged = others + group
                 made[place] = merged, _sort(known, used, merged, tolerated)
                 break
@@ -225,8 +225,12 @@ def _without_overlaps(
     return [part_sort for _keys, part_sort in made]
 
 
-def _overlap(first: PartSort, second: PartSort) -> bool:
-    """Check that two sorts have overlapping sizes, and are else the same."""
+def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
+    """Return whether two sorts differ only in ranges of sizes that overlap.
+
+    A part whose size is in both ranges would be of both sorts. Sorts whose
+    sizes are single values never overlap.
+    """
     first_sizes = first.tests.get(_SIZE)
     second_sizes = second.tests.get(_SIZE)
     if not isinstance(first_sizes, RangeTest):
@@ -246,14 +250,22 @@ def _sort(
     group: Sequence[Key],
     tolerated: component.Tolerance,
 ) -> PartSort:
-    """Return one sort that accepts the parts of all keys of a group."""
+    """Return one sort that accepts the parts of all keys of a group.
+
+    An attribute that some of the parts have and others lack is not tested.
+
+    :param used: the names of the attributes that the keys have, in order.
+    :param tolerated: how far the size of an accepted part may be outside of
+        those of the group.
+    """
     tests: dict[str, ValueTest | RangeTest] = {}
-    attributes: dict[str, typing.Any] = {}  # To make the label of.
+    attributes: dict[str, typing.Any] = {}  # What the label names.
     for place, name in enumerate(used):
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
             if known.component in tolerated.observed:
                 tests[name] = ValueTest(values)
+                # The operator asked for the sizes of the sample only.
                 sizes = [_bytes(size) for size in sorted(values)]
                 attributes[name] = _names(sizes)
             else:

@@ -87,12 +87,13 @@ def notes_difference(change: engine_change.Change) -> bool:
 
 
 def _described(deviations: Iterable[Deviation]) -> list[Deviation]:
-    """Number the deviations that would be described alike.
+    """Return the deviations, numbered where their descriptions are equal.
 
-    Sizes are rounded and long descriptions are cut, so that two may have the
-    same. But these rules have no UUID: when a newer profile is applied, a
-    stored rule is replaced by the one with its description.
+    Sizes are rounded and long descriptions are cut, so that several may get
+    the same. The rules that note the deviations have no UUID: when a newer
+    profile is applied, a stored rule is known by its description alone.
     """
+    # How many deviations so far have a description.
     count: collections.Counter[str] = collections.Counter()
     described = []
     for deviation in deviations:

@@ -144,9 +144,11 @@ def normalize(resource_class: str | None) -> str | None:
 
 
 def _take(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
-    """Add an extra spec to its group.
+    """Add a resource or a trait that an extra spec asks for to its group.
 
-    :returns: whether it says anything to Placement.
+    :param groups: by suffix, such as ``_gpu`` of ``resources_gpu:VGPU``.
+    :returns: False for an extra spec that asks Placement for nothing, or that
+        Nova would not understand: a flavor ignores it.
     """
     match = _KEY.fullmatch(key)
     if not match:
