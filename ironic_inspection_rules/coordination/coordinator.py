@@ -84,6 +84,7 @@ def _check_scheme(url: urllib.parse.SplitResult) -> None:
 
 
 def _check_directory(url: urllib.parse.SplitResult) -> None:
+    """Check that a URL names a directory, and create it."""
     # With two slashes the first part of the path is read as a host.
     if url.netloc or not url.path.startswith('/'):
         raise exceptions.Invalid(
@@ -93,6 +94,7 @@ def _check_directory(url: urllib.parse.SplitResult) -> None:
 
 
 def _check_host(url: urllib.parse.SplitResult) -> None:
+    """Check that a URL names a host, with a valid port if any."""
     try:
         # A port that is no number is an error only now that it is read.
         is_good = bool(url.hostname) and url.port != 0
@@ -105,6 +107,11 @@ def _check_host(url: urllib.parse.SplitResult) -> None:
 
 
 def _check_library(url: urllib.parse.SplitResult) -> None:
+    """Check that the client library of the driver is installed.
+
+    The plugin does not require it: an operator needs only that of the chosen
+    service.
+    """
     [driver] = importlib.metadata.entry_points(
         group='tooz.backends', name=url.scheme
     )
@@ -209,11 +216,13 @@ class LeasedLock:
         return True
 
     def _acquire(self) -> bool:
+        """Acquire the lock without waiting; return whether it was free."""
         lock = self._coordinator.get_lock(self._name.encode())
         if not lock.acquire(blocking=False):
             return False
         self._lock = lock
         if self._file is not None:
+            # By it _is_ours() knows that the file has been replaced.
             self._inode = self._file.stat().st_ino
         return True
 

@@ -87,6 +87,10 @@ def suspended() -> Iterator[None]:
 
 @sa.event.listens_for(sa.Engine, 'commit')
 def _check_fence(connection: Any) -> None:
+    """Run the check of this thread, if it has one, before any commit.
+
+    An error of the check refuses the commit.
+    """
     check = _FENCE.get()
     if check is None:
         return

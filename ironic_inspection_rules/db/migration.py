@@ -73,7 +73,11 @@ def stamp(revision: str | None = None) -> None:
 
 
 def version() -> str | None:
-    """Return the revision of the tables, None if there are none."""
+    """Return the revision of the tables, None if none is recorded.
+
+    That is so without any tables, but may also be so with some: see
+    :func:`check`.
+    """
     with enginefacade.writer.get_engine().connect() as connection:
         # Not the usual table of alembic, which has Ironic's own revision.
         context = alembic_migration.MigrationContext.configure(
@@ -150,12 +154,20 @@ def _check_origin() -> None:
 
 
 def _check_revision(present: str) -> None:
+    """Check that this release has a migration of the revision.
+
+    :raises: DatabaseNotReady if not.
+    """
     known = {script.revision for script in _scripts().walk_revisions()}
     if present not in known:
         raise _unknown_revision(present)
 
 
 def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
+    """Return the error for tables that this release cannot upgrade.
+
+    :param present: their revision: of a preview, or of a newer release.
+    """
     if is_of_preview(present):
         text = _(
             'The tables of the inspection rules are those of a preview '
@@ -204,9 +216,10 @@ def table_names() -> list[str]:
 
 
 def count_rows() -> dict[str, int]:
-    """Return how many rows the tables have that are there, by name.
+    """Return how many rows there are in each table, by its name.
 
-    They are in the order of their removal.
+    The tables are in the order of their removal, so that ``drop`` can say
+    what it would remove.
     """
     counts: dict[str, int] = {}
     with enginefacade.writer.get_engine().connect() as connection:
@@ -231,7 +244,7 @@ def _names_to_drop() -> list[str]:
 
 
 def drop() -> None:
-    """Remove all tables."""
+    """Remove all tables that are there, with the rules in them."""
     names = _names_to_drop()
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:

@@ -275,7 +275,11 @@ def _source_name(
 
 
 def _shared(parts: Iterable[Part]) -> frozenset[Identity]:
-    """Return the identities that a source gives to several parts."""
+    """Return the identities that a source gives to several parts.
+
+    Such an identity, as the WWN of a disk array, does not say which part it
+    is.
+    """
     counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
     for part in parts:
         if part_source.GIVEN_IDS.intersection(part.ids):

@@ -89,7 +89,13 @@ class FilterTable:
     def change(
         self, before: admission.Admission, after: admission.Admission
     ) -> list[str]:
-        """Return the script that changes one admission to another."""
+        """Return the script that changes the sets to another admission.
+
+        It has only the addresses that differ, and nothing if none does.
+
+        :param before: what the sets contain now.
+        :param after: what they are to contain.
+        """
         script = [
             *self._replace('whitelist', before.allowlist, after.allowlist),
             *self._replace('blacklist', before.denylist, after.denylist),
@@ -105,7 +111,7 @@ class FilterTable:
     def _replace(
         self, name: str, old: frozenset[str], new: frozenset[str]
     ) -> list[str]:
-        """Return the script that replaces the elements of a set."""
+        """Return the script that changes the elements of a set."""
         # Twice a second both are the same object. To compare the addresses
         # of many machines each time would take too long.
         if old is new:
@@ -179,6 +185,11 @@ class FilterTable:
     def _elements(
         self, action: str, name: str, elements: list[str]
     ) -> list[str]:
+        """Return the line that adds elements to a set, or deletes them.
+
+        :param action: ``add`` or ``delete``.
+        :returns: no line if there are no elements.
+        """
         # nft refuses an empty list.
         if not elements:
             return []

@@ -125,11 +125,12 @@ def _with_inspected(
 class _Schedule:
     """The schedule of a read: at once, then every ``period`` seconds.
 
-    :param period: seconds, 0 for a single read.
+    :param period: seconds, 0 for a single read, unless one is hastened.
     """
 
     def __init__(self, period: float) -> None:
         if period == 0:
+            # After the first read only hasten() makes one due.
             self._period = math.inf
         else:
             self._period = period
@@ -219,7 +220,11 @@ class Watcher:
             self._changed.set()
 
     def _read(self) -> None:
-        """Read what is due, and check that the database answers."""
+        """Read what is due, and publish all machines.
+
+        Also when nothing is due, the database has to answer: otherwise
+        :meth:`machines` soon fails.
+        """
         self._source.ping()
         self._answered_at = time.monotonic()
         machines = self._machines or admission.Machines()
@@ -279,6 +284,7 @@ class Watcher:
         )
 
     def _publish(self, machines: admission.Machines) -> None:
+        """Show machines to the other thread, and wake it if they differ."""
         if machines != self._machines:
             self._machines = machines
             self._changed.set()

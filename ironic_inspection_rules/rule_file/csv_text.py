@@ -119,6 +119,11 @@ class _Records:
         )
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the records, the header first.
+
+        :raises: :class:`.exceptions.InvalidDocument` with the line at which
+            the wrong record begins.
+        """
         lines = self._open()
         skipped, delimiter = self._find_header()
         for _number in range(skipped):

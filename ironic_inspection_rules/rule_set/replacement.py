@@ -158,8 +158,9 @@ class _Matcher:
             same = equals[_content(rule)]
             if same:
                 by = None
-                # Which several rules share, or it would have matched before.
                 if rule.get('description'):
+                    # Several rules have it: otherwise it would have matched
+                    # before.
                     by = 'description'
                 # Several equal rules are matched with as many stored ones.
                 matches[index] = Match(same.popleft(), by)
@@ -195,6 +196,8 @@ class _Matcher:
 
         :param matches: by UUID or description, whose rules are not left.
         """
+        # Also those that a wanted rule names by UUID, whether they match or
+        # not.
         taken = set(self._uuids)
         for match_of_rule in matches:
             if match_of_rule is not None:
@@ -313,7 +316,7 @@ def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
 def _places_behind(
     positions: typing.Sequence[float | None], present: typing.Sequence[Fields]
 ) -> list[float]:
-    """Return the places of rules of which new ones come last.
+    """Return places where no rule moves and new ones come last.
 
     :param positions: the place that each rule has, None for a new one.
     :param present: the stored rules.
@@ -381,7 +384,7 @@ def _rising_places(positions: typing.Sequence[float | None]) -> list[float]:
 def _places_between(
     low: float | None, high: float | None, count: int
 ) -> list[float]:
-    """Return rising places between two others.
+    """Return rising places for rules between two that keep theirs.
 
     They share the room between both evenly. Where only one is there, they
     are whole numbers away from it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change of a table: rows by key, and what is not rows."""
+"""The plan of a change of a table: rows by key, and its other members."""
 
 import dataclasses
 import json

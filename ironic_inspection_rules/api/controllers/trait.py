@@ -60,6 +60,11 @@ def get_one(name: str) -> None:
 def _counts(
     selection: catalog.Selection, associated: bool | None = None
 ) -> dict[str, int]:
+    """Count the nodes with each trait that the client may know of.
+
+    :returns: as :func:`.catalog.count_nodes` does.
+    :raises: NotFound with an API version that has no traits.
+    """
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
@@ -94,6 +99,7 @@ def put(node_ident: str, *name_and_query: Any) -> None:
         many of them; nothing is changed then.
     """
     trait = _trait(*name_and_query)
+    # This also checks that the client may set traits of the node.
     present = _traits(node_ident, 'set')
     body = request.body(any_type=True)
     if trait:
@@ -103,12 +109,13 @@ def put(node_ident: str, *name_and_query: Any) -> None:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait')
             )
-        # Else Ironic parses it once more, and fails at a byte order mark,
-        # which is allowed here.
+        # The body is empty or null. Ironic would parse it once more, and fail
+        # at a byte order mark, which is allowed here.
         api.request.body = b''
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
         names.validate(body['traits'])
         names.validate_count(body['traits'])
+    # Any other body is Ironic's to refuse.
     if body is None:
         body = {}
     _put(ironic_node.NodeTraitsController(node_ident), trait, body=body)

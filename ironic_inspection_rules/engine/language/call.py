@@ -166,6 +166,10 @@ def compile_pattern(
 ) -> typing.Any:
     """Compile a regular expression.
 
+    An item that the rule itself has is part of the expression, and all of
+    them are checked here. An item out of the data is escaped, so that it
+    matches as text.
+
     :returns: a pattern, or a template of one if it holds ``{item…}``.
     :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
@@ -175,6 +179,7 @@ def compile_pattern(
         return pattern.Pattern(text)
     pieces = _split(text)
     if len(pieces) == 1:
+        # There is no field in it.
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.for_each(_patterns(pieces, loop.items))
@@ -374,7 +379,10 @@ def _token_or_template(token: typing.Any) -> typing.Any:
 
 
 def _read_path(tokens: list[str]) -> data_path.Path:
-    """Return the path of rendered tokens."""
+    """Return the path of rendered tokens, checked as a written one is.
+
+    :raises: :class:`.exceptions.OperationError` if it is invalid.
+    """
     path = tuple(tokens)
     data_path.check(path, data_path.pointer(path))
     return path

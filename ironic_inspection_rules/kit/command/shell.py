@@ -27,6 +27,7 @@ class _Commands(commandmanager.CommandManager):
     """The installed commands, each loaded when it is called."""
 
     def load_commands(self, namespace: str) -> None:
+        """Note the entry points of the commands, and load none of them."""
         self.group_list.append(namespace)
         # names=[] loads none: loading all commands takes a second.
         listed: stevedore.NamedExtensionManager[typing.Any] = (
@@ -60,6 +61,11 @@ class Shell(app.App):
         )
 
     def run_subcommand(self, argv: list[str]) -> int:
+        """Run a command, with its files before its options.
+
+        argparse would take files behind an option of several values for such
+        values.
+        """
         # The order of words is arranged before argparse sees them, for which
         # the parser of the command has to be known.
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on all machines at once.
+"""Filters in terms of the solver, for all machines at once.
 
 What rules write out goes through the filter itself. For what a machine sends
 there are three ways: arithmetic is that of the solver, see :mod:`.floats`;
@@ -45,7 +45,7 @@ _FAILED, _MISSING, _MADE = 0, 1, 2
 
 
 class FilterTranslation:
-    """A filter with its arguments, which are known.
+    """Translates a filter, whose arguments are known, for the solver.
 
     :param args: the arguments by name.
     """
@@ -236,10 +236,15 @@ class FilterTranslation:
         return floats.calculate(self._machine, self._name, term, number)
 
     def _of_text(self, term: logic.Term) -> Value | None:
-        """Return what it makes of a text, None if that is no whole field.
+        """Return what it makes of a text: an error, nothing or a value.
 
-        One number of the solver says whether the filter fails, returns
-        nothing or returns a value, and a second term is the value.
+        The solver cannot run the filter. So it chooses the result, and the
+        search runs the filter on the texts that it tries, and ties the result
+        to them. One number of the solver says which of the three it is, and a
+        second term is the value.
+
+        :param term: the text. Of one that is made of several fields no texts
+            are tried, so the result is None, for unknown.
         """
         is_number = self._name in _NUMBERS
 
@@ -266,8 +271,10 @@ class FilterTranslation:
             return None
         state, made = facet.terms
         if self._name in _ANY_TEXT:
+            # There is a value for any text.
             self._machine.domain.append(state == _MADE)
         if is_number:
+            # Texts to be tried, as rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             made = z3.ToInt(made)

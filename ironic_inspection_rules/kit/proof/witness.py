@@ -88,9 +88,10 @@ def usual(cell: cells.Cell) -> typing.Any:
 
 
 def usual_parts(cell: cells.Cell) -> list[tuple[int, logic.Formula]]:
-    """Return formulas that hold where a field is as usual.
+    """Return formulas that hold where a field is as in the sample.
 
-    Each is an assumption that the search may give up by itself.
+    The search asks for them so that a witness looks like a real machine. It
+    may give up each of them by itself.
 
     :returns: pairs of a rank, as :data:`_VALUE_IS_USUAL`, and a formula.
     """
@@ -216,8 +217,9 @@ def _write(path: pathlib.Path, data: typing.Any) -> str:
 def _trait_names(traits: dict[str, bool]) -> list[str]:
     """Return the names of the traits that a node has.
 
-    :param traits: whether it has a trait, by name. Of a name that ends in a
-        star, some trait with the prefix that no rule names.
+    :param traits: whether it has a trait, by name. A name that ends in a star
+        stands for a trait with that prefix which no rule names: some such
+        trait is in its place.
     """
     names = []
     for name, is_there in traits.items():
@@ -418,6 +420,7 @@ class Engine:
         self._kept: list[model.Rule] = []
 
     def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
+        """Return a rule compiled, which is done once."""
         key = id(rule)
         if key not in self._plans:
             self._plans[key] = machine_test.compile_opened(rule, self._tables)
@@ -470,6 +473,9 @@ class Engine:
     ) -> bool:
         """Return whether two rules write two values to one place.
 
+        The engine runs the rules on the machine: it confirms what the solver
+        has found. Both rules have to match, and neither fails.
+
         :param first: the index of the rule that runs first, ``second`` that of
             the other one.
         :param written: the write of the first rule at the place. Where its
@@ -485,20 +491,20 @@ class Engine:
                 if _is_broken(done) or not matched(done, rules[number]):
                     return False
             states_at.append(at(state(done.facts), place))
-        before, one, other = states_at
+        before, after_first, after_second = states_at
         if place[:2] == ('ports', states.ANY_PORT):
-            for port, value in one.items():
-                # The first rule has changed this port, and the second one has
-                # changed it again.
-                if value != before.get(port) and value != other.get(port):
+            for port, value in after_first.items():
+                is_changed = value != before.get(port)
+                is_changed_again = value != after_second.get(port)
+                if is_changed and is_changed_again:
                     return True
             return False
-        if data_path.same(one, other):
+        if data_path.same(after_first, after_second):
             return False
         # A known value differs from that of the second rule, even if it was
         # there before. An unknown one may be no write at all.
         is_known = values.when(written.value, _is_unknown) is logic.FALSE
-        return is_known or not data_path.same(one, before)
+        return is_known or not data_path.same(after_first, before)
 
 
 def _is_broken(done: evaluation.Evaluation) -> bool:

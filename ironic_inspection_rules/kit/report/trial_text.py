@@ -288,6 +288,10 @@ class DetailsListing(Listing):
         self._groups.setdefault(alike, []).append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
+        """Write a text for each group of machines that are alike.
+
+        Their paths come first, then the verdict and what is true of all.
+        """
         texts = []
         for (verdict, body), paths in self._groups.items():
             *others, last = paths

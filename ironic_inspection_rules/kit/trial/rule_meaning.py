@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Meaning of a rule, however it is written.
+"""The meaning of a rule, however it is written, which ``diff`` compares.
 
 Two rules mean the same where these data are the same: arguments have their
 names, those that are left out their defaults; paths are tokens, and fields
@@ -156,6 +156,7 @@ def _value(value: typing.Any) -> typing.Any:
 
 
 def _key(key: typing.Any) -> typing.Any:
+    """Return the meaning of a key of a mapping, as text if it has fields."""
     meaning = _value(key)
     if isinstance(meaning, _Text):
         # A list cannot be the key of a mapping.

@@ -25,6 +25,12 @@ class Row(plugin.Filter):
         value: typing.Any,
         key: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
+        """Return a row of a table, ABSENT if no row has the key.
+
+        :param value: the table.
+        :param key: without it, the key is made of the data of the machine, as
+            the table says by ``of``.
+        """
         if not isinstance(value, table.Table):
             raise exceptions.OperationError(
                 _('takes a table: {tables.NAME | row}')

@@ -64,6 +64,7 @@ class Interfaces(dict[str, typing.Any]):
         self._lldp = lldp
 
     def __getitem__(self, name: str) -> typing.Any:
+        """Return an interface with the old names, or what is in its place."""
         value = super().__getitem__(name)
         if not isinstance(value, dict):
             return value
@@ -157,6 +158,7 @@ def boot_mac(document: Container) -> str | None:
 
 
 def _is_loopback(name: str, address: typing.Any) -> bool:
+    """Return whether an interface leads only to the machine itself."""
     if name == 'lo':
         return True
     try:

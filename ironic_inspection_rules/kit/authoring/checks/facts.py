@@ -261,7 +261,8 @@ def _is_plain_text(value: typing.Any) -> bool:
 def may_be(value: typing.Any, fact: Fact) -> bool:
     """Return whether a value may satisfy a fact.
 
-    To ``eq``, 5, "5" and "5.0" are equal.
+    To ``eq``, 5, "5" and "5.0" are equal. It may wherever the answer depends
+    on the type of the value in the data.
     """
     if fact.relation == 'one-of':
         return any(
@@ -273,21 +274,21 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
             may_be(value, Fact(fact.field, 'ne', listed))
             for listed in fact.value
         )
-    here = number(value)
-    there = number(fact.value)
-    are_numbers = here is not None and there is not None
+    value_as_number = number(value)
+    bound_as_number = number(fact.value)
+    are_numbers = value_as_number is not None and bound_as_number is not None
     if fact.relation == 'eq':
         if are_numbers:
-            return here == there
+            return value_as_number == bound_as_number
         return bool(value == fact.value)
     if fact.relation == 'ne':
-        if are_numbers and here == there:
+        if are_numbers and value_as_number == bound_as_number:
             return _may_differ(value, fact.value)
         return bool(value != fact.value)
     order = _ORDERS[fact.relation]
     if _is_number(fact.value):
-        if here is not None:
-            return order.holds(here, fact.value)
+        if value_as_number is not None:
+            return order.holds(value_as_number, fact.value)
         if not fact.unordered:
             return order.holds(value, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):

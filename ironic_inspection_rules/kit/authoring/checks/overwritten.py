@@ -104,10 +104,11 @@ def _overwrites_itself(
 
 
 def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
-    """Return whether a loop has all items of a list.
+    """Return whether a loop may have several items, in no chosen order.
 
-    Filters may select one item, or sort them for the sake of the last one. A
-    loop over a mapping has one item, the mapping.
+    Filters may select one item, or sort them for the sake of the last one, so
+    a field with filters does not count. A loop over a mapping has one item,
+    the mapping.
     """
     if isinstance(loop, list):
         return len(loop) > 1

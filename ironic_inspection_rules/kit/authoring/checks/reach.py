@@ -140,23 +140,25 @@ def _add_items(
 def value_of(
     field: interpolation.Field,
     item: KnownLoopItem | None,
-    known: typing.Mapping[str, typing.Any],
+    own_vars: typing.Mapping[str, typing.Any],
 ) -> field_value.FieldValue:
-    """Return what is known of the value of a field.
+    """Return what is known of the value of a field: its type, its items.
+
+    It is known by what the rule writes out, or by what inspection reports.
 
     :param item: the item of the loop around it.
-    :param known: the values of the rule by name.
+    :param own_vars: the ``vars`` of the rule.
     """
     if field.root is None:
         return field_value.FieldValue()
     if field.conversion is not None or field.spec is not None:
         return field_value.FieldValue(made=field_value.TEXT)
     if field.root == model.VARS:
-        value = field_value.of_vars(field.steps, known)
+        value = field_value.of_vars(field.steps, own_vars)
     elif (
         field.root == interpolation.ITEM
         and item is not None
-        and (item.values is not None)
+        and item.values is not None
     ):
         value = field_value.of_literals(item.values, field.steps)
     else:

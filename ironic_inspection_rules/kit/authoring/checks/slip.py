@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Slips in what one field is compared with."""
+"""Slips of authors in what they compare a field with, which lint reports."""
 
 import re
 import typing

@@ -75,14 +75,17 @@ def _never(
     rows: table.Table,
     column: str,
 ) -> Iterator[str]:
-    """Yield what is wrong with a condition on a column of a table.
+    """Yield messages where a condition on a column holds for no row.
+
+    What is compared with the column by ``eq`` or ``one-of`` has to be in a
+    row. Any other condition is tried with all values of the column.
 
     :param place: the path in the arguments to what reads the column.
     """
     text = data_path.get(condition.written['args'], place)
-    if not _is_column(text) or any(
-        isinstance(row.get(column), dict | list) for row in rows.rows
-    ):
+    if not _is_column(text):
+        return
+    if any(isinstance(row.get(column), dict | list) for row in rows.rows):
         # It may be something in the column that is compared.
         return
     constants = _compared(condition, text)
@@ -159,9 +162,14 @@ def _results(
 def _with_column(
     args: typing.Any, place: data_path.Path, value: typing.Any
 ) -> typing.Any:
-    """Return arguments with a value in the place of a column."""
+    """Return arguments with a value in the place of a column.
+
+    :param place: the path in the arguments to what reads the column.
+    :param value: of the column in some row.
+    """
     if not place:
         if isinstance(value, str):
+            # A brace in a row is text, and no field of the rule.
             return value.replace('{', '{{').replace('}', '}}')
         return value
     token, *rest = place

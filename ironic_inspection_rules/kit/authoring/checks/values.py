@@ -117,11 +117,11 @@ def _in_condition(
     :param item: the item of the loop around its fields.
     """
     arguments = condition.arguments
-    # Without another argument, as in is-true, what the facts compare with is
-    # of the op and no slip of the author. Expressions are looked at below.
-    if arguments.keys() - {'value'} and (
-        'regex' not in condition.op.signature.by_name
-    ):
+    # A condition on one value alone, as is-true, is compared with nothing
+    # that the author wrote. Regular expressions have a check of their own.
+    has_written_values = bool(arguments.keys() - {'value'})
+    takes_regex = 'regex' in condition.op.signature.by_name
+    if has_written_values and not takes_regex:
         yield from _in_facts(rule, condition, item)
     if condition.op.name.startswith(plugin.VERSION):
         for compared in arguments.get('values') or ():

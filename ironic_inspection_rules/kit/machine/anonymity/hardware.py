@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Addresses of hardware: MAC, EUI-64, GUID, WWN."""
+"""Addresses of hardware, made anonymous: MAC, EUI-64, GUID, WWN."""
 
 import re
 

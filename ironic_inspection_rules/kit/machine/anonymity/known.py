@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers of a machine, which are replaced wherever they stand.
+"""Identifiers of a machine, which are made anonymous wherever they stand.
 
 A serial number, a name or an address that some field has is also looked for
 in all other texts, in every notation that is usual for it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of a machine is compared with its peers.
+"""What of a machine is compared with its peers, machines of the same model.
 
 A sketch is small, and what several machines have in common they share, so
 that those of a large fleet fit into memory.
@@ -233,8 +233,9 @@ _MODEL = (
 def key_of(
     facts: views.Facts, by: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return what peers of a machine have in common with it.
+    """Return what makes machines peers: those with the same key are compared.
 
+    :param by: as for :func:`draw`.
     :returns: paths and values; what is not reported is left out.
     """
     key = []
@@ -251,6 +252,7 @@ def key_of(
 def values_of(facts: views.Facts, by: Sequence[str]) -> dict[str, typing.Any]:
     """Return the values that peers have in common, by their paths.
 
+    :param by: as for :func:`draw`.
     :returns: no mappings or lists; empty text where one is not reported.
     """
     data = _as_data(facts)
@@ -291,7 +293,10 @@ def _gather(
 
 
 def _is_load(members: Mapping[str, typing.Any]) -> bool:
-    """Check that a mapping is the reading of a sensor that follows load."""
+    """Check that a mapping is the reading of a sensor that follows load.
+
+    Such as a temperature: it says nothing about what the machine is made of.
+    """
     if 'value' not in members:
         return False
     unit = members.get('unit')
@@ -350,7 +355,8 @@ def _is_setting(item: typing.Any) -> bool:
     """Check that an item of a list has the form of a name with its value."""
     if type(item) is not dict or type(item.get('name')) is not str:
         return False
-    return type(item.get('value', [])) in _SCALARS
+    value = item.get('value')
+    return type(value) in _SCALARS
 
 
 class _Fields:
@@ -364,7 +370,10 @@ class _Fields:
         self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
 
     def add(self, path: str, values: Sequence[typing.Any]) -> None:
-        """Add a field, of which values may be numbers and others texts.
+        """Add a field with its values, which are numbers, texts or both.
+
+        Several numbers are added as the least, the median and the most.
+        Versions count as texts; texts that say nothing are left out.
 
         :param values: several where a machine has several fields of the path,
             as in the items of a list.
