@@ -62,10 +62,13 @@ def find(context: Any, node: Any) -> MachineData:
 def find_all(
     context: Any, nodes: Sequence[Any], failing: Sequence[str] | None = None
 ) -> dict[str, DataOrError]:
-    """Find the newest data of machines with few queries.
+    """Find the newest inspection data of machines with few queries.
+
+    They are those that Ironic stored, or those that were kept of a later
+    inspection that failed.
 
     :param failing: UUIDs of the nodes whose last inspection failed; None if
-        that is not known.
+        that is not known, so that it is looked up for all.
     :returns: by UUID of the node. A NotFound is for a machine of which
         nothing is known; other exceptions are those of the storage.
     """
@@ -78,8 +81,8 @@ def find_all(
     if _is_in_database():
         stored = _read_from_database(context, nodes)
     else:
-        # Of an object in Swift it is not known when it was stored: what is
-        # kept of a failed inspection takes precedence in any case.
+        # An object in Swift does not say when it was stored. So the data of a
+        # failed inspection take precedence, and Swift is not asked there.
         stored = _read_from_swift(
             context, [node for node in nodes if node.uuid not in failed]
         )

@@ -176,12 +176,13 @@ def _report_adopted(candidates: list[Candidate]) -> None:
 
 
 def undo(dry_run: bool) -> int:
-    """Restore Ironic's own rules, and remove them here.
+    """Put adopted rules back into Ironic's own table, and remove them here.
 
     Rules that were copied from the file are removed here as well; the file
-    still has them.
+    still has them. It prints what becomes of every rule.
 
-    :returns: 0.
+    :param dry_run: only print.
+    :returns: the exit status, always 0.
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
@@ -228,9 +229,10 @@ def undo(dry_run: bool) -> int:
 
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     """Convert all rules, in the order in which stock Ironic runs them."""
-    here = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
-    _refuse_taken_uuids(rows, here)
-    stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, here)]
+    # UUIDs of the rules that this package has already.
+    taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
+    _refuse_taken_uuids(rows, taken)
+    stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, taken)]
     _refuse_same_uuids(stock_rules)
     priorities = _within_range([rule.priority for rule in stock_rules])
     candidates = []
@@ -239,17 +241,17 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     return candidates
 
 
-def _refuse_taken_uuids(rows: list[adoption.Row], here: set[str]) -> None:
+def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
     """Check that no rule here has the UUID that a rule of Ironic's would get.
 
     Rows of rules that were adopted are set aside, and not among these: such
     a rule came here in another way.
 
-    :param here: UUIDs of the rules here.
+    :param taken: UUIDs of the rules here.
     :raises: Invalid
     """
     for row in rows:
-        if stock_form.uuid_of(row['uuid']) in here:
+        if stock_form.uuid_of(row['uuid']) in taken:
             raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
 
 
@@ -278,17 +280,21 @@ def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
 
 
 def _new_rules_of_file(
-    rows: list[adoption.Row], here: set[str]
+    rows: list[adoption.Row], taken: set[str]
 ) -> list[StockRule]:
-    """Return the rules of the file that are not adopted yet.
+    """Return the rules of Ironic's file of built-in rules to be adopted.
 
-    Those in Ironic's table as well are adopted from there.
+    Rules that were adopted before are left out, and so are those that are in
+    Ironic's table as well: they are adopted from there.
+
+    :param rows: the rules in Ironic's table.
+    :param taken: UUIDs of the rules that this package has already.
     """
     in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
     rules = []
     for fields in _read_file():
         rule_uuid = stock_form.uuid_of(fields['uuid'])
-        if rule_uuid not in in_table and rule_uuid not in here:
+        if rule_uuid not in in_table and rule_uuid not in taken:
             rules.append(StockRule(fields))
     return rules
 
@@ -309,9 +315,12 @@ def _within_range(priorities: list[int]) -> list[int]:
 
 
 def _convert(stock: StockRule, priority: int) -> Candidate:
-    """Convert a rule; what is lost by that becomes its remark.
+    """Convert a stock rule to one of this package, with remarks on it.
+
+    The remarks say what the conversion loses, hints, and a new priority.
 
     :param priority: the one that it gets here.
+    :returns: a candidate without a rule where none can do the same.
     """
     ops = registry.installed()
     converted = stock_rule.convert(
@@ -342,7 +351,15 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
 def _try(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
-    """Run all rules in both engines on all available machines."""
+    """Run all rules in both engines on all known machines, and print how.
+
+    It prints every difference of the results, and how many machines there
+    were.
+
+    :param inventories: a directory with inventories of more machines than
+        those that Ironic has stored.
+    :returns: the differences, in the order in which the rules run.
+    """
     pairs = _pairs(candidates)
     differences: list[stock_trial.TrialDifference] = []
     count = 0
@@ -383,13 +400,18 @@ def _try(
 
 
 def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:
-    """Return the rules in both languages, those of high priority first."""
+    """Pair every stock rule with what it becomes here, for a trial of both.
+
+    The pairs are in the order in which stock Ironic runs the rules: those of
+    high priority first.
+    """
     pairs = []
     for candidate in candidates:
         # The fields that a rule of a file may leave out, but stock Ironic's
         # engine reads.
         fields = {'sensitive': False, 'conditions': []}
-        # Only rules of ironic-inspector have none, and those are not tried.
+        # Rules of ironic-inspector have no stock rule, but they are not
+        # tried.
         if candidate.stock is not None:
             fields.update(candidate.stock.fields)
         pairs.append(
@@ -427,7 +449,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
         nothing has changed then.
     """
     migration.check()
-    here = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
+    taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
         name = row['description'] or row['uuid']
@@ -437,7 +459,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
             remark = '\n'.join(map(str, exc.problems))
             candidates.append(Candidate(name, None, remark))
             continue
-        if stock_form.uuid_of(rule.uuid) in here:
+        if stock_form.uuid_of(rule.uuid) in taken:
             candidates.append(Candidate(name, None, _UUID_IN_USE % rule.uuid))
         else:
             candidates.append(Candidate(name, rule))

@@ -332,7 +332,11 @@ class Election:
         )
 
     def _follow(self, candidacy: Candidacy, stop: threading.Event) -> None:
-        """Call the callbacks when leadership begins or ends."""
+        """Call ``on_gained`` and ``on_lost`` until a stop is requested.
+
+        They are called when leadership begins and ends. After ``on_gained``
+        comes ``on_lost`` in any case, also when a callback fails.
+        """
         leading = False
         try:
             while not stop.is_set():
@@ -348,7 +352,7 @@ class Election:
                     self._seconds_to_wait(candidacy.leadership)
                 )
         finally:
-            # First, so that on_lost finds leadership ended.
+            # Before on_lost is called, which then finds leadership ended.
             self._candidacy = None
             if leading:
                 self._call_back(False)

@@ -81,7 +81,9 @@ class WatchedLoop:
     def look_after(self, limit: float) -> None:
         """Replace the thread if a round takes longer than ``limit`` seconds.
 
-        A thread that cannot be started is tried again after ``limit``.
+        The old thread cannot be ended: it gives up what it holds, and leaves
+        should it ever wake up. Another thread calls this now and then. A
+        thread that cannot be started is tried again after ``limit``.
         """
         if self._thread is None or self._stop.is_set():
             return
@@ -97,9 +99,9 @@ class WatchedLoop:
                 'place': place(self._thread),
             },
         )
-        # This comes first: if the old thread wakes up from here on, it finds
-        # that it was replaced, and leaves to give_up() what it has taken. In
-        # the other order it could go on with what was given up.
+        # The generation first: an old thread that wakes up from here on finds
+        # that it was replaced, and leaves what it holds to give_up(). In the
+        # other order it could go on with what was given up.
         self.generation += 1
         self._give_up()
         try:
@@ -135,7 +137,9 @@ def watch(
 
 
 def place(thread: threading.Thread) -> str:
-    """Return the last calls of a thread in one line, innermost call last.
+    """Return where a thread is: its last calls in one line, innermost last.
+
+    The log of a thread that hangs has this.
 
     :returns: 'its end' for a thread that has ended.
     """

@@ -101,7 +101,7 @@ def change_rules(
     origin: rule_set.ChangeOrigin,
     tables: Sequence[Mapping[str, Any]] = (),
 ) -> int:
-    """Change many rules and tables, all or none.
+    """Change many rules and tables in one transaction.
 
     :param base: the revision of the rule set that this was decided on.
     :param updated: column values to change, by UUID of the rule.
@@ -214,12 +214,14 @@ def list_revisions(
 def get_rules_of_revision(
     revision: int,
 ) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:
-    """Read the rules of a revision, in their order.
+    """Read the rule set as it was at a revision.
 
     Revision 0 is the rule set before the first change: it has no rules, and
     no row. When a rule is removed and put back, the numbers of both changes
-    are left out; they stand for the revision before them.
+    have no row; they stand for the revision before them.
 
+    :returns: the row of the revision, and the versions of rules that were in
+        force then, in the order in which they ran.
     :raises: NotFound if there is none, or it is not kept any more.
     """
     version = models.RuleVersionRow
@@ -230,7 +232,7 @@ def get_rules_of_revision(
     has_not_ended = sa.or_(
         version.end_revision.is_(None), columns.end_revision > revision
     )
-    # The last change up to it: numbers between two changes are its own.
+    # The last change up to this number, which may itself have no row.
     last_change = sa.select(models.RevisionRow)
     last_change = last_change.where(
         models.RevisionRow.__table__.c.revision <= revision
@@ -240,6 +242,7 @@ def get_rules_of_revision(
     in_force = in_force.order_by(version.position, version.id)
     with transaction.reader() as session:
         row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
+        # No row: older changes are not kept. Larger: it is yet to come.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(

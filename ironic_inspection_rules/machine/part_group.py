@@ -101,19 +101,23 @@ class PartGroups:
     def distinct_pairs(
         self, pairs: Iterable[part_pair.Pair]
     ) -> list[part_pair.Pair]:
-        """Keep one pair for each part that several sources report.
+        """Return one pair for each part, however many sources report it.
 
-        A part without an identity is taken for the one of another source that
-        has left the same slot, or is in the same slot now.
+        A pair is a part as it was and as it is. A part without an identity is
+        taken for a part of another source that was in the same slot before,
+        or is in the same slot now, and is left out.
         """
-        # By group; by a number that no other pair has, without an identity.
+        # By the group of the part. A pair without identity has as its key a
+        # number that no other pair has.
         distinct: dict[typing.Any, part_pair.Pair] = {}
-        # The sources that have reported a part in a slot, by kind and slot.
+        # The sources that have reported a part in a slot, by the kind of the
+        # part, the time ("from" before, "to" now) and the slot.
         claims: dict[tuple[typing.Any, ...], set[str]] = {}
         identified = []
         unidentified = []
         for pair in pairs:
-            if pair[0].ids:
+            old, _new = pair
+            if old.ids:
                 identified.append(pair)
             else:
                 unidentified.append(pair)
@@ -123,7 +127,8 @@ class PartGroups:
             sources = set()
             for slot in slots:
                 sources |= claims.get(slot, set())
-            is_reported = bool(sources - {new.source})
+            other_sources = sources - {new.source}
+            is_reported = bool(other_sources)
             key: typing.Any = self.of_part(old)
             if key is None and not is_reported:
                 key = len(distinct)
@@ -139,13 +144,15 @@ class PartGroups:
         own: Sequence[part.Part],
         others: Sequence[part.Part],
     ) -> Iterator[part.Part]:
-        """Leave out parts without identity that may be parts of another time.
+        """Yield the parts of one time that were not there at another time.
 
-        Only their numbers say that: of four parts of a kind at the other time,
-        a source may have any four.
+        Parts are known by their identities. Of those without one only their
+        number counts: of four parts of a kind at the other time, any four
+        that a source reports may be the same, and only a fifth is yielded.
 
-        :param own: all that is known of the time of the parts.
-        :param others: all that is known of the other time.
+        :param parts: parts without a match at the other time.
+        :param own: all parts that are known of their time.
+        :param others: all parts that are known of the other time.
         """
         # How many parts of a kind there are: as many as the source reports
         # that reports most of them.
@@ -154,8 +161,8 @@ class PartGroups:
             kind = parts_of_source[0].kind
             count = len(parts_of_source)
             count_of_kind[kind] = max(count_of_kind[kind], count)
-        # How many parts of the other time a source may have without identity:
-        # all but those that it has with one.
+        # How many parts of the other time those without identity may be, by
+        # their source: all but those that the source has with an identity.
         groups = self.of_parts(others)
         left: dict[str, int] = {}
         for source, parts_of_source in by_source(own).items():
@@ -174,19 +181,22 @@ class PartGroups:
         moved: Iterable[part_pair.Pair],
         changed: Iterable[part_pair.Pair],
     ) -> Callable[[part.Part], part.Part]:
-        """Return a function that brings a part of another source up to date.
+        """Return a function that applies known changes to a stored part.
 
-        When that source reports again, it then does not announce the same
-        change once more.
+        One source announces that a part has moved or changed. Without the
+        update, another source that reports the same part would announce that
+        change once more when it reports the next time.
 
         :param moved: parts that one source has announced to have moved.
         :param changed: those whose attributes it has announced to differ.
         """
+        # The new slot, by kind, group and old slot.
         slots: dict[typing.Any, str | None] = {}
         for old, new in moved:
             # A part without an identity is only known by its slot.
             slots[old.kind, None, old.slot] = new.slot
             slots[old.kind, self.of_part(old), old.slot] = new.slot
+        # The new value, by group, attribute and old value.
         values: dict[typing.Any, typing.Any] = {}
         for old, new in changed:
             if not old.ids:

@@ -95,7 +95,11 @@ class PartSource:
     is_part: Callable[[str, Item], bool] = _is_any
 
     def items(self, data: Item) -> Iterator[tuple[str, Item]]:
-        """Yield the parts of a machine, each with the name that it has here.
+        """Yield the parts that a machine has in this place, with their names.
+
+        The name of a part is its key or index in the place, empty where the
+        place is itself the part. Items for which ``is_part`` is False, such
+        as empty slots, are left out.
 
         :param data: ``inventory`` and ``plugin_data`` of the machine.
         """

@@ -93,7 +93,11 @@ def compare(
     view: budget.View,
     by: str | None = None,
 ) -> ComparedMachine:
-    """Compare a machine with its row.
+    """Compare what a machine has with what its row of the table expects.
+
+    A machine has no key if its data have none, or have a word that vendors
+    put there for none; with a key that no row has it is only that key.
+    What differs shows no value of a secret column.
 
     :param machine: what it is called.
     :param view: the data of the machine by root name.
@@ -185,7 +189,12 @@ def group_text(value: typing.Any) -> str | None:
 
 
 def _value_of_machine(template: typing.Any, view: budget.View) -> typing.Any:
-    """Return what a machine has; None where it cannot be computed."""
+    """Return the value of a template for a machine.
+
+    :param view: the inspection data of the machine.
+    :returns: None where it is missing or cannot be computed.
+    :raises: BudgetExceeded if it takes too much; who compares ends then.
+    """
     try:
         actual = rendering.rendered(template, view)
     except exceptions.BudgetExceeded:

@@ -128,7 +128,13 @@ class PxeFilter:
         )
 
     def _run_until_failure(self, stop: threading.Event) -> None:
-        """Filter until a stop is requested, or raise the first failure."""
+        """Run the filter once: until a stop is requested or anything fails.
+
+        First everything is blocked. A watcher reads the machines from the
+        database in its own thread; once it has, this host takes part in the
+        election. A failure is counted, and raised for run() to start again.
+        """
+        # Ends the watcher and the membership in the election.
         leave = threading.Event()
         try:
             self._block()
@@ -140,11 +146,13 @@ class PxeFilter:
                 name='pxe-filter-watcher',
                 daemon=True,
             ).start()
+            # A leader that knows no machines yet would block those that are
+            # in inspection.
             while self._watcher.machines() is None and not stop.is_set():
                 self._wait_for_change()
             if not stop.is_set():
                 self._take_part(stop, leave)
-        # Only to be logged: run() starts again.
+        # Any error: it is only logged here, and raised for run().
         except Exception as exc:
             self._outage.failed(exc)
             raise
@@ -154,9 +162,12 @@ class PxeFilter:
     def _take_part(
         self, stop: threading.Event, leave: threading.Event
     ) -> None:
-        """Take part in the election, and let machines pass as leader.
+        """Take part in the election, and let machines pass as its leader.
 
-        :param leave: set when this host has to leave the election.
+        It returns when a stop is requested, or raises the first failure. This
+        host then blocks everything and has left the election.
+
+        :param leave: is set here to make this host leave.
         """
         member = self._elect(self._request_read, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:

@@ -115,7 +115,10 @@ def files(
 
 
 def _files_inside(folder: str) -> list[str]:
-    """Return the files of rules in a folder, also in folders in it."""
+    """Return the paths of the files of rules in a folder and below, sorted.
+
+    Hidden files, and those in hidden folders, are left out.
+    """
     paths = []
     for path in pathlib.Path(folder).rglob('*'):
         if path.suffix.lower() not in _SUFFIXES or not path.is_file():
@@ -141,11 +144,11 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
 
     :param text: the content of the file, None to read it.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
-        no mapping, or has a number that is not finite, which Python would
-        take.
+        no mapping, or has a number that is not finite.
     """
 
     def finite(number: str) -> float:
+        # Python reads "1e999", NaN and Infinity, which JSON does not have.
         value = float(number)
         if not math.isfinite(value):
             raise exceptions.InvalidDocument(path, yaml_text.NOT_JSON % number)
@@ -211,7 +214,11 @@ def read(path: str) -> str:
 
 
 def parse(path: str, text: str) -> Document:
-    """Read the rules of a file whose text is known; see :func:`load`."""
+    """Read the rules of a file whose text is known; see :func:`load`.
+
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, or
+        where it is the inventory of a machine or a listing of the API.
+    """
     parsed = _compose(path, text, _content)
     without_actions = []
     for entry in parsed.entries:
@@ -272,10 +279,12 @@ def _content(text: str) -> _Content:
 def _compose(
     path: str, text: str, split: typing.Callable[[str], _Content]
 ) -> Document:
-    """Read a file whose text is known.
+    """Build the document of a file: values, and where they stand.
 
-    :param split: returns the nodes of the text that become entries and
-        tables: it knows what kind of file it is.
+    :param path: of the file, for errors.
+    :param split: returns the nodes of YAML that become entries and tables:
+        it knows what kind of file it is.
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
     try:
         content = split(text)
@@ -301,7 +310,11 @@ def _compose(
 def _table(
     path: str, name: yaml.Node, node: yaml.Node, text: str
 ) -> WrittenTable:
-    """Read a table of a file; its rows apart from the rest."""
+    """Build a table as a file has it, without a place for every cell.
+
+    Its rows are read apart: where they are a list they have places of their
+    own, a hundred thousand of them in little memory.
+    """
     rows = None
     if isinstance(node, yaml.MappingNode):
         yaml_text.check_names(node)
@@ -311,8 +324,7 @@ def _table(
                 rows = table_rows.of_list(path, value, text)
             else:
                 rest.append((key, value))
-        # A place for each value of a hundred thousand rows would be large.
-        # The node itself stays: aliases may stand for it.
+        # The rest becomes a new node, as aliases may stand for the old one.
         node = yaml.MappingNode(node.tag, rest, node.start_mark, node.end_mark)
     entry = yaml_text.construct(node, text)
     places = {pointer: _place(value) for pointer, value in _values(node, '')}

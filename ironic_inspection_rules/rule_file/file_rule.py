@@ -133,6 +133,9 @@ def parse_all(
 ) -> list[model.Rule]:
     """Parse rules of files as built-in ones, in their order.
 
+    Rules in the language of stock Ironic or ironic-inspector are accepted,
+    with a warning.
+
     :param warn: called with a line for each rule of stock Ironic, and for
         each file with rules of ironic-inspector.
     :raises: :class:`.exceptions.InvalidDocument` with the place of the first
@@ -159,7 +162,8 @@ def parse_all(
             continue
         level = _('warning')
         if entry.is_old:
-            # Nearly all rules of such a file are: one note is enough.
+            # Where one rule is of ironic-inspector, nearly all of the file
+            # are: one note is enough.
             old_files.add(path)
             level = _('note')
         line, column = entry.place(foreign.pointer)

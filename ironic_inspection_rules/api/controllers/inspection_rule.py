@@ -134,23 +134,25 @@ def page(
     most: int,
     marker: str | None,
 ) -> list[Any]:
-    """Read the rules after a marker.
+    """Return a page of rules, stored and built-in ones, after a marker.
 
     Rules whose values are equal are in the order in which they run, in either
     direction. Text is compared by code point, whatever the database would do.
 
+    :param filters: values that fields of the listed rules must have.
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
+    :param most: how many rules the page has at most.
     :param marker: UUID of the last rule of the page before.
     :raises: InspectionRuleNotFound if there is no such marker.
     """
-    own = {}
+    listed_built_in = {}
     for rule in built_in:
         if all(
             getattr(rule, name) == value for name, value in filters.items()
         ):
-            own[rule.uuid] = rule
-    order = _RuleOrder(context, own, filters)
+            listed_built_in[rule.uuid] = rule
+    order = _RuleOrder(context, listed_built_in, filters)
     if sort_key is None:
         uuids = order.as_they_run(descending)
     elif sort_key == CREATION_ORDER:
@@ -162,14 +164,16 @@ def page(
             raise ironic_exception.InspectionRuleNotFound(rule=marker)
         del uuids[: uuids.index(marker) + 1]
     uuids = uuids[:most]
-    stored_uuids = [uuid for uuid in uuids if uuid not in own]
+    # Only the rules of this page are read whole.
+    stored_uuids = [uuid for uuid in uuids if uuid not in listed_built_in]
     stored = {}
     for rule in rule_object.StoredRule.list(context, {'uuid': stored_uuids}):
         stored[rule.uuid] = rule
-    rules = [own.get(uuid) or stored.get(uuid) for uuid in uuids]
+    rules = [listed_built_in.get(uuid) or stored.get(uuid) for uuid in uuids]
     if None not in rules:
         return rules
-    # Some were deleted since then, and others may follow.
+    # Rules were deleted after their UUIDs were read. A page that is too short
+    # would look like the last one, so it is read again from the start.
     return page(context, built_in, filters, sort_key, descending, most, marker)
 
 
@@ -262,7 +266,11 @@ def get_one(rule_uuid: str, query: Answer) -> Answer:
 
 
 def create(body: Any) -> Answer:
-    """Make a rule."""
+    """Check and store a new rule, and answer with it and its address.
+
+    :param body: the rule; without a UUID it gets a new one.
+    :raises: InvalidRule, also for what it reads of tables in vain.
+    """
     if isinstance(body, dict) and body.get('uuid') is None:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
     parsed = validation.parse(body, start.rules().ops)
@@ -297,7 +305,10 @@ def store(
 
 
 def update(rule_uuid: str, operations: Any) -> Answer:
-    """Change some fields of a rule."""
+    """Change some fields of a rule by a JSON patch, and answer with it.
+
+    The changed rule is checked as a new one is.
+    """
 
     def decide(rule: rule_object.StoredRule) -> _NewFields:
         before = {name: rule[name] for name in model.WRITABLE}
@@ -380,10 +391,13 @@ def _check_tables(rule: model.Rule) -> int | None:
 
 
 def _uuid(text: str) -> str:
-    """Read the UUID in a path.
+    """Return the UUID of a rule that a path has, in its usual form.
 
-    :raises: Invalid if it is none, with the UUIDs of rules that have the text
-        as their description, as commands take it elsewhere.
+    Commands of other resources take a name. Who writes a description here is
+    answered with the UUIDs of the rules that have it.
+
+    :raises: Invalid if the text is no UUID, with those UUIDs if there are
+        any.
     """
     try:
         return request.rule_uuid(text)

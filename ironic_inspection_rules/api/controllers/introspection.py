@@ -64,7 +64,7 @@ def get_all(query: Answer) -> Answer:
     """List inspections, the last begun first."""
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
-    starting = _starting()
+    starting = _starting_nodes()
     inspections: list[Answer] = []
     for node in _nodes(project, query['marker']):
         inspection = _represent(node, starting)
@@ -79,7 +79,7 @@ def get_all(query: Answer) -> Answer:
 
 def get_one(node: Any) -> Answer:
     """Show how far the inspection of a node is."""
-    inspection = _represent(node, _starting(node.uuid))
+    inspection = _represent(node, _starting_nodes(node.uuid))
     if inspection is None:
         raise exceptions.NotFound(_('Node %s was never inspected') % node.uuid)
     return inspection
@@ -130,7 +130,8 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
     Ironic cannot page by what may be null, and the times of an inspection
     may be: nodes are put in order here, by a few of their fields.
 
-    :param after: the UUID of the node before the first one.
+    :param project: owner or lessee that the nodes must have; None for all.
+    :param after: the marker: UUID of the last node of the page before.
     :raises: NodeNotFound if there is no such node.
     """
     filters = {}
@@ -179,8 +180,11 @@ def _began(node: Any) -> tuple[datetime.datetime, str]:
     return began, node.uuid
 
 
-def _starting(node_uuid: str | None = None) -> set[str]:
-    """Return the nodes whose machines wait for their turn to be powered on.
+def _starting_nodes(node_uuid: str | None = None) -> set[str]:
+    """Return UUIDs of nodes that the queue has not powered on yet.
+
+    It powers on few machines at a time; to a client of ironic-inspector such
+    an inspection is ``starting``. Without the queue there are none.
 
     :param node_uuid: the only node to look at; None for all.
     """

@@ -206,12 +206,16 @@ class CompiledAction:
         self._masked[undoes].refuse(roots, target.roots)
 
     def _find_fields(self, undoes: bool) -> masked_field.MaskedFields:
-        """Find the fields in arguments that are no messages for people.
+        """Find the fields of the action that must not read a masked secret.
 
-        :param undoes: only those in arguments that undoing the action takes.
+        In messages for people a secret reads ``******``; a node must never
+        get those stars as a value.
+
+        :param undoes: look only at arguments that undoing the action takes.
         """
         op = self._call.op
         bound = op.signature.bind(self._operation.get('args'))
+        # Messages, and arguments that cannot have fields.
         left_out = op.plugin.TELLS | op.plugin.LITERAL
         written = {}
         for name, value in bound.values.items():
@@ -284,7 +288,8 @@ def _call_of_revert(
 ) -> engine_call.Call:
     """Build the call that undoes an action.
 
-    It has those of the arguments that the method ``revert`` takes.
+    The method ``revert`` of a plugin may declare fewer arguments than
+    ``execute``; those that it does not declare are left out of the call.
     """
     call = engine_call.Call(op, args, loop=loop)
     # Parameters that are no arguments of a rule: the target, then the view

@@ -99,8 +99,9 @@ class CompoundCondition(CompiledCondition):
     def deciding(self, roots: budget.View) -> dict[int, bool]:
         """Return the results of the parts that decide, by their numbers.
 
-        If the plugin asks for no more results after one, such as the first
-        true one of ``any-of``, that part alone decides.
+        A trace shows these parts only. If the plugin asks for no more results
+        after one, such as the first true one of ``any-of``, that part alone
+        decides.
         """
         results: list[bool] = []
 
@@ -188,9 +189,14 @@ class Looped(CompiledCondition):
         return self.check_items(roots).result
 
     def check_items(self, roots: budget.View) -> 'LoopResult':
-        """Check the items until one decides.
+        """Check the condition for the items of the loop until one decides.
 
-        A loop without items, or over a missing field, does not hold.
+        ``multiple`` says which items are checked, and whether all of them or
+        any must hold. A loop without items, or over a missing field, does not
+        hold.
+
+        :returns: whether the condition holds, the items, and the index of
+            the item that decided, if one did.
         """
         items = self.items(roots)
         if isinstance(items, Missing) or not items:

@@ -219,7 +219,7 @@ def _check_call(
             if message:
                 problems.append(Problem(pointer, message))
         try:
-            literals.update(_literal(op, argument, value, loop))
+            literals.update(_literal_argument(op, argument, value, loop))
         except exceptions.OperationError as exc:
             problems.append(Problem(pointer, str(exc)))
     try:
@@ -240,15 +240,17 @@ def _check_call(
         yield problem.below('/args')
 
 
-def _literal(
+def _literal_argument(
     op: registry.Op,
     name: str,
     value: typing.Any,
     loop: engine_loop.Loop | None,
 ) -> dict[str, typing.Any]:
-    """Return an argument by name, or nothing if it depends on the data.
+    """Return an argument by its name if it has no fields, for more checks.
 
-    Of a variadic argument it is the values that do not.
+    The op itself checks literal arguments before a machine comes. Those with
+    fields depend on the machine: for them the mapping is empty, or, for an
+    argument of any number of values, has the values without fields.
 
     :raises: :class:`.exceptions.OperationError` if it is not usable.
     """

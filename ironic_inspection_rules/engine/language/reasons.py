@@ -21,11 +21,16 @@ def nameless(_value: typing.Any) -> str | None:
 
 
 def show(value: typing.Any, name: Name = nameless) -> str:
-    """Return the text of a value, cut to a readable length."""
+    """Return a value as a reason shows it, cut to a readable length.
+
+    :param name: returns the name of a row of a table, which is shown in its
+        place, or None for other mappings.
+    """
     if value.__class__ is str:
         if len(value) <= _SHORT:
             return repr(value)
-        # Cut first: quoting takes as long as the text is.
+        # Cut before quoting, which would take long for a long text; one
+        # character more than is shown, so that shorten() marks the cut.
         return shorten(repr(value[: _LONGEST + 1]))
     if value.__class__ not in (list, dict):
         return shorten(repr(value))

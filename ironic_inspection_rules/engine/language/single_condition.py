@@ -132,11 +132,17 @@ class Single(condition.CompiledCondition):
         return self._inverted
 
     def _check_call(self, roots: budget.View) -> bool:
-        """Check a condition of which more than the first value varies."""
+        """Check a condition by a full call of its op, the slow way.
+
+        It is for conditions that :meth:`check` cannot check by one value:
+        several arguments have fields, or the op sees all data.
+        """
         assert self._call is not None
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
             return False
+        # All values are rendered if one of them has a field; else they are
+        # literal.
         values = rendered.pop(_variadic(self.op), self._values)
         for value in values:
             roots.budget.pay_for_argument(value)
@@ -145,7 +151,12 @@ class Single(condition.CompiledCondition):
         return self._inverted
 
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
-        # Most are there already, and then the property costs a call.
+        """Check the condition and return the result with its reason.
+
+        The reason of the last machine is used again where this one has the
+        same value.
+        """
+        # Mostly built already: the attribute saves the call of the property.
         sentence = self._sentence or self.sentence
         describe = sentence.describe_value
         source = sentence.source
@@ -239,10 +250,14 @@ def _only_value(call: engine_call.Call) -> rendering.Template | None:
 def _pair(
     call: engine_call.Call,
 ) -> tuple[rendering.Template, typing.Any] | None:
-    """Return both values of a call if it has no others and the first varies.
+    """Return both values of a call that compares a field with a literal.
 
-    :returns: the template of the first, and the second as it is; None if the
-        second varies too.
+    Most conditions are such, as ``eq`` of ``{inventory.cpu.count}`` and 8.
+    They are checked without the list of all values.
+
+    :returns: the template of the first value, and the second as it is; None
+        for any other call: one with other arguments, more or fewer values, or
+        a second value with a field.
     """
     first = _first(call)
     if first is None or not first.variadic or call.literals:
@@ -252,10 +267,10 @@ def _pair(
     values = call.varying[first.name]
     if not isinstance(values, rendering.List) or len(values.items) != 2:
         return None
-    one, other = values.items
-    if isinstance(other, rendering.Template):
+    first_value, second_value = values.items
+    if isinstance(second_value, rendering.Template):
         return None
-    return one, other
+    return first_value, second_value
 
 
 def _first(call: engine_call.Call) -> arguments.Argument | None:
@@ -288,6 +303,12 @@ class Sentence:
     def __init__(
         self, op: registry.Op, args: typing.Any, loop: engine_loop.Loop | None
     ) -> None:
+        """Prepare the sentence of a condition.
+
+        :param args: the arguments of the condition, as they are written.
+        :param loop: its loop, or that of a group around it.
+        """
+        # Problems of the arguments were reported when the rule was checked.
         bound, _problems = op.signature.bind(args)
         self._arguments = {}
         for name, value in bound.items():
@@ -314,10 +335,14 @@ class Sentence:
             # The op has reasons of its own.
             self.describe = self._explain
         elif len(self._gaps) == 1:
-            self._of_value(*self._gaps[0])
+            before, gap = self._gaps[0]
+            self._use_single_gap(before, gap)
 
     def _add(self, value: typing.Any) -> None:
-        """Add a value to the literal text, or a gap for it."""
+        """Append a value to the sentence: its text, or a gap for its field.
+
+        ``_after`` is the literal text since the last gap.
+        """
         if isinstance(value, rendering.List):
             self._after += '['
             for index, item in enumerate(value.items):
@@ -331,16 +356,21 @@ class Sentence:
         else:
             self._after += reasons.show(value)
 
-    def _of_value(self, before: str, gap: rendering.Template) -> None:
-        """Prepare the text of a single gap, as nearly every condition has.
+    def _use_single_gap(self, before: str, gap: rendering.Template) -> None:
+        """Replace ``describe`` by a faster one for a sentence with one gap.
+
+        Nearly every condition has one. It also sets ``describe_value``, so
+        that who has the value of the gap already, as the condition has that
+        compared it, need not render it again.
 
         :param before: the literal text before the gap.
+        :param gap: the template whose value fills the gap.
         """
         after = self._after
         render = gap.render
 
         def describe_value(view: budget.View, value: typing.Any) -> str:
-            # Most values cost no call.
+            # Most values are short strings: quoted here, without a call.
             if value.__class__ is str and len(value) <= _SHORT:
                 return f'{before}{value!r}{after}'
             if value.__class__ is Missing:
@@ -354,10 +384,12 @@ class Sentence:
             self.describe_value = describe_value
             self.describe = describe
             return
+        # A gap with filters: the text also says what they were applied to.
+        # Only a plain field can be read a second time without costs or
+        # failure; for others the slow text stays, and no describe_value.
         filtered = self._filtered[0]
         is_of_path = isinstance(filtered.source, rendering.Path)
         if self._filtered != [gap] or not is_of_path:
-            # To read the value before the filters may cost budget, or fail.
             return
         describe_filters = _filter_description(filtered)
 
@@ -381,7 +413,9 @@ class Sentence:
     def _fill_gaps(
         self, view: budget.View, results: dict[rendering.Template, typing.Any]
     ) -> str:
-        """Return the text with the values of the data.
+        """Return the sentence with the values of the data in its gaps.
+
+        If one of them is missing, it says only that.
 
         :param results: the values of the fields with filters, which must not
             be computed and paid for again.

@@ -130,10 +130,11 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
     return candidates[0]
 
 
-def _one_letter_off(one: str, other: str) -> bool:
-    """Return whether one text is the other with at most one typing error."""
-    short, long = sorted((one, other), key=len)
+def _one_letter_off(first: str, second: str) -> bool:
+    """Return whether two texts differ by at most one typing error."""
+    short, long = sorted((first, second), key=len)
     same = len(os.path.commonprefix([short, long]))
+    # What follows the first letter that differs, with that letter.
     short_rest = short[same:]
     long_rest = long[same:]
     if short_rest == long_rest[1:]:

@@ -39,19 +39,23 @@ class Column(typing.NamedTuple):
 def problems(
     rule: model.Rule, tables: table.Tables
 ) -> typing.Iterator[Problem]:
-    """Yield what a rule reads that no table has.
+    """Yield a problem for every table or column that a rule reads in vain.
+
+    Either the rule set has no such table, or the table cannot be read so, or
+    it has no such column.
 
     :param rule: a rule that passed validation.
     :param tables: all tables of the rule set.
     """
-    wrong: set[str] = set()
+    names_with_problems: set[str] = set()
     for pointer, field in _fields(rule):
         for name, problem in _of_field(pointer, field, tables):
-            wrong.add(name)
+            names_with_problems.add(name)
             yield problem
     for column in columns(rule):
         read_table = tables.get(column.table)
-        if read_table is None or column.table in wrong:
+        # One problem of a table is enough: its columns would only repeat it.
+        if read_table is None or column.table in names_with_problems:
             continue
         # A table without rows may not know its columns.
         known_columns = read_table.known_columns
@@ -105,19 +109,24 @@ def _columns_in(
     for path, text in _texts(written):
         place = pointer + data_path.pointer(path)
         for field in effects.fields(text):
-            for name, column in _of_row(field, origins):
+            for name, column in _columns_of_field(field, origins):
                 yield Column(place, name, column)
 
 
-def _of_row(
+def _columns_of_field(
     field: interpolation.Field, origins: origin.Origins
 ) -> typing.Iterator[tuple[str, str]]:
-    """Yield table and column that a field reads, if it reads a row.
+    """Yield the columns of tables that a field reads by their names.
 
-    It may read the row itself, as ``{tables.t | row | get('cpus')}``, or by
-    values of the rule, as ``{vars.row.cpus}``.
+    Either the field takes a row out of its table itself, as
+    ``{tables.t | row | get('cpus')}``, or it steps into a row that a
+    variable or a loop of the rule took, as ``{vars.row.cpus}``.
+
+    :param origins: where the variables and the loop have their values from.
+    :returns: pairs of the name of the table and that of the column.
     """
     for number, call in enumerate(field.filters):
+        # None if this filter takes no row out of a table.
         table_name = origin.table_of(field, call)
         column = _column_of_get(field.filters[number + 1 :])
         if table_name is not None and column is not None:
@@ -127,7 +136,8 @@ def _of_row(
     for source in origins.of_tables(field.root, field.steps):
         if not source.is_row:
             continue
-        table_name = origin.table_of(source.field, source.field.filters[-1])
+        last_filter = source.field.filters[-1]
+        table_name = origin.table_of(source.field, last_filter)
         if source.rest:
             column = source.rest[0]
         else:
@@ -184,7 +194,13 @@ def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
 def _of_field(
     pointer: str, field: interpolation.Field, tables: table.Tables
 ) -> typing.Iterator[tuple[str, Problem]]:
-    """Yield the problems of the tables in a field, each with the name."""
+    """Yield why tables that a field reads cannot be read so.
+
+    Either there is no such table, or a row is taken out of it without a key
+    though machines have none in it.
+
+    :returns: pairs of the name of the table and its problem.
+    """
     for read in effects.of_field(field):
         if read.root != interpolation.TABLES or not read.steps:
             continue

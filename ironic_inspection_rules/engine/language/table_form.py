@@ -92,7 +92,11 @@ class _Reader:
         return table.Table(self._definition, self._index, tuple(self._columns))
 
     def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
-        """Yield the problems of a table."""
+        """Read a table from its JSON form, and yield the problems of it.
+
+        ``build`` returns the table if there were none. Where a step has
+        problems, later ones that rely on it are left out.
+        """
         problems = list(table_members.problems(self._name, entry))
         yield from problems
         if problems:
@@ -104,10 +108,12 @@ class _Reader:
         yield from problems
         if problems:
             return
+        # Without rows or a header it is not known which columns there are.
         known = None
         if rows or self._columns:
             known = {*self._columns, *self._definition.secret}
             yield from self._check_names(known)
+        # Stays None where it has problems: then only the cells are checked.
         key: table_key.KeyTemplate | None = None
         try:
             key = table_key.of_row(
@@ -164,7 +170,13 @@ class _Reader:
     def _check_names(
         self, known: typing.Collection[str]
     ) -> typing.Iterator[Problem]:
-        """Yield the columns that are named and that no row has."""
+        """Yield problems of columns that are named and that no row has.
+
+        Types and expectations must be of columns that exist. A secret column
+        may be absent, unless its name looks like a slip for another.
+
+        :param known: the names of the columns that a type may be given for.
+        """
         for member in ('types', 'expect'):
             for column in getattr(self._definition, member):
                 if column not in known:
@@ -256,7 +268,10 @@ def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _size(value: typing.Any) -> int:
-    """Return about how many bytes a value has as JSON in UTF-8."""
+    """Return about how many bytes a value has as JSON in UTF-8.
+
+    Numbers, booleans and None at the top count as nothing.
+    """
     if value.__class__ is str:
         if value.isascii():
             return len(value)
@@ -265,11 +280,12 @@ def _size(value: typing.Any) -> int:
         return 0
     size = 0
     for _path, part in data_path.walk(value):
-        # Each value has brackets or quotes, and a separator.
         if isinstance(part, dict):
+            # Only its keys: the walk comes to its values by itself.
             size += sum(map(_size, part))
         elif isinstance(part, str):
             size += _size(part)
+        # For brackets or quotes, and a separator.
         size += 4
     return size
 
@@ -312,8 +328,15 @@ def _cells(
 
 
 def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
-    """Yield the problems of a list or a mapping in a cell."""
-    # Only the depth is limited here: the size is that of the whole table.
+    """Yield the problems of a list or a mapping in a cell.
+
+    It is too deep, or it has numbers or text that JSON or a database cannot
+    hold.
+
+    :param place: JSON pointer to the cell, for the problems.
+    """
+    # Of the limits of a budget only that of the depth is wanted: the size of
+    # the table as a whole is checked elsewhere.
     limits = budget.Limits(time=math.inf, operations=math.inf)
     try:
         budget.Budget(limits).measure(value)
@@ -325,6 +348,7 @@ def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
             yield Problem(place, _('must be a finite number'))
         texts = [part]
         if isinstance(part, dict):
+            # Its keys; the walk comes to its values by itself.
             texts = list(part)
         if any(
             isinstance(text, str) and table_members.UNSTORABLE.search(text)

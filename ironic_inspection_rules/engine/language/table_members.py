@@ -88,7 +88,11 @@ def definition(name: str, entry: Entry) -> table.TableDefinition:
 
 
 def _of_templates(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield the problems of the keys of rows and machines."""
+    """Yield the problems of the members ``key`` and ``of``.
+
+    ``key`` is the template of a row's key and required; ``of`` is the
+    template of the key that a machine has, and optional.
+    """
     key = entry.get('key')
     if key is None:
         yield Problem(
@@ -170,13 +174,17 @@ def _of_rows(rows: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _of_texts(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield where there is text that databases refuse, outside of rows."""
+    """Yield where members have text that a database cannot store.
+
+    Rows are left out: they are checked when they are read.
+    """
     without_rows = {
         member: value for member, value in entry.items() if member != 'rows'
     }
     for path, value in data_path.walk(without_rows):
         texts = [value]
         if isinstance(value, dict):
+            # Its keys; the walk comes to its values by itself.
             texts = list(value)
         for text in texts:
             if isinstance(text, str) and UNSTORABLE.search(text):
@@ -186,7 +194,12 @@ def _of_texts(entry: Entry) -> typing.Iterator[Problem]:
 def template_problems(
     table_definition: table.TableDefinition,
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of the templates over the data of a machine."""
+    """Yield the problems of the templates in ``expect`` and ``of``.
+
+    They are filled with the data of a machine, and so need a field of it:
+    not one of a rule, nor, in ``expect``, a secret.
+    """
+    # By their JSON pointers in the table.
     texts = {}
     for column, text in table_definition.expect.items():
         texts['/expect' + data_path.pointer([column])] = text
@@ -213,7 +226,7 @@ def template_problems(
 def _of_field(
     place: str, field: interpolation.Field
 ) -> typing.Iterator[Problem]:
-    """Yield why a field is none over the data of a machine."""
+    """Yield why a template of a table must not have a field."""
     if field.root is None:
         yield Problem(
             place, _('{%s} is no path') % suggestion.shown(field.text)

@@ -99,9 +99,10 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
 
 
 def compile_field(field: interpolation.Field) -> rendering.Template:
-    """Build the template of a field.
+    """Build the template of a field: its path, then filters, then format.
 
-    :raises: :class:`.exceptions.OperationError` if it cannot be read.
+    :raises: :class:`.exceptions.OperationError` if it cannot be read, or if
+        it reads a table in another way than by its rows.
     """
     if field.problem:
         raise exceptions.OperationError(
@@ -187,9 +188,12 @@ class _CompiledFilter(typing.NamedTuple):
 def _compile_filter(
     call: filter_syntax.FilterCall, reads_table: bool = False
 ) -> _CompiledFilter:
-    """Compile one filter.
+    """Compile one filter of a field, with its arguments.
 
-    :param reads_table: whether it is the first one of a table.
+    :param reads_table: whether it is applied to a table, as only ``row``
+        may be.
+    :raises: OperationError if the filter is unknown, or its arguments are
+        not those that it takes.
     """
     filters = registry.filters()
     op = filters.get(call.name)
@@ -208,7 +212,8 @@ def _compile_filter(
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
     if op.plugin.TAKES_FILTER and _has_positional(call):
-        # {… | map("round", 2)}: the name of a filter and its arguments.
+        # {… | map("round", 2)}: the name of a filter and its arguments make
+        # a single argument, a function.
         function = op.signature.arguments[0].name
         varying[function] = _compile_inner_filter(op, call)
         call = filter_syntax.FilterCall(call.name)
@@ -216,7 +221,7 @@ def _compile_filter(
     if problems:
         raise _error(op, problems[0].sentence)
     for name, argument in bound.items():
-        # Only there a table may stand as a whole.
+        # No other argument of a filter may be a table as a whole.
         may_be_table = (call.name, name) == filter_syntax.LOOKUP
         compiled = _compile_argument(argument, may_be_table)
         if not isinstance(compiled, rendering.Template):
@@ -304,6 +309,8 @@ def _prepare(
 
 def filtered(value: typing.Any) -> list['Filtered']:
     """Return all fields with filters in a value, from left to right.
+
+    The reason of a condition says what their filters made of the data.
 
     :param value: a template, or any value of a rule, which has none.
     """
@@ -398,10 +405,14 @@ class FilterAsArgument(rendering.Template):
 def _apply(
     filters: tuple[_CompiledFilter, ...], value: typing.Any, roots: budget.View
 ) -> typing.Any:
-    """Apply filters to a value; the result may be missing or ABSENT.
+    """Apply the filters of a field to its value, in their order.
 
-    What each filter is given and returns is paid for here. Text of no more
-    than ``budget.SHORT`` characters is free, and needs no call.
+    A missing value passes by filters that do not accept it. The budget pays
+    for what every filter takes and returns; text of no more than
+    ``budget.SHORT`` characters is free, and needs no call.
+
+    :returns: the value after the last filter, which may be Missing or ABSENT.
+    :raises: OperationError if a filter cannot take its value.
     """
     allowance = roots.budget
     allowance.spend(len(filters))
@@ -480,10 +491,16 @@ def _check_number(op: registry.Op, value: typing.Any) -> None:
 def _arguments(
     op: registry.Op, varying: dict[str, rendering.Template], roots: budget.View
 ) -> dict[str, typing.Any] | rendering.Missing:
-    """Return the arguments of a filter that depend on the data, by name."""
+    """Return the values of a filter's arguments that have fields, by name.
+
+    Unlike what a rule says itself, they come from a machine, and so must not
+    lead elsewhere: a path is a single step, and a replacement is plain text.
+
+    :returns: the missing field instead, if the data lack one of them.
+    """
     rendered = {}
-    for name, template in varying.items():
-        argument = template.render(roots)
+    for name, argument_template in varying.items():
+        argument = argument_template.render(roots)
         if isinstance(argument, rendering.Missing):
             return argument
         if op.signature.by_name[name].type is data_path.Path:

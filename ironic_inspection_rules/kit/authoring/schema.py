@@ -74,7 +74,7 @@ _HIDDEN = 'inspector-'
 _ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END
 """Pattern of a field without text around it."""
 
-_SIGN = r'!?\s*'
+_NEGATION = r'!?\s*'
 """Pattern of what may stand before the op of a condition."""
 
 _IS_RULE: Schema = {
@@ -306,7 +306,12 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
 
 
 def _operations(ops: registry.Registry) -> dict[str, Schema]:
-    """Return the definitions of conditions and actions, by name."""
+    """Return the definitions that conditions and actions refer to, by name.
+
+    They are the schemas of conditions by depth of their group, of actions,
+    of the arguments of all ops, and of the traits and texts in these.
+    """
+    # Conditions that are no groups.
     singles = {
         name: op
         for name, op in ops.conditions.items()
@@ -317,8 +322,9 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
         for name, op in ops.actions.items()
         if op.plugin.SUPPORTS_EARLY
     }
+    # One branch for every op: if the op is this one, these are its arguments.
     condition_calls = [
-        {'if': _is_op(_SIGN, [name]), 'then': _call(op)}
+        {'if': _is_op(_NEGATION, [name]), 'then': _call(op)}
         for name, op in singles.items()
     ]
     action_calls = [
@@ -383,11 +389,12 @@ def _is_op(sign: str, names: Iterable[str]) -> Schema:
 def _described(
     shape: Schema, ops: Mapping[str, registry.Op], sign: str, **fields: Schema
 ) -> Schema:
-    """Return the schema of an operation with texts for editors.
+    """Return the schema of an operation with what editors show and offer.
 
-    They offer the names of ops without a sign: every ``const`` is offered, and
-    the pattern accepts the signs.
+    Its fields get descriptions. Of ``op`` editors offer every ``const``: the
+    names of the ops. A pattern beside these accepts a ``!`` as well.
 
+    :param ops: the ops that it may have.
     :param shape: the schema of any operation.
     :param sign: the pattern of what may stand before the op.
     :param fields: schemas of fields in place of those in the shape.
@@ -420,8 +427,12 @@ def _summary(op: registry.Op) -> str:
 
 
 def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
-    """Return the schema of a condition.
+    """Return the schema of a condition in so many groups.
 
+    Only a condition whose op is a group has conditions of its own. Those have
+    the schema of the next depth.
+
+    :param ops: the ops that it may have; without groups at the last depth.
     :param depth: the number of groups around it.
     """
     groups = [
@@ -443,12 +454,12 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
         }
         parts.append(
             {
-                'if': _is_op(_SIGN, groups),
+                'if': _is_op(_NEGATION, groups),
                 'then': of_group,
                 'else': {'properties': {'conditions': False}},
             }
         )
-    described = _described(form.CONDITION, ops, _SIGN, **fields)
+    described = _described(form.CONDITION, ops, _NEGATION, **fields)
     return {**described, 'allOf': parts}
 
 
@@ -526,7 +537,11 @@ def _call(op: registry.Op) -> Schema:
 
 
 def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
-    """Yield the schema of a list of arguments, if the op takes one."""
+    """Yield the schema of an op's arguments in the form of a list.
+
+    It is one schema, or none where an op cannot be called so. Such lists are
+    deprecated, except for arguments of any number.
+    """
     declared = op.signature.arguments
     if any(
         argument.required and argument.keyword_only for argument in declared
@@ -553,14 +568,14 @@ def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
 
 
 def _variadic_list(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return the schema of a list whose items are all of one argument.
+    """Return the schema of arguments in a list, if all are values of one.
 
-    The list has the items, or has one item that is the list of them.
+    ``[a, b]`` are the values, and so is a single list, ``[[a, b]]``.
     """
     listed: Schema = {
         'type': 'array',
         'minItems': 1,
-        # Its one item would be a list of no items.
+        # A single list without values.
         'not': {'const': [[]]},
     }
     item_schemas = op.plugin.SCHEMAS.get(argument.name)

@@ -91,6 +91,10 @@ class Lint(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Mend the files if that is asked for, then print what is left.
+
+        :returns: the exit status: 1 if a finding is a problem.
+        """
         if parsed_args.fix:
             # What is piped in cannot be mended, and can be read only once.
             files = table_file.read_files(
@@ -226,6 +230,10 @@ class Convert(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Write the converted rules, and on standard error what is lost.
+
+        :returns: the exit status: 1 if anything is lost.
+        """
         is_stock = parsed_args.language == 'ironic'
         files = []
         for rules_file in table_file.documents(parsed_args.files):

@@ -44,6 +44,7 @@ class Collect(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Write the inventory as JSON, or say which programs are missing."""
         missing = []
         for tool, package in _TOOLS.items():
             if not shutil.which(tool):

@@ -38,6 +38,11 @@ class Outliers(arguments.FileCommand):
         peer_arguments.add(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Print the machines that differ, and learn rules if that is wanted.
+
+        :returns: the exit status; also an error if a file cannot be read,
+            though the other machines are compared.
+        """
         paths = machine_test.find_inventories(parsed_args.inventories)
         problems: list[str] = []
         with progress.steps(len(paths)) as advance:
@@ -52,7 +57,7 @@ class Outliers(arguments.FileCommand):
         if parsed_args.learn:
             self._learn(result, parsed_args)
         text = peer_arguments.render(result, parsed_args.format)
-        # Nowhere, if the learned rules go to standard output.
+        # If the learned rules go to standard output, this text goes nowhere.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(

@@ -152,7 +152,12 @@ class ExplainInspection(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
+        """Print the answer to a question, or else all of the last run.
+
+        It is text, or the answer of the API as JSON or YAML.
+        """
         baremetal, node = self.baremetal, parsed_args.node
+        # The question: the command accepts one of these options at most.
         asked = {}
         for name in ('path', 'trait', 'port', 'rule'):
             value = getattr(parsed_args, name)
@@ -310,7 +315,7 @@ def _in_brackets(reason: str | None) -> str:
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
-    """Yield everything that rules did in a run."""
+    """Yield the lines about a run: what rules did by phase, and its error."""
     yield _in_run(run)
     for phase in model.PHASES:
         if phase in run['phases']:

@@ -46,23 +46,30 @@ _OPPOSITE = {'gt': 'le', 'ge': 'lt'}
 def chain(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return when each of some values has a relation to the next one."""
+    """Return the formula that some values are in a relation, pair by pair.
+
+    ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine.
+    """
     if is_alone(several):
         return logic.TRUE
     parts = []
-    for one, other in itertools.pairwise(several):
-        parts.append(between(machine, relation, one, other))
+    for left, right in itertools.pairwise(several):
+        parts.append(between(machine, relation, left, right))
     return logic.conj(*parts)
 
 
 def versions(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return when each of some versions has a relation to the next one.
+    """Return the formula that some versions are in a relation, pair by pair.
 
-    A version is a number to the solver, its rank among all versions that
-    were asked for.
+    ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. To the
+    solver a version is a number: its rank among all versions that this proof
+    has asked for. It is False where a value is no text.
+
+    :param relation: a key of :data:`COMPARE`.
     """
+    # A single value has no next one to differ from.
     if is_alone(several):
         return logic.TRUE
     if any(alternative.kind != 'text' for alternative in several):
@@ -75,16 +82,20 @@ def versions(
             rank = _rank_of_text(machine, alternative, several)
         ranks.append(rank)
     compare = COMPARE[relation]
-    parts = [compare(one, other) for one, other in itertools.pairwise(ranks)]
+    parts = [compare(left, right) for left, right in itertools.pairwise(ranks)]
     return logic.conj(*parts)
 
 
 def _rank_of_text(
     machine: Machine, alternative: values.Alternative, others: Alternatives
 ) -> logic.Term:
-    """Return the rank of a version that a machine sends.
+    """Return the rank of a version that a machine sends, a variable.
 
-    :param others: the versions that it is compared with.
+    The engine's own order computes it for every version that is tried.
+
+    :param others: what it is compared with; versions around the known ones
+        of these are tried.
+    :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
 
     def make_rank(name: str) -> tuple[logic.Term, ...]:
@@ -156,14 +167,17 @@ def between(
 def _between_mappings(
     machine: Machine,
     relation: str,
-    one: values.Alternative,
-    other: values.Alternative,
+    left: values.Alternative,
+    right: values.Alternative,
 ) -> logic.Formula:
-    """Return when two mappings are equal, or not, if one is empty.
+    """Return the formula of ``eq`` or ``ne`` of a mapping and ``{}``.
 
-    :raises: :class:`.logic.Untranslatable` for any others.
+    Mappings are compared with the empty one only.
+
+    :param relation: ``eq``; any other means that they differ.
+    :raises: :class:`.logic.Untranslatable` for other mappings and lists.
     """
-    for mapping, known in ((one, other), (other, one)):
+    for mapping, known in ((left, right), (right, left)):
         if not isinstance(mapping, values.Mapping):
             continue
         if isinstance(known, values.Const) and known.value == {}:
@@ -212,27 +226,27 @@ def _between_texts(
 def _compare_texts(
     machine: Machine,
     relation: str,
-    one: values.Alternative,
-    other: values.Alternative,
+    left: values.Alternative,
+    right: values.Alternative,
 ) -> logic.Formula:
     """Return the formula of a relation between two texts.
 
-    The order beside a text that is known is a language, with which the solver
-    is much better than with an order of two terms.
+    The texts before or after a known one are a regular language. The solver
+    finds a text of a language much faster than two texts in an order.
     """
     if relation in ('eq', 'ne'):
-        return COMPARE[relation](one.as_term(), other.as_term())
-    if isinstance(other, values.Const):
-        return _order_beside(machine, relation, one.as_term(), other.value)
-    if isinstance(one, values.Const):
+        return COMPARE[relation](left.as_term(), right.as_term())
+    if isinstance(right, values.Const):
+        return _order_beside(machine, relation, left.as_term(), right.value)
+    if isinstance(left, values.Const):
         return _order_beside(
-            machine, _REVERSED[relation], other.as_term(), one.value
+            machine, _REVERSED[relation], right.as_term(), left.value
         )
     if relation in ('gt', 'ge'):
         # The solver has "<" and "<=" of texts only.
         relation = _REVERSED[relation]
-        one, other = other, one
-    return COMPARE[relation](one.as_term(), other.as_term())
+        left, right = right, left
+    return COMPARE[relation](left.as_term(), right.as_term())
 
 
 def _order_beside(
@@ -252,7 +266,10 @@ def _order_beside(
 
 
 def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
-    """Return when a text comes before one that is known."""
+    """Return the formula that a text sorts before a known text.
+
+    :param term: the text: one of the machine, or the text of a number.
+    """
     number = machine.numbers_of.get(term.get_id())
     if number is None:
         return z3.InRe(term, machine.alphabet.below(text))
@@ -261,8 +278,8 @@ def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
         return known < text
 
     # The solver hardly ever finds a number whose text is in a language. But
-    # most texts are before the texts of all numbers, or after all: then there
-    # is nothing to find.
+    # the texts of all numbers are before most texts, or after them: then
+    # there is nothing to find. Else numbers are tried.
     all_before = machine.alphabet.all_below(text, texts.pattern_of(number))
     if all_before is None:
         return machine.asks_text(
@@ -298,9 +315,15 @@ def _between_number_and_text(
 def _number_in(
     machine: Machine, text: values.Alternative, mate: values.Alternative
 ) -> tuple[logic.Formula, logic.Term]:
-    """Return when a text reads as a number, and a term of that number.
+    """Return the formula that a text reads as a number, and that number.
 
+    The solver cannot read numbers in texts. So the number of a text of the
+    machine is a variable of the solver, and the engine's own function
+    computes it for every text that is tried.
+
+    :param text: a known text, or one of the machine.
     :param mate: the number that the text is compared with.
+    :returns: the formula, and a term that is only meant where it holds.
     """
     if isinstance(text, values.Const):
         number = comparison.as_number(text.value)
@@ -320,7 +343,8 @@ def _number_in(
     if facet is None:
         raise logic.Untranslatable('text made of others as a number')
     if isinstance(mate, values.Const):
-        facet.near |= {str(mate.value + more) for more in (-1, 0, 1)}
+        # Texts to try: around the number the result of a comparison changes.
+        facet.near |= {str(mate.value + step) for step in (-1, 0, 1)}
     exists, term = facet.terms
     return exists, term
 

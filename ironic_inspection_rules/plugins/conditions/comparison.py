@@ -29,7 +29,7 @@ _DECIMAL = re.compile(
     r'(?:[eE][+-]?[0-9]{1,4})?\s*'
 )
 
-_VERSION_PART = re.compile(r'([0-9]+)|[A-Za-z]+|([~^])')
+_VERSION_PART = re.compile(r'(?P<digits>[0-9]+)|[A-Za-z]+|(?P<mark>[~^])')
 
 # The first number is the rank of a part, see version_key().
 _MARKS = {'~': (0,), '^': (2,)}
@@ -60,12 +60,12 @@ def version_key(version: str) -> VersionKey:
     """
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
-        if part[2]:
-            parts.append(_MARKS[part[2]])
-        elif part[1]:
+        if part['mark']:
+            parts.append(_MARKS[part['mark']])
+        elif part['digits']:
             # As text: a machine may send more digits than Python reads. Of
             # two numbers the one with more digits is the larger one.
-            digits = part[1].lstrip('0')
+            digits = part['digits'].lstrip('0')
             parts.append((_DIGITS, len(digits), digits))
         else:
             parts.append((_LETTERS, part[0]))
@@ -73,22 +73,22 @@ def version_key(version: str) -> VersionKey:
 
 
 def _comparable(
-    one: typing.Any, other: typing.Any
+    first: typing.Any, second: typing.Any
 ) -> tuple[typing.Any, typing.Any]:
     """Convert a string that is compared with a number to a number.
 
-    :returns: both values, in their order.
+    :returns: both values, in their order; those of other types, or a string
+        that does not read as a number, as they are.
     """
-    # Text that does not read as a number stays text, and equals no number.
-    if isinstance(one, str) and _is_number(other):
-        number = as_number(one)
+    if isinstance(first, str) and _is_number(second):
+        number = as_number(first)
         if number is not None:
-            return number, other
-    elif isinstance(other, str) and _is_number(one):
-        number = as_number(other)
+            return number, second
+    elif isinstance(second, str) and _is_number(first):
+        number = as_number(second)
         if number is not None:
-            return one, number
-    return one, other
+            return first, number
+    return first, second
 
 
 def _is_number(value: typing.Any) -> bool:
@@ -141,13 +141,17 @@ class ValueComparison(plugin.Relation):
         *values: typing.Any,
         force_strings: bool = False,
     ) -> bool:
-        for one, other in self.pairs(values):
+        """Check that the relation holds between each value and the next.
+
+        :param force_strings: whether values are compared as text.
+        """
+        for left, right in self.pairs(values):
             if force_strings:
-                one = str(one)
-                other = str(other)
-                allowance.make_text(len(one))
-                allowance.make_text(len(other))
-            if not self.holds(one, other):
+                left = str(left)
+                right = str(right)
+                allowance.make_text(len(left))
+                allowance.make_text(len(right))
+            if not self.holds(left, right):
                 return False
         return True
 
@@ -157,6 +161,7 @@ class ValueComparison(plugin.Relation):
         try:
             holds: bool = self.compare(one, other)
         except TypeError:
+            # Types without a common order.
             return False
         return holds
 

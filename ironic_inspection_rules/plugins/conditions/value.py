@@ -228,8 +228,15 @@ class RegexCondition(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
+        """Build the check of a condition whose expression is known.
+
+        The expression is compiled once, not for every machine.
+
+        :param arguments: the arguments without fields, by name.
+        """
         if 'regex' not in arguments:
-            # It holds {item…}, so every item has an expression of its own.
+            # It has a field {item…}: every item of a loop has an expression
+            # of its own, which is compiled when the condition is checked.
             return super().bind(arguments)
         matches: typing.Callable[..., bool]
         matches = arguments['regex'].matcher(self.METHOD)

@@ -101,9 +101,12 @@ def _problem(text: str, steps: Steps) -> str | None:
 
 
 def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
-    """Return a hint at the name that is meant by one that nobody reports.
+    """Return a hint at what an author meant by a name that nobody reports.
 
-    :returns: None where it may be a name of the site's own.
+    It names the nearest known field, and what an inspection needs to report
+    that.
+
+    :returns: None where a hook of the site may report the name.
     """
     names = unknown.above.names
     near = suggestion.nearest(unknown.name, names)
@@ -156,13 +159,16 @@ def _elsewhere(
 
 
 def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
-    """Yield the pointer, text and steps of all fields over inspection data.
+    """Yield the fields of a rule that read inspection data.
 
-    The steps are those that Ironic has, also for rules of ironic-inspector.
+    :returns: the pointer to the place in the rule, the text of the field, and
+        its steps from ``inventory`` or ``plugin_data``: also of rules of
+        ironic-inspector, which has other names.
     """
     for use in reach.uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
+            # The data of the inspection before have the same fields.
             steps = steps[1:]
         if steps and steps[0] in ('inventory', 'plugin_data'):
             yield use.pointer, use.text, steps
@@ -224,12 +230,14 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     absent = set()
     for condition in rule.conditions:
         for fact in facts.of(condition):
-            # is-none and !exists state it in this form.
+            # The fact that is-none and !exists state: the field is one of
+            # [null].
             if fact.relation == 'one-of' and fact.value == [None]:
                 absent.add(fact.field)
     for action in rule.actions:
         if action.op.plugin.FAILS:
-            # It may well be why the inspection has to fail.
+            # An action such as fail: that a field is missing may be its
+            # reason.
             continue
         for name, value in action.templates.items():
             if name == 'msg':
@@ -252,7 +260,11 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_order(
     rules: Sequence[checked_rule.CheckedRule],
 ) -> checked_rule.MistakesOfRules:
-    """Find plugin data that are read before the rule that writes them."""
+    """Find plugin data that a rule reads before another one writes them.
+
+    Names that inspections report themselves are left out, and so are rules in
+    audit mode, which write nothing.
+    """
     by_uuid = {
         rule.rule.uuid: rule
         for rule in rules

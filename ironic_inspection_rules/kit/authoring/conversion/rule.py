@@ -92,7 +92,11 @@ def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
 
 
 def _write_step(step: object) -> str:
-    """Return a step of a field as it is written, with a dot or brackets."""
+    """Return a step of a field as rules here write it: ``.name`` or ``[0]``.
+
+    :param step: a key or an index of a format string of another language.
+    :raises: Inconvertible where a field here cannot have the step.
+    """
     if isinstance(step, int) and step >= 0:
         return f'[{step}]'
     if isinstance(step, str):
@@ -114,7 +118,9 @@ def suffix(spec: str | None, conversion: str | None) -> str:
 
 
 def anchored(regex: str) -> str:
-    """Return an expression for ``contains`` that holds where this one matched.
+    """Convert a regular expression of stock rules to one for ``contains``.
+
+    It holds for the texts that the old one matched.
 
     Stock Ironic and ironic-inspector match from the beginning of the text.
     Both append a "$", which then belongs to the last alternative only: with

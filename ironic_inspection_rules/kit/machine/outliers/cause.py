@@ -57,37 +57,46 @@ _LEADS = (
 def single_out(
     parts: Sequence[Differences], fields: Differences
 ) -> Differences:
-    """Return one difference for each cause.
+    """Reduce the differences of a machine from its peers to one a cause.
 
-    :param parts: what differs in the parts of a machine, by source; those of
-        one kind are beside each other.
-    :param fields: what differs in its fields.
+    A part that is missing or changed also changes fields, other parts and
+    totals; a report names only the part.
+
+    :param parts: differences of the parts of the machine, a list for every
+        source that reports parts.
+    :param fields: differences of its fields, such as totals and benchmarks.
     """
     by_kind = _parts_by_kind(parts)
     processors = by_kind.pop(part_source.PROCESSOR, [])
-    fields_say_it = any(
+    fields_name_processor = any(
         field.kind == part_source.PROCESSOR for field in fields
     )
     # All processors of a machine are alike, so that several that differ have
-    # one cause. A field such as the name of the model says it better.
-    if len(processors) == 1 or not fields_say_it:
+    # one cause: one is reported, or none where a field such as the name of
+    # the model says it better.
+    if len(processors) == 1 or not fields_name_processor:
         by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
         devices = by_kind.pop(part_source.PCI_DEVICE)
-        others: Differences = []
-        for kind, known in by_kind.items():
+        # Disks, interfaces and accelerators are PCI devices or behind one.
+        parts_in_slots: Differences = []
+        for kind, differences in by_kind.items():
             if kind in _IN_SLOTS:
-                others += known
-        by_kind[part_source.PCI_DEVICE] = _unexplained(devices, others)
-    left = [field for field in fields if not _follows(field, fields, by_kind)]
+                parts_in_slots += differences
+        by_kind[part_source.PCI_DEVICE] = _unexplained(devices, parts_in_slots)
+    independent_fields = []
+    for field in fields:
+        if not _follows(field, fields, by_kind):
+            independent_fields.append(field)
     total = _total(fields)
     causes = []
-    for known in by_kind.values():
-        for part in known:
+    for differences in by_kind.values():
+        for part in differences:
             if total is not None:
+                # A missing DIMM is reported with the memory that is left.
                 part = _with_total(part, total)
             causes.append(part)
-    return causes + _merged(left)
+    return causes + _merged(independent_fields)
 
 
 def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
@@ -102,18 +111,21 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
         of_source: dict[str, Differences] = {}
         for part in differences:
             of_source.setdefault(part.kind, []).append(part)
-        for kind, others in of_source.items():
-            by_kind[kind] = _with_others(by_kind.get(kind, []), others)
+        for kind, of_kind in of_source.items():
+            by_kind[kind] = _with_source(by_kind.get(kind, []), of_kind)
     for kind, differences in by_kind.items():
         by_kind[kind] = _one_for_each_card(differences)
     return by_kind
 
 
-def _with_others(known: Differences, others: Differences) -> Differences:
-    """Add the differences that another source reports in addition.
+def _with_source(known: Differences, reported: Differences) -> Differences:
+    """Return known differences of parts with those of one more source.
+
+    Sources such as lshw and dmidecode report the same parts. A difference is
+    added only where it is not one that a source before has reported.
 
     :param known: differences by the sources before, of one kind of parts.
-    :param others: by the other source.
+    :param reported: those of the same kind by the next source.
     """
     result = list(known)
     kinds_of_change = (
@@ -124,13 +136,17 @@ def _with_others(known: Differences, others: Differences) -> Differences:
     )
     for what in kinds_of_change:
         before = [part for part in known if part.what == what]
-        more = [part for part in others if part.what == what]
+        now = [part for part in reported if part.what == what]
         slots = {_comparable_slot(part) for part in before}
-        new = [part for part in more if _comparable_slot(part) not in slots]
+        candidates = []
+        for part in now:
+            if _comparable_slot(part) not in slots:
+                candidates.append(part)
         # Sources may have different names for one slot, so that a difference
-        # with another slot is perhaps the same. Only as many are added as the
-        # source has more of them.
-        result += new[: max(0, len(more) - len(before))]
+        # in another slot is perhaps a known one. Only as many are added as
+        # this source has more of the kind of change.
+        excess = max(0, len(now) - len(before))
+        result += candidates[:excess]
     return result
 
 
@@ -153,12 +169,13 @@ def _device(slot: str | None) -> str | None:
 
 
 def _one_for_each_card(differences: Differences) -> Differences:
-    """Leave out differences that one card makes more than once.
+    """Keep one difference for every PCI card, and one move for all cards.
 
-    It may be several functions of one PCI device. And where it moves, the
-    addresses of other devices change as well: of all moves the first is left.
+    A card may be several functions of one PCI device. Where it moves, the
+    addresses of other devices change as well. Parts without a PCI address all
+    stay.
     """
-    devices = set()
+    reported = set()
     result = []
     for part in differences:
         device = _device(part.slot)
@@ -167,8 +184,8 @@ def _one_for_each_card(differences: Differences) -> Differences:
             continue
         if part.what == finding.MOVED:
             device = _ANY_DEVICE
-        if (part.what, device) not in devices:
-            devices.add((part.what, device))
+        if (part.what, device) not in reported:
+            reported.add((part.what, device))
             result.append(part)
     return result
 
@@ -215,14 +232,18 @@ def _follows(
     fields: Differences,
     by_kind: Mapping[str, Differences],
 ) -> bool:
-    """Check whether a field differs only because a part or the model does.
+    """Check whether a difference of a field is explained by another one.
+
+    Such a field is not reported: the part that differs, or the model of the
+    processor, is.
 
     :param fields: all fields that differ.
-    :param by_kind: the parts that differ.
+    :param by_kind: the parts that differ, by kind.
     """
     if field.kind == finding.MEMORY:
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
+    # The kind of part that the field is about, such as disks.
     about = peer_difference.component(field.field)
     parts = by_kind.get(about or '', [])
     if field.kind in _WITH_PARTS:
@@ -272,14 +293,17 @@ def _with_total(
 
 
 def _merged(fields: Differences) -> Differences:
-    """Return one difference for all fields that differ for one cause."""
+    """Return one difference for every cause that fields differ for.
+
+    BIOS settings are joined; of other fields the most telling one stays.
+    """
     causes: dict[tuple[str, str], Differences] = {}
     for field in fields:
         cause = peer_difference.cause(field.field, field.kind)
         causes.setdefault(cause, []).append(field)
     merged = []
     for (kind, _about), differences in causes.items():
-        differences.sort(key=_lead)
+        differences.sort(key=_most_telling_first)
         if kind == finding.BIOS_SETTING:
             merged.append(_joined_settings(differences))
         else:
@@ -288,7 +312,10 @@ def _merged(fields: Differences) -> Differences:
 
 
 def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
-    """Return one difference for all settings, which names the first three."""
+    """Return one difference for all BIOS settings of a machine that differ.
+
+    Its values name the first three, and how many more there are.
+    """
     named = [_with_name(setting) for setting in settings[:_MOST_SETTINGS]]
     has = '; '.join(str(setting.has) for setting in named)
     more = len(settings) - _MOST_SETTINGS
@@ -298,10 +325,15 @@ def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
     return dataclasses.replace(settings[0], has=has, value=value)
 
 
-def _lead(
+def _most_telling_first(
     field: peer_difference.PeerDifference,
 ) -> tuple[int, int, float, str]:
-    """Return a sort key for fields of one cause: the first one is reported."""
+    """Return a sort key of a differing field among those of its cause.
+
+    The one that sorts first is reported for all. Of benchmarks that is a
+    median, then the one that is farthest off; of others a number of parts or
+    a field of ``_LEADS``, and one of the inventory before others.
+    """
     last = field.field.rpartition('.')[2]
     if field.kind == finding.BENCHMARK:
         # The median says more about a component than its slowest core.
@@ -311,8 +343,8 @@ def _lead(
         place = _LEADS.index(last)
     if last.endswith('[] number'):
         place = 0
-    is_beside = not field.field.startswith('inventory')
-    return place, int(is_beside), 0, field.field
+    is_plugin_data = not field.field.startswith('inventory')
+    return place, int(is_plugin_data), 0, field.field
 
 
 def _with_name(

@@ -182,6 +182,8 @@ class Peers:
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
         """Compare some machines as they were with their peers of today.
 
+        The other machines are those that were added.
+
         :param others: earlier sketches by the name of the machine.
         :returns: only groups that have one of these machines.
         """
@@ -196,7 +198,10 @@ class Peers:
     def _compare(
         self, sketches: Iterable[sketch.Sketch], names: Container[str] | None
     ) -> Result:
-        """Compare each machine with its peers.
+        """Compare the machines of every group of one model and board.
+
+        Within a group only those of one kind of hardware are compared. Groups
+        with less than ``least`` machines are skipped.
 
         :param names: of machines; groups without any of them are left out.
             None for all groups.
@@ -257,16 +262,22 @@ def _by_key(
 def _compare(
     sketches: Sequence[sketch.Sketch], least: int, group: str
 ) -> list[finding.Outlier]:
-    """Compare machines of one kind."""
+    """Compare the parts and fields of machines of one kind.
+
+    :param least: how many machines must be alike for others to differ.
+    :param group: the name of their model, for the findings.
+    :returns: a finding for every cause that a machine differs for.
+    """
+    # By the index of the machine: differences by source of parts.
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists(sketches).values():
         differences = part_comparison.compare(lists, least)
-        for place, of_machine in differences.items():
-            parts.setdefault(place, []).append(of_machine)
+        for index, of_machine in differences.items():
+            parts.setdefault(index, []).append(of_machine)
     fields = field_comparison.compare(sketches, least)
     findings = []
-    for place in sorted(parts.keys() | fields.keys()):
-        causes = cause.single_out(parts.get(place, []), fields.get(place, []))
+    for index in sorted(parts.keys() | fields.keys()):
+        causes = cause.single_out(parts.get(index, []), fields.get(index, []))
         for difference in causes:
-            findings.append(difference.as_finding(sketches[place].name, group))
+            findings.append(difference.as_finding(sketches[index].name, group))
     return findings

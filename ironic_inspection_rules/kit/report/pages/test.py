@@ -137,14 +137,20 @@ class Matrix:
     def __init__(
         self, rules: typing.Iterable[model.Rule], files: typing.Sequence[str]
     ) -> None:
+        """Begin a matrix without machines.
+
+        :param rules: the rules that are tested; they become the rows.
+        :param files: the paths of their files, for the heading.
+        """
         self._files = files
         self._rules = repository.order(rules)
         self._names = {rule.uuid: rule.description for rule in self._rules}
+        # Tables of what the page has once, with a number for every entry.
         self._texts = shell.Numbers()
         self._conditions = shell.Numbers()
         self._actions = shell.Numbers()
         self._cells = shell.Numbers()
-        # By the place of the rule: those of its cells that say why.
+        # For every rule, in their order: its cells that keep their reasons.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
         self._diffs = shell.Numbers()
         self._rows = shell.Numbers()
@@ -311,16 +317,20 @@ def _finds_defect(traced: trace.RuleTrace) -> bool:
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Yield the lines of an action, see :class:`ActionCell`."""
+    """Yield what an action did to a machine, as :class:`ActionCell` has it.
+
+    The conditions under ``when`` come with how many items they hold for.
+    """
     if action.idle:
         line = 'did not run'
         if action.idle.reason:
             line += f': {action.idle.reason}'
         yield line
-    for asked in action.when:
-        line = f'when {asked.op}: {asked.true}/{asked.true + asked.false}'
-        if asked.reason:
-            line += f', {asked.reason}'
+    for condition in action.when:
+        checks = condition.true + condition.false
+        line = f'when {condition.op}: {condition.true}/{checks}'
+        if condition.reason:
+            line += f', {condition.reason}'
         yield line
     for change in action.changes:
         yield _change_line(change)
