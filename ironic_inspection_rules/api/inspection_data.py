@@ -231,6 +231,11 @@ def _newest(
 
 
 def _is_newest(failed: dict[str, Any], stored: Any) -> bool:
+    """Return whether data of a failed inspection are newer than stored ones.
+
+    :param failed: the row of the inspection that failed.
+    :param stored: the row of the stored data, or None.
+    """
     if stored is None or stored['stored_at'] is None:
         return True
     # A run is recorded in whole seconds: within one, it counts as newer.

@@ -256,6 +256,10 @@ def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
 
 
 def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
+    """Check that no two rules to be adopted would get the same UUID.
+
+    :raises: Invalid
+    """
     names: dict[str, str] = {}
     for rule in stock_rules:
         rule_uuid = stock_form.uuid_of(rule.fields['uuid'])
@@ -271,6 +275,7 @@ def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
 
 
 def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
+    """Return the rules of Ironic's table, with their rows to set aside."""
     rules = []
     for row in rows:
         fields = dict(row)
@@ -432,6 +437,10 @@ def _priority(pair: stock_trial.Pair) -> int:
 
 
 def _read_file() -> list[dict[str, Any]]:
+    """Read the file of Ironic's built-in rules, if there is one.
+
+    :raises: Invalid if it cannot be read.
+    """
     path = CONF.inspection_rules.built_in_rules
     if not path:
         return []
@@ -491,6 +500,7 @@ def _origin(message: str) -> rule_set.ChangeOrigin:
 
 
 def _report(candidates: list[Candidate]) -> None:
+    """Print a table of the rules to adopt, with a remark on every one."""
     rows = []
     for candidate in candidates:
         rule_uuid = ''
@@ -528,6 +538,10 @@ def _machines(directory: str | None) -> Iterator[stock_trial.TrialMachine]:
 
 
 def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
+    """Yield the nodes that have a stored inventory, with their ports.
+
+    They are read a hundred at a time, as a cloud may have thousands.
+    """
     context = ironic_context.get_admin_context()
     marker = None
     while True:

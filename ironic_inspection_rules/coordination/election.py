@@ -114,6 +114,7 @@ class Candidacy:
         retry_interval: float,
         outage: watchdog.Outage,
     ) -> None:
+        """Prepare a candidacy; :meth:`run` asks for the lock."""
         self._make_lock = make_lock
         self._lease = lease
         self._heartbeat = heartbeat
@@ -263,6 +264,7 @@ class Election:
         lease: float = LEASE,
         heartbeat: float = HEARTBEAT,
     ) -> None:
+        """Prepare a part in an election; :meth:`run` takes it."""
         self.name = name
         self._backend_url = backend_url
         self._member = member
@@ -375,6 +377,10 @@ class Election:
         return min(seconds, self._heartbeat)
 
     def _call_back(self, leading: bool) -> None:
+        """Call ``on_gained`` or ``on_lost``, and log who leads.
+
+        :param leading: whether leadership has begun or ended.
+        """
         if leading:
             self._on_gained()
             LOG.info(

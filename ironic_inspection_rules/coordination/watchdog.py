@@ -49,6 +49,7 @@ class WatchedLoop:
         stop: threading.Event,
         give_up: Callable[[], None] = _lose_nothing,
     ) -> None:
+        """Prepare a loop; :meth:`start` starts its thread."""
         self._name = name
         self._work = work
         self._stop = stop
@@ -113,6 +114,10 @@ class WatchedLoop:
             )
 
     def _run(self, generation: int) -> None:
+        """Work in rounds until a stop, or until the thread is replaced.
+
+        :param generation: that of the thread.
+        """
         while not self._stop.is_set() and generation == self.generation:
             self.note_life()
             try:
@@ -166,6 +171,7 @@ class Outage:
     """
 
     def __init__(self, what: str, retries: int) -> None:
+        """Begin without an outage."""
         self._what = what
         self._retries = retries
         self._failures = 0

@@ -202,7 +202,10 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
 def list_revisions(
     limit: int, before: int | None = None
 ) -> list[models.RevisionRow]:
-    """Read revisions, the newest first."""
+    """Read revisions, the newest first.
+
+    :param before: the number of a revision; only older ones are read.
+    """
     newest_first = models.RevisionRow.revision.desc()
     query = sa.select(models.RevisionRow).order_by(newest_first).limit(limit)
     if before is not None:
@@ -297,6 +300,10 @@ def describe_revision(row: models.RevisionRow) -> dict[str, Any]:
 
 
 def _get(session: orm.Session, uuid: str) -> models.RuleRow:
+    """Read the row of a rule.
+
+    :raises: RuleNotFound if there is no such rule.
+    """
     query = sa.select(models.RuleRow).where(models.RuleRow.uuid == uuid)
     rule = session.execute(query).scalar_one_or_none()
     if rule is None:
@@ -307,6 +314,10 @@ def _get(session: orm.Session, uuid: str) -> models.RuleRow:
 def _filtered(
     query: sa.Select, filters: Mapping[str, Any] | None
 ) -> sa.Select:
+    """Return a query of rules with filters, in the order of the rules.
+
+    :param filters: by column, a value or a list of accepted values.
+    """
     for name, value in (filters or {}).items():
         column = getattr(models.RuleRow, name)
         if isinstance(value, list):

@@ -71,10 +71,11 @@ class PartGroups:
         return {self.of_part(member) for member in parts if member.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
-        """Keep one part for each that several sources report.
+        """Return every part once, however many sources report it.
 
-        A part without an identity is taken for one of another source, if
-        possible for one in the same slot.
+        A part without an identity is taken for one that another source
+        reports, if possible for one in the same slot. A source may have as
+        many more parts of a kind as are left then.
         """
         reported: dict[Group | None, _Reported] = {}
         unidentified = []
@@ -221,9 +222,13 @@ class PartGroups:
 def _without_reported(
     parts: Sequence[part.Part], reported: Sequence[_Reported]
 ) -> Sequence[part.Part]:
-    """Return the parts of a source that none of the reported ones may be.
+    """Match parts without identity with reported ones, return the others.
 
-    The source is noted with every reported one that may be one of its parts.
+    A part matches one in its slot, else any that is left. The source of the
+    part is added to the sources of the reported part that it matches.
+
+    :param parts: those of one source.
+    :param reported: parts of the same kind that this source has not reported.
     """
     in_slot: dict[str | None, list[_Reported]] = {}
     for entry in reported:
@@ -235,7 +240,7 @@ def _without_reported(
             entry.sources.add(member.source)
         else:
             elsewhere.append(member)
-    # Parts in unknown or other slots take any that is left.
+    # Parts in unknown or other slots match any that is left.
     free = [entry for entries in in_slot.values() for entry in entries]
     for entry, member in zip(free, elsewhere, strict=False):
         entry.sources.add(member.source)

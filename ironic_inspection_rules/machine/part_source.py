@@ -128,7 +128,11 @@ class PartSource:
         return (self.kind,)
 
     def is_reported(self, data: Item) -> bool:
-        """Check that a machine without such parts reports that it has none."""
+        """Check that data without such parts say that there are none.
+
+        They have the place where the parts would be. Without that place the
+        parts may be there unseen, and must not count as missing.
+        """
         # No machine runs without memory: a list of no modules means that they
         # could not be read.
         if self.whole or self.kind == DIMM:
@@ -145,7 +149,7 @@ class PartSource:
         return PCI_DEVICE
 
     def describe(self, item: Item) -> dict[str, typing.Any]:
-        """Return the attributes of a part."""
+        """Return the plain attributes of a part, by names in small letters."""
         what = {}
         for name in self.attributes:
             value = item.get(name)

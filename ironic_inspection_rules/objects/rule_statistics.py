@@ -25,7 +25,10 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def add(cls, context, rows):
-        """Add numbers to those that are stored."""
+        """Add what a process has counted to the stored counters.
+
+        :param rows: numbers by rule; times are text, as they come by RPC.
+        """
         rows_with_times = []
         for row in rows:
             row_with_times = dict(row)

@@ -76,6 +76,7 @@ class PxeFilter:
         elect: Elect,
         settings: Settings,
     ) -> None:
+        """Prepare a filter; it does nothing before :meth:`run`."""
         self._firewall = firewall
         self._source = source
         self._elect = elect
@@ -196,7 +197,10 @@ class PxeFilter:
         self._changed.set()
 
     def _update(self, member: election.Election) -> None:
-        """Update the machines that pass, and for how long."""
+        """Have the kernel let machines pass for as long as this host leads.
+
+        A host that does not lead blocks everything.
+        """
         # None only before the first read, for which the caller has waited; it
         # may raise the error of a later one.
         machines = self._watcher.machines() or admission.Machines()

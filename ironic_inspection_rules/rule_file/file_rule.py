@@ -184,9 +184,11 @@ def _as_document_error(
     foreign: exceptions.Problem | None,
     error: exceptions.InvalidRule,
 ) -> exceptions.InvalidDocument:
-    """Return the error of a file for that of one of its rules.
+    """Return the error of a file with all problems of one of its rules.
 
-    :param foreign: says that the rule is in another language.
+    Its place is that of the first problem.
+
+    :param foreign: a last problem: the rule is in another language.
     """
     problems = [counted_from_one(problem) for problem in error.problems]
     if foreign is not None:
@@ -338,7 +340,9 @@ def read(
     inside: str = 'conditions',
     skip: frozenset[str] = frozenset(),
 ) -> list[Operation]:
-    """Return operations with the conditions in them.
+    """Return operations of a rule with their ops, and arguments by name.
+
+    Checks of rules read these: optional arguments have their defaults.
 
     :param written: conditions or actions, which passed validation.
     :param pointer: to the list of them in the rule.

@@ -97,7 +97,11 @@ LIST = {
 
 
 def get_all(query: Answer) -> Answer:
-    """List rules."""
+    """List a page of rules, with warnings of what keeps them from running.
+
+    A rule is shown without its conditions and actions, unless ``detail`` or
+    ``fields`` ask for them.
+    """
     fields = view.chosen_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     filters = {}
@@ -209,15 +213,17 @@ class _RuleOrder:
         return values
 
     def by_value(self, field: str, descending: bool) -> list[str]:
-        """Return the UUIDs in the order of a field, null values first."""
+        """Return the UUIDs in the order of a field, null as its least value.
+
+        Equal values stay in the order in which the rules run.
+        """
         values = self._values(field)
 
         def key(uuid: str) -> tuple[bool, Any]:
             return values[uuid] is not None, values[uuid]
 
-        # Sorting is stable, in either direction: equal values keep the order
-        # in which the rules run. A rule that was stored between the reads has
-        # no value yet.
+        # Sorting is stable, in either direction. A rule that was stored
+        # between the reads has no value yet.
         uuids = [uuid for uuid in self.as_they_run(False) if uuid in values]
         uuids.sort(key=key, reverse=descending)
         return uuids
@@ -286,7 +292,7 @@ def create(body: Any) -> Answer:
 def store(
     parsed: model.Rule, base: int | None = None
 ) -> rule_object.StoredRule:
-    """Store a new rule.
+    """Store a new rule, and notify of it.
 
     :param base: the revision of the rule set that this was decided on; None
         for whatever is there.
@@ -374,7 +380,7 @@ def delete(rule_uuid: str) -> None:
 
 
 def delete_all() -> None:
-    """Remove all rules but the built-in ones."""
+    """Remove all rules but the built-in ones, and notify of every one."""
     context = api.request.context
     with contextlib.ExitStack() as stack:
         if notification.enabled():
@@ -416,6 +422,11 @@ def _uuid(text: str) -> str:
 
 
 def _changeable(rule_uuid: str) -> rule_object.StoredRule:
+    """Read the stored rule that a request is to change or remove.
+
+    :raises: Invalid if it is built-in, InspectionRuleNotFound if there is
+        none.
+    """
     uuid = _uuid(rule_uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.Invalid(

@@ -86,7 +86,10 @@ def get_one(node: Any) -> Answer:
 
 
 def begin(node_ident: str, query: Answer) -> None:
-    """Begin an inspection."""
+    """Have Ironic inspect a node, as if its own API were called.
+
+    :raises: Invalid if the request says how the boot is to be managed.
+    """
     if query['manage_boot'] is False:
         raise exceptions.Invalid(
             _(
@@ -168,9 +171,10 @@ def _was_inspected(node: Any) -> bool:
 
 
 def _began(node: Any) -> tuple[datetime.datetime, str]:
-    """Return what nodes are ordered by.
+    """Return the sort key of a node: when its last inspection began.
 
-    Nothing notes the beginning of what was aborted, or waits in the queue.
+    Of an inspection that was aborted, or waits in the queue, Ironic does not
+    keep the beginning: the time of the last change stands for it.
     """
     changed_at = node.inspection_finished_at
     if node.provision_state in _IN_INSPECTION:

@@ -81,10 +81,17 @@ class CompiledAction:
         when: tuple[engine_condition.CompiledCondition, ...] = (),
         own_vars: typing.Mapping[str, typing.Any] | None = None,
     ) -> None:
+        """Compile an action.
+
+        :param when: its own conditions.
+        :param own_vars: the ``vars`` of its rule as they are written.
+        """
         self.name = operation['op']
         self.when = when
         self._operation = operation
         self._own_vars = own_vars or {}
+        # The fields that must not read a secret, by whether the action is
+        # undone; None until the action is first carried out.
         self._masked: dict[bool, masked_field.MaskedFields] | None = None
         op = ops.action(self.name.strip())
         self.reverts = reverts(operation, op)
@@ -196,7 +203,7 @@ class CompiledAction:
         :raises: :class:`.exceptions.MaskedField` if there is one.
         """
         if roots is target.roots and not masked_field.hides_columns(roots):
-            # The rule sees all secrets.
+            # The view of the rule masks nothing: it sees all secrets.
             return
         # Here, not when compiled: most rules of a set act on no machine.
         if self._masked is None:
@@ -236,9 +243,10 @@ class CompiledAction:
 def _for_each(
     items: list[typing.Any], step: _Step, target: Target, roots: budget.View
 ) -> reasons.Idle | None:
-    """Take a step for each item.
+    """Carry an action out or undo it for every item of its loop.
 
-    :returns: why it was taken for no item; None if it was for one.
+    :param step: does so for the present item.
+    :returns: why it did so for no item; None if it did for at least one.
     """
     if not items:
         return _NO_ITEMS
@@ -261,7 +269,7 @@ def _for_each(
 
 
 def _idle_without(missing: rendering.Missing) -> reasons.Idle:
-    """Return why an action is not undone whose field is missing."""
+    """Return why an action is not undone: a field of it is missing."""
     error = exceptions.MissingField(missing.field)
     return reasons.Idle(reasons.ERROR, str(error))
 

@@ -84,6 +84,10 @@ class CompoundCondition(CompiledCondition):
         inverted: bool,
         parts: tuple[CompiledCondition, ...],
     ) -> None:
+        """Compile a group.
+
+        :param inverted: whether a ``!`` stands before its op.
+        """
         super().__init__(op, operation)
         self._decide = op.for_machines(op.plugin)
         self._inverted = inverted
@@ -123,6 +127,7 @@ class CompoundCondition(CompiledCondition):
         return {len(results) - 1: results[-1]}
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
+        """Return the reasons of the parts that decide, with their numbers."""
         reasons_of_parts = []
         for number, result in self.deciding(view).items():
             part = self.parts[number]
@@ -220,6 +225,10 @@ class Looped(CompiledCondition):
         return LoopResult(not decisive, items)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
+        """Return the reasons of the items that decide, with their numbers.
+
+        If all of them do, only the first few are explained.
+        """
         loop = self.check_items(view)
         if isinstance(loop.items, Missing):
             return _('field {%s} does not exist') % loop.items.field

@@ -61,10 +61,13 @@ class Loop:
     def of(
         cls, loop: typing.Any, outer: 'Loop | None' = None
     ) -> 'Loop | None':
-        """Return the loop of an operation, if it has one.
+        """Return the innermost loop that an operation is in, if any.
 
-        :param outer: the loop that the operation is in, which is also its own
-            if it has no other. The inner loop may be made of its item.
+        That of a loop over fields has no items before a machine comes.
+
+        :param loop: the ``loop`` of the operation itself.
+        :param outer: the loop that the operation is in, such as that of its
+            group.
         """
         if loop is None:
             return outer
@@ -108,6 +111,7 @@ class _ForEach(rendering.Template):
     arguments: list[typing.Any]
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return the value for the present item of the loop."""
         argument = self.arguments[roots[INDEX]]
         if isinstance(argument, rendering.Template):
             return argument.render(roots)
@@ -137,6 +141,10 @@ class ItemsInTurn:
         self._outer: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:
+        """Remember the item of an outer loop, and begin.
+
+        :raises: BudgetExceeded if there are too many items.
+        """
         for name in (interpolation.ITEM, INDEX):
             if name in self._roots:
                 self._outer[name] = self._roots[name]
@@ -144,6 +152,7 @@ class ItemsInTurn:
         return self._iterate()
 
     def _iterate(self) -> typing.Iterator[typing.Any]:
+        """Yield the items; every step sets ``item`` and its index first."""
         roots = self._roots
         allowance = roots.budget
         for index, item in enumerate(self._items, self._first):

@@ -134,7 +134,10 @@ def check_action(
 def _check_cleanup(
     action: dict[str, typing.Any], op: registry.Op
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a cleanup value that is never set."""
+    """Yield the problem of an action with a cleanup that is not undone.
+
+    Only undoing the action would set the value of ``cleanup``.
+    """
     has_cleanup = engine_action.has_cleanup(action, op)
     if has_cleanup and not engine_action.reverts(action, op):
         yield Problem(

@@ -51,7 +51,7 @@ class Single(condition.CompiledCondition):
         '_is_pair',
         '_last',
         '_loop',
-        '_other',
+        '_second',
         '_pays',
         '_sentence',
         '_values',
@@ -64,6 +64,14 @@ class Single(condition.CompiledCondition):
         inverted: bool,
         loop: engine_loop.Loop | None,
     ) -> None:
+        """Compile a condition, and choose the fastest way to check it.
+
+        Either only the first value has fields, or it is a field compared with
+        a literal, or the op is called with all of its arguments.
+
+        :param inverted: whether a ``!`` stands before the op.
+        :param loop: the loop that the condition is in.
+        """
         super().__init__(op, operation)
         self._inverted = inverted
         self._loop = loop
@@ -77,13 +85,13 @@ class Single(condition.CompiledCondition):
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
         self._first = _only_value(call)
-        self._other: typing.Any = None
+        self._second: typing.Any = None
         self._is_pair = False
         pair = _pair(call)
         relation = op.relation()
         if pair is not None and relation is not None:
             self._is_pair = True
-            self._first, self._other = pair
+            self._first, self._second = pair
             self._holds = relation
         # Dropped where only the first value varies, as in most conditions:
         # it is a third of the memory of a rule.
@@ -112,6 +120,10 @@ class Single(condition.CompiledCondition):
         return self._sentence
 
     def check(self, roots: budget.View) -> bool:
+        """Return whether the condition holds for the data of a machine.
+
+        With a missing field it does not, inverted or not.
+        """
         if self._first is None:
             return self._check_call(roots)
         value = self._first.render(roots)
@@ -122,7 +134,7 @@ class Single(condition.CompiledCondition):
         # What _holds_for does: nearly all conditions come here, and one call
         # less is a tenth of their time.
         if self._is_pair:
-            holds = self._holds(value, self._other)
+            holds = self._holds(value, self._second)
         elif self._pays:
             holds = self._holds(roots.budget, value)
         else:
@@ -196,11 +208,16 @@ class Single(condition.CompiledCondition):
         return decision
 
     def _holds_for(self, value: typing.Any, roots: budget.View) -> bool:
-        """Return what the op says of the first value, which is paid for."""
+        """Return whether the op holds for a value, before any inversion.
+
+        The budget pays for the value.
+
+        :param value: the first value of the condition, which is not missing.
+        """
         if value.__class__ is not str or len(value) > _FREE:
             roots.budget.pay_for_argument(value)
         if self._is_pair:
-            return bool(self._holds(value, self._other))
+            return bool(self._holds(value, self._second))
         if self._pays:
             return bool(self._holds(roots.budget, value))
         return bool(self._holds(value))
@@ -432,7 +449,7 @@ class Sentence:
         return text + self._after
 
     def _explain(self, view: budget.View) -> str:
-        """Return the reason that the op itself gives."""
+        """Return the reason that the op gives, or else the usual sentence."""
         arguments = {}
         for name, value in self._arguments.items():
             if isinstance(value, rendering.Template):

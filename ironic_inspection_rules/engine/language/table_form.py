@@ -82,8 +82,9 @@ class _Reader:
 
     def __init__(self, name: str, header: typing.Sequence[str]) -> None:
         self._name = name
+        # Rows by their keys.
         self._index: dict[str, table.Row] = {}
-        # A dict keeps their order.
+        # Names of columns; a dict, which keeps their order.
         self._columns: dict[str, None] = dict.fromkeys(header)
         self._definition: table.TableDefinition
 
@@ -127,11 +128,16 @@ class _Reader:
     def _read_columns(
         self, rows: list[typing.Any]
     ) -> typing.Iterator[Problem]:
-        """Yield the problems of columns' names, and of the size of rows."""
+        """Collect the columns of all rows, and yield the problems of rows.
+
+        These are rows that are no mapping, names that no column can have, and
+        too many columns or bytes.
+        """
         for column in self._columns:
             yield from _column_name('/rows', column)
         size = 0
-        # The size of the names of columns; most rows have the same.
+        # The size of the names of a row, by these names: most rows have the
+        # same ones.
         sizes: dict[tuple[typing.Any, ...], int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
@@ -204,10 +210,17 @@ class _Reader:
         rows: list[dict[str, typing.Any]],
         key: table_key.KeyTemplate | None,
     ) -> typing.Iterator[Problem]:
-        """Put the rows into the index, and yield the problems of cells."""
+        """Put the rows into the index by their keys, and yield problems.
+
+        These are values that a cell cannot have, and keys that are missing,
+        too long or taken.
+
+        :param key: the template of the key; None leaves the index empty.
+        """
         types = self._definition.types
         secret = frozenset(self._definition.secret)
-        # Where rows are, by their identity: most tables never need it.
+        # Numbers of the rows by id(row). It is filled when two rows have one
+        # key: most tables never need it.
         numbers: dict[int, int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
@@ -236,7 +249,7 @@ class _Reader:
                     for place_of_row, other in enumerate(rows):
                         # The same row may be there twice, by an alias.
                         numbers.setdefault(id(other), place_of_row)
-                # Each has its place, a file its lines.
+                # A problem at both rows, so that a file shows both lines.
                 detail = _('two rows have the key "%s"') % (
                     suggestion.shown(text)
                 )

@@ -141,7 +141,11 @@ def _check_reads_row(field: interpolation.Field) -> None:
 
 
 def _compile_path(field: interpolation.Field) -> rendering.Template:
-    """Build the template of the value at the path of a field."""
+    """Build the template of the value at the path of a field.
+
+    Most paths lead through mappings and lists. Ports, the item of a loop, and
+    plugin data that Ironic has elsewhere have templates of their own.
+    """
     missing = rendering.Missing(field.text)
     if field.root in rendering.PORT_ROOTS and field.steps:
         return rendering.PortPath(field.root, field.steps, missing)
@@ -383,6 +387,7 @@ class Filtered(rendering.Template):
     missing: rendering.Missing
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return what the filters make of the value, or the missing field."""
         value = _apply(self.filters, self.source.render(roots), roots)
         if value is data_path.ABSENT:
             return self.missing

@@ -258,7 +258,10 @@ def _known_table(known: table.Table) -> Schema:
 
 
 def _fields_of(tables: table.Tables) -> list[str]:
-    """Return the fields that read the row of a machine, and its columns."""
+    """Return fields that editors offer: every row, and all its columns.
+
+    For a table that has no key of machines, authors fill in KEY.
+    """
     fields = []
     for name, known in tables.items():
         row = f'{interpolation.TABLES}.{name} | row'

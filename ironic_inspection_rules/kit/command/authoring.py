@@ -37,6 +37,7 @@ class Lint(arguments.FileCommand):
     example = 'rules.yaml'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options: format, checks, inventories, target, --fix."""
         arguments.add_files(parser)
         parser.add_argument(
             '-f',
@@ -284,6 +285,7 @@ class Schema(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Print the schema, with the columns of tables in the given files."""
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
         made = schema.schema(

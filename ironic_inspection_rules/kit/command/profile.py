@@ -73,6 +73,7 @@ class Profile(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Write rules made from the good machines, with a comment on top."""
         tolerated = component.parse_tolerance(parsed_args.tolerance)
         paths = machine_test.find_inventories(parsed_args.inventories)
         machines = [machine_file.load(path) for path in paths]

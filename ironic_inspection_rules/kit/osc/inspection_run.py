@@ -64,6 +64,7 @@ class ListInspectionRuns(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return the columns and a row for every inspection."""
         runs = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit
         )
@@ -90,6 +91,7 @@ class ShowInspectionRun(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
+        """Return the fields of a run; those of its phases read as lines."""
         run = _load(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
         del run['links']
@@ -203,6 +205,10 @@ class ShowStatistics(command.Lister):
         )
 
     def take_action(self, parsed_args):
+        """Return the columns and a row of counters for every rule.
+
+        The server sorts them: --sort is ``column`` or ``column:direction``.
+        """
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         statistics = inspection_run.rule_statistics(
             self.baremetal, sort_key=key or None, sort_dir=direction or None
@@ -211,8 +217,8 @@ class ShowStatistics(command.Lister):
         if parsed_args.long:
             columns = _ALL_COUNTS
         rows = []
-        for counted in statistics:
-            rows.append(tuple(_count(counted, name) for name in columns))
+        for counters in statistics:
+            rows.append(tuple(_count(counters, name) for name in columns))
         return columns, rows
 
 

@@ -123,7 +123,7 @@ def _rank_of_text(
 
 
 def is_alone(several: Alternatives) -> bool:
-    """Return whether there is a single value, compared with no other.
+    """Return whether a comparison has a single value: it holds in any case.
 
     :raises: :class:`.logic.Untranslatable` for a single list: the engine
         compares its items.
@@ -138,26 +138,29 @@ def is_alone(several: Alternatives) -> bool:
 def between(
     machine: Machine,
     relation: str,
-    one: values.Alternative,
-    other: values.Alternative,
+    left: values.Alternative,
+    right: values.Alternative,
 ) -> logic.Formula:
-    """Return when a value has a relation to another one.
+    """Return the formula that a relation holds between two values.
 
-    :raises: :class:`.logic.Untranslatable` for lists and mappings.
+    It depends on their kinds, as the comparison of the engine does.
+
+    :raises: :class:`.logic.Untranslatable` for two lists, or two mappings of
+        which none is ``{}``.
     """
-    if isinstance(one, values.Const) and isinstance(other, values.Const):
-        return logic.known(_holds(relation, one.value, other.value))
-    kinds = {one.kind, other.kind}
+    if isinstance(left, values.Const) and isinstance(right, values.Const):
+        return logic.known(_holds(relation, left.value, right.value))
+    kinds = {left.kind, right.kind}
     if kinds == {'text'}:
-        return _between_texts(machine, relation, one, other)
+        return _between_texts(machine, relation, left, right)
     if kinds == {'number', 'text'}:
-        return _between_number_and_text(machine, relation, one, other)
+        return _between_number_and_text(machine, relation, left, right)
     if kinds <= {'number', 'boolean'}:
-        _note_number(machine, one, other)
-        _note_number(machine, other, one)
-        return COMPARE[relation](as_number(one), as_number(other))
+        _note_number(machine, left, right)
+        _note_number(machine, right, left)
+        return COMPARE[relation](as_number(left), as_number(right))
     if kinds == {'mapping'} and relation in ('eq', 'ne'):
-        return _between_mappings(machine, relation, one, other)
+        return _between_mappings(machine, relation, left, right)
     if kinds in ({'list'}, {'mapping'}):
         raise logic.Untranslatable('a comparison of lists or mappings')
     # Values of other types have no order, and are not equal.
@@ -189,7 +192,7 @@ def _between_mappings(
 
 
 def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
-    """Return whether a relation holds between two values that are known."""
+    """Return whether a relation holds between two known values, by its op."""
     if comparison.equal(one, other):
         # What holds of two zeros holds of any two equal values.
         return bool(COMPARE[relation](0, 0))
@@ -200,26 +203,27 @@ def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
 def _between_texts(
     machine: Machine,
     relation: str,
-    one: values.Alternative,
-    other: values.Alternative,
+    left: values.Alternative,
+    right: values.Alternative,
 ) -> logic.Formula:
-    """Return when a text has a relation to another one, by their characters.
+    """Return the formula that two texts are in a relation by characters.
 
-    A text that is known is noted beside a field, whose filters and other
-    facets are then computed for it.
+    A known text is noted with the field that it is compared with: it is one
+    of those for which the results of filters are computed.
     """
     has_characters = True
-    for term, text in ((one, other), (other, one)):
+    for term, text in ((left, right), (right, left)):
         if isinstance(text, values.Const):
             has_characters &= machine.alphabet.has(text.value)
             machine.note(term.as_term(), text.value)
-    holds = _compare_texts(machine, relation, one, other)
+    holds = _compare_texts(machine, relation, left, right)
     if has_characters:
         return holds
-    # No text of a machine has them, so that the solver could not find one
-    # that is equal.
+    # The known text has characters that no text of the solver has: it could
+    # not find a machine with an equal text, and must not prove anything by
+    # that.
     return machine.guess(
-        'characters that the solver does not have', relation, one, other
+        'characters that the solver does not have', relation, left, right
     )
 
 
@@ -252,7 +256,7 @@ def _compare_texts(
 def _order_beside(
     machine: Machine, relation: str, term: logic.Term, text: str
 ) -> logic.Formula:
-    """Return when a text has a relation to one that is known.
+    """Return the formula that a text is in an order with a known text.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
     """
@@ -291,20 +295,21 @@ def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
 def _between_number_and_text(
     machine: Machine,
     relation: str,
-    one: values.Alternative,
-    other: values.Alternative,
+    left: values.Alternative,
+    right: values.Alternative,
 ) -> logic.Formula:
-    """Return when a number has a relation to a text, or a text to a number.
+    """Return the formula that a number and a text are in a relation.
 
-    A text that reads as no number is not equal to one, and has no order.
+    Either of them is the text. It counts as the number that it reads as; one
+    that reads as none is not equal to a number, and has no order.
     """
-    if one.kind == 'text':
-        is_number, left = _number_in(machine, one, other)
-        right = other.as_term()
+    if left.kind == 'text':
+        is_number, left_term = _number_in(machine, left, right)
+        right_term = right.as_term()
     else:
-        is_number, right = _number_in(machine, other, one)
-        left = one.as_term()
-    holds_of_numbers = COMPARE[relation](left, right)
+        is_number, right_term = _number_in(machine, right, left)
+        left_term = left.as_term()
+    holds_of_numbers = COMPARE[relation](left_term, right_term)
     holds_of_other_text = logic.known(relation == 'ne')
     return logic.disj(
         logic.conj(is_number, holds_of_numbers),
@@ -350,17 +355,17 @@ def _number_in(
 
 
 def _note_number(
-    machine: Machine, one: values.Alternative, other: values.Alternative
+    machine: Machine, number: values.Alternative, mate: values.Alternative
 ) -> None:
-    """Have a known number tried for the term that it is compared with.
+    """Have a known number tried for a number of the machine.
 
-    Only where the first value is a number of the machine and the other one is
-    known.
+    It does nothing unless the first value is such a number, and the one that
+    it is compared with is known.
     """
-    if not isinstance(one, values.SolverTerm) or one.is_boolean:
+    if not isinstance(number, values.SolverTerm) or number.is_boolean:
         return
-    if isinstance(other, values.Const):
-        machine.note_number(one.term, other.value)
+    if isinstance(mate, values.Const):
+        machine.note_number(number.term, mate.value)
 
 
 def as_number(alternative: values.Alternative) -> logic.Term:

@@ -170,7 +170,7 @@ def _shortened(paths: list[str]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Return a text as code in Markdown."""
+    """Return a text as code in Markdown, whatever characters it has."""
     text = ' '.join(text.split())
     ticks = _fence(text, 1)
     if '`' in text:

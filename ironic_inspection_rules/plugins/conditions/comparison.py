@@ -119,6 +119,7 @@ class ValueComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield the relation of every value to the next one."""
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
             return
@@ -131,8 +132,8 @@ class ValueComparison(plugin.Relation):
             relation = plugin.OPPOSITES[relation]
             # "!lt" also holds where neither value is the greater one.
             unordered = relation not in ('eq', 'ne')
-        for one, other in itertools.pairwise(values):
-            yield plugin.Fact(one, relation, other, unordered)
+        for left, right in itertools.pairwise(values):
+            yield plugin.Fact(left, relation, right, unordered)
 
     # Calls of a plugin that pays begin with the budget.
     def __call__(  # type: ignore[override]
@@ -214,6 +215,7 @@ class VersionComparison(plugin.Relation):
     """The function of ``operator`` that compares two keys."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield which values are no text: YAML reads 1.10 as a number."""
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
                 text = _('a version is text, not %s; put it in quotes')
@@ -222,12 +224,13 @@ class VersionComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        # Inverted it also holds for everything but text.
+        """Yield the relation of every version to the next one."""
         if inverted:
+            # It also holds for all that is no text: no fact says that.
             return
         relation = f'{plugin.VERSION}{self.compare.__name__}'
-        for one, other in self.pairs(arguments.get('values') or ()):
-            yield plugin.Fact(one, relation, other)
+        for left, right in self.pairs(arguments.get('values') or ()):
+            yield plugin.Fact(left, relation, right)
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
         if one.__class__ is not str or other.__class__ is not str:
@@ -279,6 +282,10 @@ class OneOf(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield that the value is one of the list, inverted that it is none.
+
+        The checks and the proof of rules go by such facts.
+        """
         relation = 'one-of'
         if inverted:
             relation = plugin.OPPOSITES[relation]

@@ -148,6 +148,7 @@ class InNet(plugin.Condition):
             )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield why the subnet is none, unless it is not known yet."""
         if 'subnet' in arguments:
             try:
                 _read_network(arguments['subnet'])
@@ -157,6 +158,7 @@ class InNet(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
+        """Build the check with a literal subnet read once for all machines."""
         if 'subnet' not in arguments:
             # It has a field, so every machine may have another subnet.
             return super().bind(arguments)
@@ -221,6 +223,7 @@ class RegexCondition(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield which texts match, if the expression is a list of words."""
         words = _words(arguments['regex'], self.METHOD == 'search')
         if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
             yield plugin.Fact(arguments['value'], _membership(inverted), words)

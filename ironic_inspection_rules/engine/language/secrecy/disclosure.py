@@ -87,7 +87,10 @@ def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
 
 
 def operation(written: Operation) -> Operation:
-    """Return a condition or an action of a rule, without secrets in it."""
+    """Return a condition or an action of a rule, without secrets in it.
+
+    One with a secret has nothing left but its op.
+    """
     if has_secrets(written):
         return {'op': written['op'], 'args': masking.MASK}
     return written
@@ -109,8 +112,8 @@ def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     action = registry.installed().actions.get(name)
     if action is not None:
         return action.signature.bind(arguments).values
-    # A condition, or an op that is not installed here. Where a path or a
-    # field is compared with a value, the value comes last.
+    # A condition, or an op that is not installed here, as of a rule that was
+    # stored earlier. A value comes last there, and its path before it.
     names = ('value', 'path')
     return dict(zip(names, reversed(arguments), strict=False))
 
@@ -142,7 +145,10 @@ def gives_reasons(rule: model.Rule) -> bool:
 
 
 def label(rule: model.Rule) -> str:
-    """Return the name of a rule in errors and logs: its UUID at least."""
+    """Return the name of a rule in errors and logs: its UUID at least.
+
+    The description of a sensitive rule is left out.
+    """
     if rule.description and not rule.sensitive:
         return f'{rule.uuid} ({rule.description})'
     return rule.uuid
@@ -159,7 +165,7 @@ def say(rule: model.Rule, text: str, instead: str = '') -> str:
 
 
 def shown(rule: model.Rule) -> model.Rule:
-    """Return a rule as everybody may see it."""
+    """Return a rule as everybody may see it: a sensitive one is empty."""
     if not rule.sensitive:
         return rule
     return dataclasses.replace(rule, conditions=(), actions=(), vars={})

@@ -74,7 +74,11 @@ def check(
 
 
 def _problem(text: str, steps: Steps) -> str | None:
-    """Return why no inspection reports a field, None where one may."""
+    """Return the sentence that no inspection reports a field.
+
+    :param text: the field as the author wrote it.
+    :returns: None where an inspection may report it.
+    """
     unknown = inventory_fields.find(inventory_fields.known(), steps)
     if not isinstance(unknown, inventory_fields.UnknownStep):
         return None

@@ -40,6 +40,7 @@ class Conversion:
     """
 
     def __init__(self) -> None:
+        """Begin a conversion: there is no rule yet, and nothing is lost."""
         self.rule: dict[str, typing.Any] | None = None
         self.lost: list[Problem] = []
         self.hints: list[Problem] = []

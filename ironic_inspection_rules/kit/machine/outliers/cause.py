@@ -190,27 +190,28 @@ def _one_for_each_card(differences: Differences) -> Differences:
     return result
 
 
-def _unexplained(devices: Differences, others: Differences) -> Differences:
-    """Leave out PCI devices that other differences are already about.
+def _unexplained(devices: Differences, parts: Differences) -> Differences:
+    """Return the differences of PCI devices that parts do not explain.
 
-    :param others: differences of disks, interfaces and accelerators, which
+    :param parts: differences of disks, interfaces and accelerators, which
         are PCI devices or behind one.
     """
-    places = {_device(part.slot) for part in others} - {None}
-    # Which device a part without a slot is, is not known. It is taken for one
-    # of those that differ in the same way.
-    nameless = []
-    for part in others:
+    places = {_device(part.slot) for part in parts} - {None}
+    # Which device a part without a slot is, is not known: it explains one
+    # device that differs in the same way, such as one that is missing.
+    changes_without_slot = []
+    for part in parts:
         if part.slot is None and _may_be_other_device(part):
-            nameless.append(part.what)
+            changes_without_slot.append(part.what)
     result = []
     for device in devices:
         if _device(device.slot) in places:
             continue
-        if device.what in nameless:
-            nameless.remove(device.what)
+        if device.what in changes_without_slot:
+            changes_without_slot.remove(device.what)
             continue
-        if device.what == finding.MOVED and others:
+        if device.what == finding.MOVED and parts:
+            # The addresses of devices change when a card comes or goes.
             continue
         result.append(device)
     return result
@@ -263,7 +264,7 @@ def _follows(
 
 
 def _is_model(difference: peer_difference.PeerDifference) -> bool:
-    """Check whether a difference is that of another model of processor."""
+    """Check whether a difference says that the processor is another model."""
     if difference.kind != part_source.PROCESSOR:
         return False
     names = difference.names or (difference.field.rpartition('.')[2],)

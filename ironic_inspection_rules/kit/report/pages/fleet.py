@@ -75,6 +75,10 @@ class _PackedFleet:
     """
 
     def __init__(self, fleet: Plain) -> None:
+        """Pack a fleet into ``data``, which becomes the JSON of the page.
+
+        :param fleet: an evaluation of a fleet, as the API answers it.
+        """
         self._compared = bool(fleet.get('compared'))
         self._texts = shell.Numbers()
         self._changes = shell.Numbers()
@@ -95,7 +99,8 @@ class _PackedFleet:
             self._flavor(flavor, places)
             for flavor in fleet.get('capacity') or ()
         ]
-        # Nodes may name rules that are not listed; they come last.
+        # Nodes may name rules that are not listed, such as deleted ones: the
+        # numbers of these come last.
         known = [dict(rule) for rule in fleet['rules']]
         others = [{'uuid': uuid} for uuid in self._rules.all[len(known) :]]
         self.data = {
@@ -195,14 +200,18 @@ class _PackedFleet:
         return self._text(text)
 
     def _text(self, text: str | None) -> int:
-        """Return the number of a text."""
+        """Return the number of a text, -1 if there is none."""
         if text is None:
             return _NOTHING
         return self._texts.of(text)
 
 
 def _result(node: Plain) -> str:
-    """Return the result of a node as :class:`_PackedNode` has it."""
+    """Return the result of a node as :class:`_PackedNode` has it.
+
+    The API calls a node that could not be evaluated an ``error``. The page
+    calls it untried; its errors are those that rules raise.
+    """
     if node['result'] == 'error':
         return 'untried'
     if (node.get('failed_by') or {}).get('kind') == 'error':

@@ -139,7 +139,7 @@ class Matrix:
     ) -> None:
         """Begin a matrix without machines.
 
-        :param rules: the rules that are tested; they become the rows.
+        :param rules: the rules that are tested.
         :param files: the paths of their files, for the heading.
         """
         self._files = files
@@ -306,7 +306,11 @@ def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
 
 
 def _finds_defect(traced: trace.RuleTrace) -> bool:
-    """Return whether a rule found a defect without failing the inspection."""
+    """Return whether a rule found a defect without failing the inspection.
+
+    It would fail it, were it not in audit mode, or it notes in plugin data
+    what differs, as rules of ``profile`` do.
+    """
     if traced.error:
         return True
     return any(
@@ -338,6 +342,7 @@ def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
 
 
 def _change_line(change: engine_change.Change) -> str:
+    """Return a change as text: op, object and path, and the new value."""
     line = f'{change.op} {change.object} {change.path}'
     if change.op == 'remove':
         return line
