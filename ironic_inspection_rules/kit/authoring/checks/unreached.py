@@ -8,6 +8,7 @@ import functools
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.run import evaluation
@@ -38,7 +39,12 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_rules(
     rules: Sequence[checked_rule.CheckedRule],
 ) -> checked_rule.MistakesOfRules:
-    """Find rules whose conditions an earlier failing rule has too."""
+    """Find rules that no machine gets to, behind a rule that always fails.
+
+    Such a rule runs earlier in the same phase, and has no condition that the
+    later one does not have in the same words: it fails the inspection of
+    every machine that would match.
+    """
     subjects = {}
     conditions = {}
     for subject in rules:
@@ -52,11 +58,19 @@ def check_rules(
         for candidate in failing:
             is_of_phase = candidate.rule.phase == rule.phase
             is_of_scope = candidate.rule.scope in (None, rule.scope)
-            # With no other conditions it matches wherever this rule does.
-            matches_too = (
+            has_no_others = (
                 conditions[candidate.rule.uuid] <= conditions[rule.uuid]
             )
-            if is_of_phase and is_of_scope and matches_too:
+            # The same words over other vars are other conditions.
+            means_the_same = candidate.rule.vars == rule.vars or not (
+                _reads_vars(candidate)
+            )
+            if (
+                is_of_phase
+                and is_of_scope
+                and has_no_others
+                and means_the_same
+            ):
                 earlier = candidate
                 break
         if earlier is not None:
@@ -69,8 +83,14 @@ def check_rules(
                 )
                 % (earlier.written.label),
             )
-        elif any(map(_fails, subject.actions)):
+        # A rule that is only audited, or switched off, fails nothing.
+        elif rule.mode == model.ENFORCE and any(map(_fails, subject.actions)):
             failing.append(subject)
+
+
+def _reads_vars(subject: checked_rule.CheckedRule) -> bool:
+    """Return whether a condition of a rule may read the rule's ``vars``."""
+    return effects.mentions(model.VARS, subject.rule.conditions)
 
 
 def _fails(action: file_rule.Operation) -> bool:

@@ -43,6 +43,44 @@ RULES = """
 """
 
 
+FAILS = """
+- description: first
+  priority: 9
+  mode: %s
+  vars: {maker: Dell Inc.}
+  conditions:
+  - {op: eq, args: {values: ["{inventory.system_vendor.manufacturer}",
+                             "{vars.maker}"]}}
+  actions: [{op: fail, args: {msg: refused}}]
+- description: behind it
+  vars: {maker: %s}
+  conditions:
+  - {op: eq, args: {values: ["{inventory.system_vendor.manufacturer}",
+                             "{vars.maker}"]}}
+  actions: [{op: log, args: {msg: x}}]
+"""
+
+
+class BehindFailingTestCase(base.CheckTestCase):
+    def behind(self, mode, maker):
+        """Return what is never reached behind the failing rule."""
+        rules = self.rules(FAILS % (mode, maker))
+        return [
+            subject.rule.description
+            for subject, _place, _text in unreached.check_rules(rules)
+        ]
+
+    def test_a_rule_of_the_same_conditions_is_never_reached(self):
+        self.assertEqual(['behind it'], self.behind('enforce', 'Dell Inc.'))
+
+    def test_a_rule_that_is_not_carried_out_fails_nothing(self):
+        self.assertEqual([], self.behind('audit', 'Dell Inc.'))
+        self.assertEqual([], self.behind('"off"', 'Dell Inc.'))
+
+    def test_the_same_words_over_other_vars_are_other_conditions(self):
+        self.assertEqual([], self.behind('enforce', 'Nobody'))
+
+
 class CheckTestCase(base.CheckTestCase):
     def test_only_rules_that_no_machine_meets_are_named(self):
         large = {**files.INVENTORY, 'memory': {'physical_mb': 65536}}
