@@ -39,11 +39,14 @@ COMMAND = 'ironic-inspection-pxe-filter'
 
 
 def main() -> int:
-    """Run the command.
+    """Guard the DHCP server until a signal stops the process.
 
-    :returns: 0 when it was stopped, 1 with one line on stderr when it could
-        not start. Either way everything is blocked on the interface, if that
-        and the ports are known.
+    With ``--dry-run``, print the nftables script of a leader instead.
+
+    :returns: 0 when it was stopped or has printed the script, 1 with one line
+        on stderr when it could not start. Unless it only prints, everything
+        is blocked on the interface afterwards, if the configuration names
+        the interface and the ports.
     """
     conf.register_opts(CONF)
     CONF.register_cli_opt(
@@ -58,7 +61,8 @@ def main() -> int:
     )
     try:
         service.prepare_command(sys.argv)
-        # The filter itself tries again, and blocks meanwhile.
+        # No retries by oslo.db: the filter itself tries again, and blocks
+        # meanwhile.
         CONF.set_default('max_retries', 0, group='database')
         options = CONF.inspection_pxe_filter
         try:
@@ -74,9 +78,9 @@ def main() -> int:
                 # pass.
                 guard.install()
         finally:
-            # After an error, too: it names all bad options, in fewer words
-            # than oslo.config, and takes the place of what one of them has
-            # raised above.
+            # Also after an error above: if options are bad, this error names
+            # all of them, in fewer words than oslo.config, and takes the
+            # place of the first one.
             conf.check(CONF)
         for message in config_file.unknown():
             LOG.warning('%s', message)
@@ -117,10 +121,13 @@ def main() -> int:
 
 
 def _source() -> watcher.PortSource:
-    """Return the source of ports of nodes with the configured interfaces.
+    """Build the source from which the filter reads the ports of nodes.
 
-    :raises: Invalid if there are none, or one is not installed: a typo would
-        block all of its machines.
+    It knows the nodes with one of the inspect interfaces that the
+    configuration names.
+
+    :raises: Invalid if it names none, or one that is not installed: for a
+        typo, the filter would block the machines with that interface.
     """
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     if not names:
@@ -133,8 +140,8 @@ def _source() -> watcher.PortSource:
     interfaces = importlib.metadata.entry_points(
         group='ironic.hardware.interfaces.inspect'
     )
-    known = {interface.name for interface in interfaces}
-    unknown = sorted(set(names) - known)
+    installed = {interface.name for interface in interfaces}
+    unknown = sorted(set(names) - installed)
     if unknown:
         raise exceptions.Invalid(
             _(
@@ -143,7 +150,7 @@ def _source() -> watcher.PortSource:
             )
             % {
                 'unknown': ', '.join(unknown),
-                'known': ', '.join(sorted(known)),
+                'known': ', '.join(sorted(installed)),
             }
         )
     return watcher.PortSource(names)
@@ -152,7 +159,11 @@ def _source() -> watcher.PortSource:
 def _dry_run(
     table: nftables.FilterTable, settings: filter_service.Settings
 ) -> str:
-    """Return the script that a leader would apply to an empty table."""
+    """Return the nftables script that a leader would apply at this moment.
+
+    It makes the table, blocks and admits the machines that the database has
+    now, and says until when they pass. Nothing is changed.
+    """
     ports = watcher.read(_source())
     admitted = admission.decide(
         ports, leads=True, auto_discovery=settings.auto_discovery
@@ -173,6 +184,15 @@ def _dry_run(
 
 
 def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
+    """Run the filter until SIGTERM or SIGINT.
+
+    It takes part in the election of the leader, reads the database, and
+    listens to messages of other services if there is a message broker.
+
+    :param guard: the firewall, which blocks everything already.
+    :raises: Invalid if the options of the coordinator or the names of inspect
+        interfaces are wrong.
+    """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *args: stop.set())

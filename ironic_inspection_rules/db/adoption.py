@@ -47,11 +47,16 @@ def read_ironic(set_aside: bool = False) -> list[Row]:
 
 
 def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
+    """Read rules of Ironic's table in a transaction, see :func:`read_ironic`.
+
+    The phase of a rule that is set aside is returned without its prefix.
+    """
     query = sa.select(_IRONIC).order_by(_IRONIC.c.id)
     rows = []
     for row in session.execute(query).mappings():
         stored_phase = row['phase'] or ''
-        if stored_phase.startswith(_ASIDE) == set_aside:
+        is_set_aside = stored_phase.startswith(_ASIDE)
+        if is_set_aside == set_aside:
             phase = stored_phase.removeprefix(_ASIDE) or None
             rows.append({**row, 'phase': phase})
     return rows
@@ -64,13 +69,16 @@ def store(
     present: list[Row] | None = None,
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
 ) -> None:
-    """Store rules, all or none.
+    """Store adopted rules, and set their originals aside, all or none.
+
+    The originals stay in Ironic's table, in a phase that no Ironic runs: so
+    no rule runs twice, and :func:`restore` can give them back.
 
     :param values: column values of the rules, see :func:`.rule.create_rule`.
-    :param moved: their rows in Ironic's table. They stay there, in a phase
-        that no Ironic runs, see :func:`restore`.
-    :param present: what :func:`read_ironic` has returned of the rules that
-        were not taken over; None not to compare them.
+    :param moved: the rows of Ironic's table that the rules were made of; none
+        for rules of ironic-inspector.
+    :param present: the rows that :func:`read_ironic` returned when the rules
+        were read, to find changes since then; None not to compare.
     :raises: Conflict if Ironic's table has changed since.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
@@ -107,15 +115,20 @@ def restore(
 
 
 def _write_phase(session: Any, row: Row, phase: str | None) -> None:
+    """Change the phase of a rule in Ironic's table."""
     session.execute(
         sa.update(_IRONIC).where(_IRONIC.c.id == row['id']).values(phase=phase)
     )
 
 
 def read_inspector(url: str) -> list[Row]:
-    """Read the rules of a database of ironic-inspector, in creation order.
+    """Read all rules from the database of an ironic-inspector, oldest first.
 
-    :returns: rules as its API gives them.
+    The connection is closed again. Databases of all its releases are read.
+
+    :param url: of the database, as SQLAlchemy takes it.
+    :returns: rules with ``uuid``, ``description``, ``scope``, ``conditions``
+        and ``actions``, in the form of ironic-inspector's API.
     :raises: Invalid if the driver of that database is not installed.
     :raises: sqlalchemy.exc.SQLAlchemyError if it cannot be read.
     """
@@ -164,7 +177,12 @@ def _read_operations(
 ) -> list[Row]:
     """Read the conditions or the actions of a rule of ironic-inspector.
 
-    :param names: columns to read. Other parameters are one text, of JSON.
+    :param table: of the conditions or the actions of all rules.
+    :param uuid: of the rule.
+    :param names: columns to copy. The other parameters of an operation are in
+        the column ``params``, as JSON.
+    :returns: an operation a row, in the order of the rule, in the form of
+        ironic-inspector's API.
     """
     query = sa.select(table).where(table.c.rule == uuid).order_by(table.c.id)
     operations = []

@@ -90,8 +90,11 @@ class Search:
         self._look_again_at = -math.inf
 
     def claim(self, worker: str) -> Claimed | None:
-        """Give the request that is due longest to a worker.
+        """Claim the request that has been due longest, for a worker.
 
+        Requests that others lock or claim meanwhile are passed over.
+
+        :param worker: the name of the worker, which then holds the lease.
         :returns: the request as this delivery has it, and its data; None if
             none is due, or all that are due were locked.
         """
@@ -113,9 +116,14 @@ class Search:
     def _look(self, after: _Candidate | None = None) -> list[_Candidate]:
         """Read the next requests that are due, the longest due first.
 
-        :param after: the last one that was read before, None to begin.
+        A first look for workers that serve a part of the nodes also notes the
+        time up to which there is nothing for them: later looks begin there,
+        until a lease has passed.
+
+        :param after: the last request of the look before; None to begin.
         """
         if time.monotonic() >= self._look_again_at:
+            # Once in a lease, all requests are looked at again.
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
         candidates = _due_requests(
@@ -123,16 +131,17 @@ class Search:
         )
         if self._served and after is None:
             # All that was due before the first candidate is for other workers.
-            # A candidate may seem to be due later than now, see _deliverable.
             if candidates:
                 first = candidates[0]
-                # A Decimal in MySQL, unlike a column of type Double.
-                until = min(first.due_at, float(first.looked_at))
+                # A candidate may be due later than now, see _deliverable. The
+                # clock reads as a Decimal in MySQL, unlike the column.
+                nothing_until = min(first.due_at, float(first.looked_at))
             else:
-                until = read_clock()
-            # A transaction that has taken its due_at before may commit the
-            # request later, but not much: see transaction.limit_waits.
-            self._looked_until = until - self._lease
+                nothing_until = read_clock()
+            # A transaction may commit a request later than it is due: not
+            # much later, as the database ends those that stall, see
+            # transaction.limit_waits.
+            self._looked_until = nothing_until - self._lease
         return candidates
 
 
@@ -155,20 +164,21 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the conditions of requests that a worker may claim.
+    """Return three conditions, one of which a request to be claimed meets.
 
-    A request to be delivered meets one of three:
+    ``due_at`` is the end of a lease, the end of a delay after a failed
+    attempt, or the time of storing. A request may be claimed if
 
-    1. Its time has come.
-    2. It is due later than any lease or delay ends, see :func:`due`.
-    3. It is due between the two, but no worker holds it, and no delay is the
-       reason: it was never put off, or is due later than any delay ends. The
-       clock was set back, or others go before it.
+    1. that time has come;
+    2. that time is later than any lease or delay ends, see :func:`due`;
+    3. it is between these two, but no worker holds the request and it waits
+       for no delay: it was never put off, or it is due later than any delay
+       ends. Then the clock was set back, or others go before it.
 
-    A reapplication is stored with a due time that is :data:`PRECEDENCE` later
-    than it could be delivered: others are due earlier, and come first. Where
-    there are none it may be delivered all the same. If it was put off, that
-    is added to its delay, and it may be delivered once the delay is over.
+    A reapplication is stored with a due time that is :data:`PRECEDENCE` later:
+    posted inventories are due earlier, and come first. Where there are none it
+    may be claimed all the same. If it was put off, its due time is that of its
+    delay and :data:`PRECEDENCE`, and it may be claimed once the delay is over.
 
     The conditions stay three, as every one is read by its own range of the
     index, see :func:`limited`.
@@ -177,13 +187,13 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     is_past, is_far_off = due(lease)
     was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
     is_reapplication = row.event == _REAPPLY
-    longest_yield = clock.now() + PRECEDENCE
+    end_of_precedence = clock.now() + PRECEDENCE
     has_delay_left = sa.and_(
         is_reapplication,
         was_put_off,
         row.worker.is_(None),
-        row.due_at > longest_yield,
-        row.due_at <= longest_yield + _MOST_DELAY,
+        row.due_at > end_of_precedence,
+        row.due_at <= end_of_precedence + _MOST_DELAY,
     )
     is_due_too_late = row.due_at > clock.now() + _MOST_DELAY
     is_in_between = sa.and_(
@@ -207,21 +217,24 @@ def _due_requests(
     since: float,
     after: _Candidate | None = None,
 ) -> list[_Candidate]:
-    """Read requests to be delivered, the longest due first.
+    """Read a few requests that may be claimed, the longest due first.
+
+    Nothing is locked: another worker may claim one of them meanwhile.
 
     :param conditions: conditions that the requests must meet as well.
     :param since: time after which they are due, 0 for any.
     :param after: the request before the first one, None to begin.
+    :returns: at most :data:`_CANDIDATES`.
     """
     row: typing.Any = models.RequestRow
-    beyond = []
+    is_behind = []
     if after is not None:
         is_later = row.due_at > after.due_at
         # Several may be due at the same time.
         is_next = sa.and_(row.due_at == after.due_at, row.id > after.id)
-        beyond.append(sa.or_(is_later, is_next))
+        is_behind.append(sa.or_(is_later, is_next))
     if since:
-        beyond.append(row.due_at > since)
+        is_behind.append(row.due_at > since)
     ranges = []
     for state in states:
         for is_deliverable in _deliverable(lease):
@@ -231,7 +244,7 @@ def _due_requests(
                     is_deliverable,
                     db_request.OPEN,
                     *conditions,
-                    *beyond,
+                    *is_behind,
                 )
             )
     looked_at = clock.now().label('looked_at')
@@ -265,18 +278,20 @@ def limited(
 
 @transaction.retried
 def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
-    """Claim a request and read it, before anybody else can claim it.
+    """Claim a request for a worker, and read it in the same transaction.
 
-    One transaction locks, changes and reads the row. Were it read after the
-    commit, a worker that stalls in between would get the token of another
-    worker, which claims the request after it, and both would pass the fence.
+    The worker gets a new token and a lease from now on. Were the row read
+    after the commit, a worker that stalls in between might read the token of
+    another worker that claims the request after it: the fence would then let
+    the writes of both pass.
+
     The lock is asked for with SKIP LOCKED and by primary key: a worker that
     stalls with it keeps nobody waiting, and MySQL locks no gap. SQLite has no
     row locks; there a transaction whose snapshot is old is refused when it
     writes.
 
-    :returns: the request and its data; None if it is locked, or has been
-        claimed or changed since it was read.
+    :returns: the request and the data to process; None if it is locked, or
+        has been claimed or changed since it was read.
     """
     row = models.RequestRow
     data = models.InspectionDataRow
@@ -284,14 +299,15 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     query = query.outerjoin(data, data.id == row.unprocessed_id)
     query = query.where(row.id == candidate.id)
     with transaction.writer() as session:
-        # Another worker that claimed it since has changed the token.
-        if not lock(
+        is_locked = lock(
             session,
             candidate.id,
+            # Every worker that claims the request changes the token.
             row.token == candidate.token,
             db_request.OPEN,
             sa.or_(*_deliverable(lease)),
-        ):
+        )
+        if not is_locked:
             return None
         _change(
             session,
@@ -334,15 +350,18 @@ def lock(
 def prolong_requests(
     deliveries: Iterable[tuple[str, int]], lease: float
 ) -> set[tuple[str, int]]:
-    """Prolong the leases of open requests.
+    """Prolong the leases of the requests that a worker processes.
 
-    Every lease is prolonged in a transaction of its own: a heartbeat for many
-    must not fail, or wait, for one of them. A locked request keeps the lease
-    that it has: another transaction is about to change it, and no worker can
-    claim it meanwhile.
+    This is its heartbeat. Every lease is prolonged in a transaction of its
+    own, so that one of them makes no other fail or wait. A locked request
+    keeps the lease that it has: another transaction is about to change it,
+    and no worker can claim it meanwhile.
 
-    :param deliveries: pairs of UUID and token.
-    :returns: the pairs whose deliveries are the last ones.
+    :param deliveries: pairs of the UUID of a request and the token of its
+        delivery.
+    :param lease: seconds from now on.
+    :returns: the pairs that still are open and hold the newest token, locked
+        ones among them. The worker has lost all others.
     """
     row = models.RequestRow
     key = sa.tuple_(row.uuid, row.token)
@@ -411,13 +430,15 @@ def _take_lapsed(
     values: Mapping[str, typing.Any],
     *conditions: sa.ColumnElement[bool],
 ) -> list[models.RequestRow]:
-    """Give the requests that are due a new token, and other values.
+    """Give requests whose lease has run out a new token and other values.
 
-    The token shuts out the delivery that has held the request until now.
+    The new token shuts out the delivery that has held the request until now.
+    Locked requests are left for the next round.
 
     :param values: column values to change.
     :param conditions: conditions that the requests must meet as well.
-    :returns: the requests as they were, but for the token.
+    :returns: the requests as they were before the change, but with the new
+        token; at most :data:`_LIMIT`.
     """
     ranges = []
     for state in states:
@@ -431,7 +452,7 @@ def _take_lapsed(
     requests = []
     for id_ in transaction.read(query):
         request = _take(id_, values, sa.or_(*due(lease)), *conditions)
-        # Locked, or prolonged since it was read.
+        # None if it is locked, or was prolonged since it was read.
         if request is not None:
             requests.append(request)
     return requests
@@ -443,17 +464,19 @@ def _take(
     values: Mapping[str, typing.Any],
     *conditions: sa.ColumnElement[bool],
 ) -> models.RequestRow | None:
-    """Give a request a new token, and other values.
+    """Give a request a new token and other values, in one transaction.
 
-    :returns: the request as it was, but for the token; None if it is locked,
-        or does not meet the conditions any more.
+    :param conditions: conditions that it must meet when it is locked.
+    :returns: the request as it was before, but with the new token; None if
+        another transaction has it locked, or it does not meet the conditions.
     """
     row = models.RequestRow
     with transaction.writer() as session:
         if not lock(session, id_, *conditions):
             return None
         request: typing.Any = session.get_one(row, id_)
-        # Apart from the session, which would store the token once more.
+        # Detached from the session: the token that is set on it below is only
+        # for the caller, and must not be stored once more.
         session.expunge(request)
         _change(session, id_, token=row.token + 1, **values)
         request.token += 1

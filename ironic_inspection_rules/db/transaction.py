@@ -100,11 +100,13 @@ def read_rows(query: Any) -> list[dict[str, Any]]:
 
 
 def limit_waits(engine: sa.Engine, seconds: float) -> None:
-    """Limit how long either side of a connection waits for the other.
+    """Limit how long this process and the database wait for each other.
 
-    A process that stops in the middle of a transaction loses its locks: the
-    database ends the transaction, except for MySQL, which has no such limit.
-    An answer that does not come is an error.
+    The engine makes its connections anew, with two limits. The database ends
+    a transaction that does nothing, so that a process which stops in the
+    middle of one loses its locks (PostgreSQL and MariaDB; MySQL has no such
+    limit). An answer that does not come is an error in this process. An
+    engine of SQLite, or with limits already, stays as it is.
 
     :param seconds: how long a transaction may do nothing; an answer may take
         twice as long, as a statement may wait all that time for the lock of
@@ -192,9 +194,13 @@ def upsert(
     rows: Sequence[Mapping[str, Any]],
     update: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Insert rows, or update them where their primary key is there already.
+    """Insert rows, or update those whose primary key is there already.
 
-    :param update: returns the new values of columns, by name, given the
+    It is one statement, in the dialect of the database.
+
+    :param table: the table, as a :class:`sqlalchemy.Table`.
+    :param rows: column values by name.
+    :param update: builds the column values of a row that is there, given the
         columns of the row that would have been inserted; None leaves rows
         that are there as they are.
     """
@@ -203,17 +209,18 @@ def upsert(
     statement: Any
     if family in ('mysql', 'mariadb'):
         statement = mysql.insert(table).values(rows)
-        new = statement.inserted
+        new_row = statement.inserted
         if update is None:
             # Nothing changes: the key is set to itself. INSERT IGNORE would
             # hide other errors as well.
-            first = key.keys()[0]
-            changes: Mapping[str, Any] = {first: new[first]}
+            key_column = key.keys()[0]
+            changes: Mapping[str, Any] = {key_column: new_row[key_column]}
         else:
-            changes = update(new)
+            changes = update(new_row)
         statement = statement.on_duplicate_key_update(changes)
     else:
-        # Both know ON CONFLICT, but SQLAlchemy has a class for each of them.
+        # PostgreSQL and SQLite know ON CONFLICT; SQLAlchemy has a class for
+        # either of them.
         if family == 'postgresql':
             statement = postgresql.insert(table).values(rows)
         else:

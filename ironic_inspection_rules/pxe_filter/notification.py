@@ -110,14 +110,17 @@ def is_received(conf: cfg.ConfigOpts) -> bool:
 
 
 def is_missed(conf: cfg.ConfigOpts) -> bool:
-    """Return whether a machine may boot before a filter lets it pass.
+    """Return whether the filter may learn of an inspection too late.
 
-    That is so if the period is long and there are no messages, as far as the
-    configuration of the filter shows.
+    A machine may then boot before the filter lets it pass: the filter reads
+    the database seldom, and its configuration shows no messages that would
+    tell it earlier. The command warns of that.
     """
     period = conf.inspection_pxe_filter.whitelist_period
     if period == 0:
-        # Who relies on messages alone may name the driver elsewhere.
+        # The filter never reads the list by itself. The operator relies on
+        # messages, and may name the driver that sends them only in the
+        # configuration of the other services.
         return not is_received(conf)
     if period <= SHORT_PERIOD:
         return False
@@ -187,10 +190,13 @@ class PxeFilterDriver(notifier.Driver):
         priority: str,
         retry: int,
     ) -> None:
-        """Send the changes that a notification of Ironic implies.
+        """Send PXE filters the changes that a notification of Ironic implies.
 
-        Errors of the message broker are only logged: Ironic's request or
-        inspection goes on.
+        oslo.messaging calls it in Ironic's API and conductors, for every
+        notification. Errors of the message broker are only logged: Ironic's
+        request or inspection goes on.
+
+        :param msg: the notification, with ``event_type`` and ``payload``.
         """
         for change in _changes(msg['event_type'], msg['payload']):
             try:
@@ -204,7 +210,11 @@ class PxeFilterDriver(notifier.Driver):
 
 
 def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
-    """Yield the changes that a notification implies.
+    """Yield the list changes that a notification of Ironic implies.
+
+    A port or port group that is created, updated or deleted is a change of
+    the list of known addresses; the begin or the end of an inspection one of
+    the list of machines that may boot. Other notifications imply nothing.
 
     :param event: ``event_type`` of the notification.
     """
@@ -215,9 +225,10 @@ def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
             yield ListChange(
                 DENYLIST, _PORT_EVENTS[event], port['uuid'], port['address']
             )
-    # Whatever its status, ``start`` or ``end``: Ironic sends it when the node
-    # has the new state. It does not name the ports, so a filter reads those of
-    # all nodes in inspection.
+    # The last part of the event, "start" or "end", does not matter: Ironic
+    # sends either when the node has the new state. A notification of a node
+    # does not name its ports: the change has none, and a filter then reads
+    # the ports of all nodes in inspection.
     elif event.startswith('baremetal.node.provision_set.'):
         node = payload['ironic_object.data']
         if node['provision_state'] in _INSPECTION:

@@ -31,6 +31,8 @@ from ironic_inspection_rules.runs import recorded_change
 RESOURCE = 'inspection_runs'
 
 Answer = dict[str, Any]
+Query = dict[str, Any]
+"""The parameters of a request by name, checked; None if one is missing."""
 
 _TIMES = ('created_at', 'started_at')
 BRIEF_FIELDS = (
@@ -67,7 +69,7 @@ EXPLAIN = {
 _RUN_UUID = request.uuid_of(_('a run'))
 
 
-def get_all(node: Any, query: Answer) -> Answer:
+def get_all(node: Any, query: Query) -> Answer:
     """List runs, newest first."""
     fields = view.chosen_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
@@ -82,11 +84,14 @@ def get_all(node: Any, query: Answer) -> Answer:
     return view.page(f'nodes/{node.uuid}/{RESOURCE}', runs, limit, represent)
 
 
-def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
-    """Show a run, whole.
+def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
+    """Show a run, by default with its phases but without machine data.
 
-    With what the machine sent, which only the newest run has, if it failed,
-    and only where it is asked for.
+    The inventory and plugin data that the machine sent are shown if
+    ``fields`` names them. They are kept of the newest run only, and only if
+    it failed; of any other run they are null.
+
+    :raises: what Ironic raises if the caller may not read inventories.
     """
     fields = query['fields']
     if fields is None:
@@ -95,46 +100,52 @@ def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
     run = run_object.InspectionRun.get_by_uuid(
         context, node.uuid, _RUN_UUID('uuid', run_uuid)
     )
-    answer = _represent(
-        run, [name for name in fields if name not in DATA_FIELDS]
-    )
+    run_fields = [name for name in fields if name not in DATA_FIELDS]
+    answer = _represent(run, run_fields)
     data_fields = [name for name in fields if name in DATA_FIELDS]
     if data_fields:
-        # Who may see a run may not see all that the machine sent.
+        # Not everybody who may see a run may see what the machine sent.
         api_utils.check_node_policy_and_retrieve(
             'baremetal:node:inventory:get', node.uuid
         )
         data = run_object.InspectionRun.get_data(context, node.uuid)
         if not data or data['uuid'] != run.uuid:
-            # They are those of a newer run, or none.
+            # None are kept, or they are those of a newer run.
             data = {}
         answer.update({name: data.get(name) for name in data_fields})
     return answer
 
 
-def explain(node: Any, query: Answer) -> Answer:
-    """Return the rule that last set a value, and why it did.
+def explain(node: Any, query: Query) -> Answer:
+    """Explain a value of the node, or a rule.
 
-    Or what a rule did in the newest run, also where that is nothing.
+    With ``path`` or ``trait``, the answer is the rule that last set the value
+    in a kept run, and why. With ``rule``, a UUID, it is what that rule did in
+    the newest run, also that it did not match.
+
+    :raises: Invalid if both are asked for, or neither.
+    :raises: NotFound if no kept run tells.
     """
-    rule = query.pop('rule')
-    if rule is not None and any(query.values()):
+    rule_uuid = query.pop('rule')
+    if rule_uuid is not None and any(query.values()):
         raise exceptions.Invalid(_('Ask for "rule" alone, or for a value'))
     context = api.request.context
-    if rule is None:
+    if rule_uuid is None:
         runs = run_object.InspectionRun.list(context, node.uuid, whole=True)
         answer = _origin(node, runs, **query)
     else:
         newest = run_object.InspectionRun.list(
-            context, node.uuid, 1, whole=True
+            context, node.uuid, limit=1, whole=True
         )
-        answer = rule_outcome.find(node, rule, newest, start.rules())
+        answer = rule_outcome.find(node, rule_uuid, newest, start.rules())
+    # Where a sensitive rule set the value, the answer names no run.
     if 'run' in answer:
         answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
     return answer
 
 
 _OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action')
+"""What an answer takes from the record of a change."""
 
 
 def _origin(
@@ -144,20 +155,24 @@ def _origin(
     trait: str | None,
     port: str | None,
 ) -> Answer:
-    """Return the rule that last set a value, and why it did.
+    """Return the answer of ``explain`` for a value: who last set it, and why.
 
     :param runs: the runs kept of the node, whole, newest first.
     :param path: of the value, in any of the forms that rules take.
     :param port: MAC address or UUID of the port that ``path`` belongs to.
-    :returns: the answer; its ``run`` is one of these.
-    :raises: Invalid if the question makes no sense.
+    :returns: the answer, whose ``run`` is one of the runs; only the UUID of
+        the rule and ``withheld`` if the rule is sensitive.
+    :raises: Invalid unless it is one value that is asked for.
     :raises: NotFound if no kept run has set the value.
     """
     place, present = _place(node, path, trait, port)
     runs_with_records = [(run, run.phases, run.places) for run in runs]
     setting = run_explain.find(runs_with_records, place)
     if not isinstance(setting, run_explain.SettingChange):
-        raise _not_found(node, len(runs), trait or path, port, setting)
+        # No change, but the sensitive rules that may have made one.
+        sensitive_uuids = setting
+        raise _not_found(node, len(runs), trait or path, port, sensitive_uuids)
+    # Not called for a sensitive rule, of which little is said.
     describe = functools.partial(_describe, setting, place, present)
     return setting.described(describe)
 
@@ -168,11 +183,16 @@ def _describe(
     present: Any,
     rule: phase_record.Record,
 ) -> Answer:
-    """Return the answer for the change that set a value.
+    """Return the answer of ``explain`` for the change that set a value.
 
+    It has the change, the rule with its conditions, and whether the value is
+    still what the change made it. The present value is in it only if it is
+    known to be another one.
+
+    :param setting: the change; not one of a sensitive rule.
     :param place: where the value is now.
-    :param present: the value that is there.
-    :param rule: the rule that made the change, as the run has it.
+    :param present: the value that is there now, ABSENT or UNKNOWN.
+    :param rule: the record of the rule in the run that made the change.
     """
     change = setting.change
     assert change is not None
@@ -213,9 +233,11 @@ def _not_found(
     port: str | None,
     uncertain: tuple[str, ...],
 ) -> exceptions.NotFound:
-    """Build the error for a value that no kept run has set.
+    """Build the error of ``explain`` for a value that no kept run has set.
 
     :param count: how many runs are kept.
+    :param what: the path or the trait that was asked for.
+    :param port: the port that was asked for, None for a value of the node.
     :param uncertain: UUIDs of sensitive rules, which may have set it.
     """
     known_port = _port(node, port)
@@ -258,13 +280,17 @@ def _not_found(
 def _place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return where a value is, and what is there now.
+    """Return the place of the value that is asked for, and the value there.
 
-    :raises: Invalid if it is not exactly one value that is asked for.
+    The value is :data:`.path.ABSENT` if there is none now, and
+    :data:`.recorded_change.UNKNOWN` if it cannot be read.
+
+    :raises: Invalid unless the caller asks for one trait, one path, or one
+        path in a port.
     """
-    is_one = (trait is None) is not (path_text is None)
+    asks_for_one = (trait is None) is not (path_text is None)
     names_port_alone = port_ident is not None and path_text is None
-    if not is_one or trait == '' or names_port_alone:
+    if not asks_for_one or trait == '' or names_port_alone:
         raise exceptions.Invalid(
             _(
                 'Ask for "path", for "trait", for "port" and "path", or for '
@@ -324,7 +350,12 @@ def _place_in_plugin_data(
 
 
 def _value_of(owner: Any, path: data_path.Path) -> Any:
-    """Return what a node or a port has at a path now."""
+    """Return what a node or a port has at a path now.
+
+    :param owner: the object of the node or the port.
+    :returns: :data:`.recorded_change.UNKNOWN` for the UUID of another object,
+        as Ironic's object only has its ``id``.
+    """
     if path[0] in _REFERENCES:
         return recorded_change.UNKNOWN
     return recorded_change.look_up(facts.as_dict(owner), (), path)
@@ -341,7 +372,10 @@ def _port(node: Any, ident: str | None) -> Any:
 
 
 def _represent(run: Any, fields: Any) -> dict[str, Any]:
-    """Return some fields of a run as clients see them, and its links."""
+    """Return a run as clients see it: some fields, and its links.
+
+    :param fields: names of fields; times are written as ISO 8601.
+    """
     represented = {name: getattr(run, name) for name in fields}
     for name in _TIMES:
         if represented.get(name):

@@ -33,6 +33,8 @@ from ironic_inspection_rules.rule_set import repository
 RESOURCE = 'inspection_tables'
 
 Answer = dict[str, Any]
+Query = dict[str, Any]
+"""The parameters of a request by name, checked; None if one is missing."""
 
 
 def _text(_name: str, value: str) -> str:
@@ -64,16 +66,23 @@ def get_all() -> Answer:
     return {RESOURCE.removeprefix('inspection_'): tables}
 
 
-def get_one(name: str, query: Answer) -> Answer:
-    """Show a table, with a page of its rows, or with the row of a key."""
+def get_one(name: str, query: Query) -> Answer:
+    """Show a table, with a page of its rows, or with the row of ``key``.
+
+    Secret columns are left out. The list of rows is empty if no row has the
+    key.
+
+    :raises: NotFound if there is no such table.
+    :raises: Invalid for ``key`` together with ``limit`` or ``marker``.
+    """
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
     answer = _described(inspection_table, in_force)
     if query['key'] is not None:
-        for other in ('limit', 'marker'):
-            if query[other] is not None:
+        for parameter in ('limit', 'marker'):
+            if query[parameter] is not None:
                 raise exceptions.Invalid(
-                    _('"key" asks for one row, without "%s"') % other
+                    _('"key" asks for one row, without "%s"') % parameter
                 )
         rows = []
         if inspection_table.row(query['key']) is not data_path.ABSENT:
@@ -107,16 +116,23 @@ def _find(name: str, in_force: repository.Snapshot) -> table.Table:
     return inspection_table
 
 
-def machines(name: str, query: Answer) -> Answer:
-    """Show the table beside the machines that the caller may see.
+def machines(name: str, query: Query) -> Answer:
+    """Compare the rows of a table with the inventories of the machines.
 
-    Without a limit all of it is one answer, which is sent in parts.
+    The answer has the machines whose inventory the caller may read, and the
+    rows that no such machine has. It is handed to the stream of the request:
+    without ``limit`` it is sent while machines are still read.
+
+    :returns: an empty mapping, in place of the body.
+    :raises: NotFound if there is no such table.
+    :raises: Invalid if the table does not say which row is that of a machine.
     """
-    # Each page reads all machines, whatever states it has. A row is missing
-    # or right only if no other machine has its key, and the key of a machine
-    # is made of its inventory: no index of the database has it. Keys that
-    # were kept from one page to the next would be those of another time, and
-    # of nodes that another caller may see.
+    # Every page compares all machines anew, and leaves out what the pages
+    # before it have. Whether a row is missing or right depends on all
+    # machines, as another one may have its key; and the key of a machine is
+    # made of its inventory, so no index of the database has it. Keys that were
+    # kept from one page to the next would be out of date, and would be of
+    # nodes that another caller may see.
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
     if not inspection_table.has_of:
@@ -130,18 +146,20 @@ def machines(name: str, query: Answer) -> Answer:
     limit = query['limit']
     if limit is not None and limit <= 0:
         raise exceptions.Invalid(_('"limit" must be positive'))
+    # The marker is the number of findings on the pages before.
     first = query['marker'] or 0
     pages = _readable_pages()
     findings = _findings(
         api.request.context, inspection_table, pages, query['state']
     )
-    entries = itertools.islice(findings, first, None)
+    remaining = itertools.islice(findings, first, None)
     if limit is None:
-        stream.send(stream.page(entries, 'machines', None))
+        stream.send(stream.page(remaining, 'machines', None))
         return {}
-    some = list(itertools.islice(entries, limit + 1))
-    answer: Answer = {'machines': some[:limit]}
-    if len(some) > limit:
+    # One more says whether there is another page.
+    entries = list(itertools.islice(remaining, limit + 1))
+    answer: Answer = {'machines': entries[:limit]}
+    if len(entries) > limit:
         parameters = [
             (parameter, value)
             for parameter, value in api.request.GET.items()
@@ -157,26 +175,25 @@ def machines(name: str, query: Answer) -> Answer:
 
 
 def _readable_pages() -> list[fleet_page.Page]:
-    """Find the nodes whose inventory the caller may read."""
+    """Find all nodes whose inventory the caller may read, page by page.
+
+    They are found before the answer begins: an error can then still be one.
+    """
     pages = []
     marker = None
     while True:
         page = fleet_page.find({}, None, marker)
-        readable = inventory_history.readable(
+        readable_uuids = inventory_history.readable(
             {uuid for _asked, uuid in page.nodes if uuid},
             page.filters,
             'baremetal:node:inventory:get',
         )
-        pages.append(
-            dataclasses.replace(
-                page,
-                nodes=[
-                    (ident, uuid)
-                    for ident, uuid in page.nodes
-                    if uuid in readable
-                ],
-            )
-        )
+        readable_nodes = [
+            (ident, uuid)
+            for ident, uuid in page.nodes
+            if uuid in readable_uuids
+        ]
+        pages.append(dataclasses.replace(page, nodes=readable_nodes))
         marker = page.next
         if marker is None:
             return pages
@@ -188,6 +205,10 @@ def _findings(
     pages: Iterable[fleet_page.Page],
     state: str | None,
 ) -> Iterator[Answer]:
+    """Yield the findings of the comparison as clients see them.
+
+    :param state: the only state to show; None for all.
+    """
     for finding in table_comparison.findings(
         inspection_table, _compared_machines(context, inspection_table, pages)
     ):
@@ -200,10 +221,14 @@ def _compared_machines(
     inspection_table: table.Table,
     pages: Iterable[fleet_page.Page],
 ) -> Iterator[table_comparison.ComparedMachine]:
-    """Yield each machine of which an inventory is stored, beside its row."""
+    """Compare every machine that has a stored inventory with its row.
+
+    A machine that is too expensive to compare is yielded as one without a
+    key. A few machines at a time are in memory.
+    """
     for page in pages:
-        for some in trial.read(context, page):
-            for machine in some:
+        for portion in trial.read(context, page):
+            for machine in portion:
                 if machine.facts is None:
                     continue
                 target = working_copy.WorkingCopy(machine.facts)
@@ -216,16 +241,19 @@ def _compared_machines(
                             inspection_table, uuid, view
                         )
                 except exceptions.BudgetExceeded:
-                    compared = table_comparison.ComparedMachine(uuid, None)
+                    # Its key would take too much time, or too many operations.
+                    compared = table_comparison.ComparedMachine(uuid, key=None)
                 yield compared
 
 
 def _page(
     inspection_table: table.Table, marker: str | None, most: int
 ) -> list[str]:
-    """Return the keys after a marker.
+    """Return the keys of a page of rows.
 
-    :raises: Invalid if there is no row of that key.
+    :param marker: the last key of the page before; None for the first page.
+    :param most: how many keys to return at most.
+    :raises: Invalid if no row has the marker as its key.
     """
     keys = iter(inspection_table.keys)
     if marker is not None:
@@ -246,8 +274,12 @@ def _page(
 def _described(
     inspection_table: table.Table, in_force: repository.Snapshot
 ) -> Answer:
-    """Return a table without its rows; built-in ones have no revision."""
+    """Return a table as clients see it, without rows and secret columns.
+
+    A table of the rules' file of the service is built-in: it has no revision.
+    """
     name = inspection_table.definition.name
+    # A stored table of the same name may be hidden by a built-in one.
     stored = in_force.stored_tables.get(name)
     is_built_in = True
     revision = None

@@ -73,9 +73,11 @@ def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
 def by_filters(
     filters: Mapping[str, Any], limit: int | None, marker: str | None
 ) -> Page:
-    """Find the nodes that ``GET /v1/nodes`` would show.
+    """Find the nodes of a page that ``GET /v1/nodes`` would show the caller.
 
-    :param filters: of the request, checked here.
+    :param filters: of the request, not checked yet.
+    :param limit: nodes of the page; None for :data:`MOST`.
+    :param marker: UUID of the last node of the page before.
     :raises: Invalid for a bad filter; what Ironic raises itself.
     """
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
@@ -89,19 +91,19 @@ def by_filters(
     conductor = query.pop('conductor', None)
     limit = limit or MOST
     uuids, has_more = node_list.list_uuids(query, limit, marker)
-    following = None
+    next_marker = None
     if has_more:
-        following = uuids[-1]
+        next_marker = uuids[-1]
     if conductor is not None:
-        # Ironic drops nodes of other conductors from a page after reading
-        # it, and then takes the shorter page for the last one.
+        # The page is listed twice. Ironic drops nodes of other conductors
+        # from a page after reading it, and then takes the shorter page for the
+        # last one: so the marker is that of the page without this filter.
         query['conductor'] = conductor
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
     # Ironic's list has left out nodes that the caller may not see, so their
     # UUIDs are enough to read them.
-    return Page(
-        [(uuid, uuid) for uuid in uuids], {'include_children': True}, following
-    )
+    nodes: list[RequestedNode] = [(uuid, uuid) for uuid in uuids]
+    return Page(nodes, {'include_children': True}, next_marker)
 
 
 def _of_url(name: str, value: Any) -> str:
@@ -119,11 +121,17 @@ def _of_url(name: str, value: Any) -> str:
 def by_names(
     idents: Sequence[Any], limit: int | None = None, marker: str | None = None
 ) -> Page:
-    """Find nodes by their names and UUIDs.
+    """Find the nodes of a page of a list of names and UUIDs.
 
-    :param marker: how many of them come before this page.
-    :raises: Invalid if they are not strings, or too many, or the marker is
-        no such number.
+    A name or UUID that no node has is in the page, with None as its UUID. The
+    filters of the page keep the nodes of the caller's project, if the caller
+    may see no others.
+
+    :param idents: all names and UUIDs of the request, of any type yet.
+    :param limit: nodes of the page; None for :data:`MOST`.
+    :param marker: the number of names and UUIDs before this page, as text.
+    :raises: Invalid if ``idents`` are not strings, or too many, or the marker
+        is no such number.
     """
     if len(idents) > MOST:
         raise exceptions.Invalid(
@@ -146,9 +154,9 @@ def by_names(
             )
         start = int(marker)
     end = start + (limit or MOST)
-    following = None
+    next_marker = None
     if end < len(idents):
-        following = str(end)
+        next_marker = str(end)
     idents = idents[start:end]
     filters: dict[str, Any] = {'include_children': True}
     project = api_utils.check_list_policy('node')
@@ -158,40 +166,44 @@ def by_names(
     nodes: list[RequestedNode] = [
         (ident, known.get(ident)) for ident in idents
     ]
-    return Page(nodes, filters, following)
+    return Page(nodes, filters, next_marker)
 
 
 def _identify(idents: Sequence[str]) -> dict[str, str]:
-    """Find nodes by their names and UUIDs.
+    """Find out which names and UUIDs are those of nodes, with one query.
 
-    :returns: UUIDs of those that exist, by what they were asked for.
+    :returns: the UUIDs of the nodes that exist, by the name or UUID as the
+        request has it.
     """
     if not idents:
         return {}
-    uuids = {}
+    uuids_by_ident = {}
     names = set()
     for ident in idents:
         if uuidutils.is_uuid_like(ident):
-            uuids[ident] = ident.lower()
+            uuids_by_ident[ident] = ident.lower()
         elif api_utils.is_valid_node_name(ident):
             names.add(ident)
     nodes = machine_object.InspectedMachine.identify(
-        api.request.context, sorted(set(uuids.values())), sorted(names)
+        api.request.context,
+        sorted(set(uuids_by_ident.values())),
+        sorted(names),
     )
     known = {name: uuid for uuid, name in nodes if name}
     existing = {uuid for uuid, _name in nodes}
-    for ident, uuid in uuids.items():
-        # A node may be called like the UUID of another one.
+    # After the names: a node may have the UUID of another one as its name.
+    for ident, uuid in uuids_by_ident.items():
         if uuid in existing:
             known[ident] = uuid
     return known
 
 
 def _text(name: str, value: Any) -> str:
-    """Return one value of a filter as a URL has it.
+    """Return one value of a filter as text, as the URL of ``GET /v1/nodes``.
 
-    :raises: Invalid if it is neither text, a number nor a boolean, or a text
-        that no URL can have.
+    :param name: of the filter, for the message.
+    :raises: Invalid if the value is no text, integer or boolean, or a text
+        that the database cannot compare.
     """
     if isinstance(value, bool):
         return str(value).lower()

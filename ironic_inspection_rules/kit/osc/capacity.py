@@ -56,17 +56,18 @@ def add_limit(parser: Any) -> None:
 
 
 def load(command: Any, source: str) -> list[flavor.Flavor]:
-    """Read flavors.
+    """Read the flavors of a file, or those for bare metal of Nova.
 
+    :param command: the command, with its connection to the cloud.
     :param source: the name of a file, or ``nova``.
-    :raises: CommandError if the file is malformed, or no flavor asks for
-        bare metal.
+    :raises: CommandError if the file is malformed, Nova cannot be asked, or
+        there is no flavor.
     """
     flavors = []
     if source == 'nova':
-        for of_nova in _of_compute_service(command):
-            if flavor.asks_for_bare_metal(of_nova.extra_specs):
-                flavors.append(_from_nova(of_nova))
+        for nova_flavor in _of_compute_service(command):
+            if flavor.asks_for_bare_metal(nova_flavor.extra_specs):
+                flavors.append(_from_nova(nova_flavor))
     else:
         for number, entry in enumerate(document.load_list(source).entries, 1):
             flavors.append(_from_file(source, number, entry))
@@ -97,7 +98,11 @@ def _from_nova(nova_flavor: Any) -> flavor.Flavor:
 def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
     """Read a flavor of a file.
 
-    :param number: of the flavor in the file, from one.
+    Its sizes may be missing: they are 0 then.
+
+    :param path: of the file, for the message.
+    :param number: of the flavor in the file, from one, for the message.
+    :param entry: what stands there, of any type.
     :raises: CommandError if it is malformed.
     """
     place = {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
@@ -183,10 +188,15 @@ def check(counts: Sequence[Plain], most: float) -> None:
 def lines(
     counts: Sequence[Plain], names: Mapping[str, str], output: TextIO
 ) -> Iterator[str]:
-    """Yield a table of the flavors, then notes on single ones.
+    """Yield what ``--flavors`` prints: a table, then remarks on flavors.
+
+    The table has the nodes that fit every flavor before and after, and the
+    rules that lose nodes. Remarks are on flavors that no node can take, and
+    on extra specs that were not looked at.
 
     :param counts: as of :meth:`.capacity.Capacity.as_list`.
     :param names: the names of rules by their UUIDs.
+    :param output: where the table is printed, for its width.
     """
     rows = []
     for counted in counts:
@@ -218,7 +228,10 @@ def lines(
 
 
 def _before_and_after(counted: Plain, use: str) -> str:
-    """Return how many nodes in a use can take a flavor, and will."""
+    """Return how many nodes of a use fit a flavor, as "4" or "4 → 3".
+
+    :param use: one of the keys of ``before`` and ``after``.
+    """
     before = counted['before'][use]
     after = counted['after'][use]
     if before == after:
@@ -227,7 +240,12 @@ def _before_and_after(counted: Plain, use: str) -> str:
 
 
 def _causes(lost: Sequence[Plain], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each cause of lost nodes, the most frequent first."""
+    """Yield a line for the nodes that the same rules lose, most nodes first.
+
+    :param lost: nodes with ``name``, ``uuid``, and ``rules``: the UUIDs of
+        the rules after which the node fits the flavor no more.
+    :param names: the names of rules by their UUIDs.
+    """
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
         rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])

@@ -28,7 +28,7 @@ from ironic_inspection_rules.kit.osc import parallel
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
 # Characters: with an ending it is a valid name of a file everywhere.
 _LONGEST_NAME = 200
-# Characters of a key that cannot be guessed.
+# Bytes of a key that cannot be guessed.
 _SHORTEST_KEY = 16
 
 
@@ -86,7 +86,7 @@ class ExportInspectionData(command.BaremetalCommand):
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         try:
-            replace = _anonymizer(parsed_args)
+            anonymizer = _anonymizer(parsed_args)
             directory = pathlib.Path(parsed_args.directory)
             directory.mkdir(parents=True, exist_ok=True)
             if not parsed_args.force and any(directory.iterdir()):
@@ -98,29 +98,39 @@ class ExportInspectionData(command.BaremetalCommand):
                     % directory
                 )
             with parallel.interruptible(self.app.stderr, _('Interrupted')):
-                self._export(selection, replace, directory, parsed_args.jobs)
+                self._export(
+                    selection, anonymizer, directory, parsed_args.jobs
+                )
         except OSError as exc:
             raise osc_exceptions.CommandError(str(exc)) from exc
 
     def _export(
         self,
         selection: node_selection.NodeSelection,
-        replace: machine.Anonymizer | None,
+        anonymizer: machine.Anonymizer | None,
         directory: pathlib.Path,
         jobs: int,
     ) -> None:
-        """Write each file completely or not at all."""
+        """Write the data of every selected node to a file of the directory.
+
+        A file is written completely or not at all. At the end the numbers of
+        files and of nodes without data are printed.
+
+        :param anonymizer: makes the data anonymous, None if they stay as they
+            are.
+        :param jobs: how many nodes are read at a time.
+        """
         baremetal = self.baremetal
         count = 0
         names: set[str] = set()
         nodes = list(selection.nodes(baremetal))
         with parallel.RequestThreads(jobs) as threads:
-            read = functools.partial(_read, baremetal, replace)
+            read = functools.partial(_read, baremetal, anonymizer)
             machines = threads.map(read, nodes, _('Exporting'))
             for node_fields, data in zip(nodes, machines, strict=True):
                 if data is None:
                     continue
-                path = directory / _file_name(node_fields, replace, names)
+                path = directory / _file_name(node_fields, anonymizer, names)
                 # Another suffix, so that an incomplete file is not taken for
                 # an inventory.
                 unfinished = path.with_suffix('.part')
@@ -153,10 +163,14 @@ class ExportInspectionData(command.BaremetalCommand):
 
 
 def _anonymizer(parsed_args) -> machine.Anonymizer | None:
-    """Return what replaces names and addresses, None if nothing does.
+    """Build the anonymizer that the options ask for, None without any.
 
-    :raises: CommandError for options that do not go together, or a key that
-        could be guessed.
+    With the key of a file, several exports replace equal names equally;
+    without, the key is random.
+
+    :raises: CommandError for ``--key`` without ``--anonymize``, or a key that
+        is short enough to be guessed.
+    :raises: OSError if the key cannot be read.
     """
     if not parsed_args.anonymize:
         if parsed_args.key:
@@ -180,15 +194,17 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
 
 def _read(
     baremetal: Any,
-    replace: machine.Anonymizer | None,
+    anonymizer: machine.Anonymizer | None,
     node_fields: dict[str, Any],
 ) -> dict[str, Any] | None:
-    """Return the newest data of a machine, None without any.
+    """Read the newest inventory and plugin data of a node from Ironic.
 
-    :param replace: makes them anonymous, None if they stay as they are.
+    :param anonymizer: makes them anonymous, None if they stay as they are.
     :param node_fields: the node, with ``uuid`` and ``name``.
+    :returns: ``inventory`` and ``plugin_data``; None if there are none.
     """
     data = None
+    # The data of a failed inspection are newer than the stored inventory.
     # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
         data = inspection_run.failed_data(baremetal, node_fields['uuid'])
@@ -198,32 +214,36 @@ def _read(
         except sdk_exceptions.NotFoundException:
             return None
     plugin_data = dict(data['plugin_data'] or {})
-    # What rules did is no data of the machine.
+    # The trace of rules is no data of the machine.
     plugin_data.pop(model.TRACE_KEY, None)
     data = {'inventory': data['inventory'], 'plugin_data': plugin_data}
-    if replace is None:
+    if anonymizer is None:
         return data
+    # The machine may name itself after the node: that is replaced as well.
     names = []
     if node_fields['name']:
         names.append(node_fields['name'])
-    return replace.machine(data, names)
+    return anonymizer.machine(data, names)
 
 
 def _file_name(
     node_fields: dict[str, Any],
-    replace: machine.Anonymizer | None,
+    anonymizer: machine.Anonymizer | None,
     used: set[str],
 ) -> str:
-    """Return a file name made of the name of a node, or else its UUID.
+    """Return the file name of a node: its name, or else its UUID.
 
-    :param used: the names of the files before, in lower case, as some file
-        systems do not distinguish; gets this one.
+    Characters that are not safe in file names are replaced. If the name is
+    changed by that, or another node has it, the UUID is added.
+
+    :param used: the file names of the nodes before, in lower case, as some
+        file systems do not distinguish; gets this one.
     """
     name = node_fields['name'] or ''
     uuid = node_fields['uuid']
-    if replace:
-        name = replace.name(name)
-        uuid = replace.uuid(uuid)
+    if anonymizer:
+        name = anonymizer.name(name)
+        uuid = anonymizer.uuid(uuid)
     # A name that begins with a point would be that of a hidden file.
     safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
     is_of_this_node_only = safe == name and safe.lower() not in used

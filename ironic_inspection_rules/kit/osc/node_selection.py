@@ -65,10 +65,13 @@ def add_argument(
 
 @dataclasses.dataclass(frozen=True)
 class NodeSelection:
-    """Nodes that match filters, or named ones.
+    """The nodes of a command: those that match filters, or named ones.
+
+    Without filters and names it is all nodes.
 
     :ivar filters: of ``GET /v1/nodes``, with their values.
-    :ivar names: names and UUIDs; then there are no filters.
+    :ivar names: names and UUIDs of nodes; if there are any, there are no
+        filters.
     """
 
     filters: dict[str, str]
@@ -76,9 +79,13 @@ class NodeSelection:
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> 'NodeSelection':
-        """Parse the words of a command line.
+        """Parse the words of a command line into filters or names of nodes.
 
-        :raises: CommandError if they are no valid selection.
+        A word with ``=`` is a filter, any other one a name or UUID. Whether
+        Ironic knows a filter is not checked here.
+
+        :raises: CommandError for both at once, a filter that is given twice,
+            and parameters that are no filters, such as ``limit``.
         """
         filters: dict[str, str] = {}
         names = []
@@ -111,19 +118,21 @@ class NodeSelection:
         return cls(filters, tuple(dict.fromkeys(names)))
 
     def nodes(self, baremetal: Any, *fields: str) -> Iterator[dict[str, Any]]:
-        """Return the nodes, with their ``uuid`` and ``name``.
+        """Read the selected nodes from Ironic.
 
-        :param fields: names of more fields.
+        :param fields: names of the fields to read beside ``uuid`` and
+            ``name``.
+        :raises: CommandError for an unknown filter, with a suggestion.
         """
-        wanted = ('uuid', 'name', *fields)
+        names_of_fields = ('uuid', 'name', *fields)
         if not self.names:
             try:
-                yield from node.nodes(baremetal, self.filters, wanted)
+                yield from node.nodes(baremetal, self.filters, names_of_fields)
             except sdk_exceptions.BadRequestException as exc:
-                self._explain(exc)
+                self._raise_if_unknown(exc)
                 raise
         for name in self.names:
-            yield node.node(baremetal, name, wanted)
+            yield node.node(baremetal, name, names_of_fields)
 
     def matching(self, baremetal: Any, *fields: str) -> list[dict[str, Any]]:
         """Return the nodes, for a command that makes no sense without any.
@@ -140,8 +149,11 @@ class NodeSelection:
             )
         return nodes
 
-    def _explain(self, refusal: Exception) -> None:
-        """Raise an error with suggestions if a filter is unknown."""
+    def _raise_if_unknown(self, refusal: Exception) -> None:
+        """Raise an error with suggestions if a filter is not a known one.
+
+        :param refusal: Ironic's error, which becomes the cause.
+        """
         unknown = [name for name in self.filters if name not in FILTERS]
         if not unknown:
             return

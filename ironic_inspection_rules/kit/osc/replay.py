@@ -42,6 +42,8 @@ _PAGE = 20
 _ENDINGS = ('.yaml', '.yml', '.json')
 
 Entry = dict[str, Any]
+"""What the API answers about one run: its ``node``, ``outcome``, ``reason``,
+and how it ended ``then`` and ends ``now``."""
 
 
 class ReplayInspectionRules(command.BaremetalCommand):
@@ -109,6 +111,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
             rules = None
             if paths:
                 rules = rules_of_files
+            # Calls the API for the nodes of one page.
             ask = functools.partial(
                 client.replay_page,
                 baremetal,
@@ -145,16 +148,18 @@ class ReplayInspectionRules(command.BaremetalCommand):
 def _replay(
     ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]], jobs: int
 ) -> '_Result':
-    """Decide all inspections of some nodes again, page by page.
+    """Have Ironic replay the kept inspections of some nodes, page by page.
 
-    :param ask: sends the request for a page: the UUIDs of its nodes.
+    :param ask: calls the API for a page of nodes, named by their UUIDs.
+    :param nodes: with ``uuid`` and ``name``.
+    :param jobs: how many requests are under way at a time.
+    :returns: the entries of all answers, counted.
     """
     names = {node['uuid']: node['name'] for node in nodes}
     result = _Result()
     with parallel.RequestThreads(jobs) as threads:
-        answers = threads.map(
-            ask, _pages(list(names)), _('Deciding again'), weigh=len
-        )
+        pages = _pages(list(names))
+        answers = threads.map(ask, pages, _('Deciding again'), weigh=len)
         for answer in answers:
             for entry in answer['runs']:
                 name = names.get(entry['node'])
@@ -179,9 +184,10 @@ def _pages(uuids: list[str]) -> list[list[str]]:
 
 
 class _Result:
-    """Counts of outcomes, and the entries of runs that end differently.
+    """Counts of outcomes, and the entries of the runs to show.
 
-    :ivar different: entries of the API with the name of the node.
+    :ivar different: the entries of runs that end differently or could not be
+        decided, with the ``name`` of the node.
     """
 
     def __init__(self) -> None:
@@ -190,7 +196,10 @@ class _Result:
         self.different: list[Entry] = []
 
     def add(self, entry: Entry) -> None:
-        """Count an entry, and keep it if the run ends differently."""
+        """Count an entry, and keep it unless its run ends as it did.
+
+        Of runs that cannot be compared only the reasons are counted.
+        """
         self._counts[entry['outcome']] += 1
         if entry['outcome'] == INCOMPARABLE:
             self._reasons[entry['reason']] += 1
@@ -199,7 +208,11 @@ class _Result:
 
     @property
     def status(self) -> int:
-        """The exit code of the command."""
+        """The exit code of the command.
+
+        It is an error if one run could not be decided, or if there are runs
+        but none can be compared. No kept run at all is no error.
+        """
         are_any_compared = self._counts[SAME] or self._counts[DIFFERENT]
         if self._counts[ERROR]:
             return EXIT_ERROR
@@ -219,7 +232,11 @@ class _Result:
         return result
 
     def text(self) -> str:
-        """Return the result as text."""
+        """Return the result for a terminal.
+
+        It has a table of the runs that end differently, the number of runs by
+        outcome, and why runs cannot be compared.
+        """
         if not self._counts:
             return _(
                 'There is nothing to replay: no such inspection '
@@ -263,23 +280,23 @@ class _Result:
 def _names(
     baremetal: Any, rules: list[Any], different: list[Entry]
 ) -> dict[str, str | None]:
-    """Return the descriptions of rules by UUID, for a page.
+    """Return the descriptions of rules by UUID: the page names rules so.
 
-    Rules that have been deleted since a run are read from the revision of the
-    rule set that was in force then.
+    A rule that has been deleted since a run is read from the revision of the
+    rule set of that time, if Ironic still keeps it.
 
-    :param rules: of now, with those of the files.
-    :param different: the runs whose rules the page names.
+    :param rules: the rules in force and those of the files.
+    :param different: the entries of the runs that the page shows.
     """
     names = {rule['uuid']: rule.get('description') for rule in rules}
-    asked = set()
+    read_revisions = set()
     for entry in different:
         revision = entry['revision']
         then = entry.get('then') or {}
         are_all_known = names.keys() >= set(then.get('matched', ()))
-        if are_all_known or revision in asked:
+        if are_all_known or revision in read_revisions:
             continue
-        asked.add(revision)
+        read_revisions.add(revision)
         try:
             answer = rule_set.get_inspection_rule_revision(baremetal, revision)
         except sdk_exceptions.NotFoundException:
@@ -333,7 +350,10 @@ class _Replayed:
 
 
 def _row(replayed: _Replayed) -> list[str]:
-    """Return the cells of one inspection: node, time, results, remarks."""
+    """Return the cells of one inspection: node, time, results, remarks.
+
+    The remarks are the reason, an error that is new, and all changes.
+    """
     remarks = []
     if replayed.reason:
         remarks.append(replayed.reason)

@@ -20,7 +20,11 @@ _COLUMNS = ('key', 'node', 'state', 'column', 'expected', 'found')
 
 
 def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
-    """Return a table of machines, and a line with their numbers."""
+    """Return the findings as a table for a terminal, and how many there are.
+
+    A row has the key, the node, the state, and how its columns differ. The
+    last line has the number of findings in every state.
+    """
     rows = []
     for finding in findings:
         differences = []
@@ -66,13 +70,16 @@ def as_json(findings: Iterable[table_comparison.TableFinding]) -> str:
 def as_csv(
     findings: Iterable[table_comparison.TableFinding], expected: table.Table
 ) -> str:
-    """Return a line for each difference, or for a machine without any.
+    """Return the findings as CSV for a spreadsheet.
 
-    Behind it are the columns of the row that are not secret: who orders what
-    is missing needs them.
+    A line has one difference; a machine or row without any has one line.
+    Behind the difference are the columns of the table's row that are not
+    secret: who orders what is missing needs them.
+
+    :param expected: the table with which machines were compared.
     """
     secret = expected.definition.secret
-    # A header names each column once.
+    # Columns named like ours are left out: a header names a column once.
     columns = [
         column
         for column in expected.columns
@@ -118,9 +125,10 @@ def _text(value: typing.Any) -> str:
 
 
 def _cell(value: typing.Any) -> str:
-    """Return a cell that a spreadsheet does not calculate.
+    """Return a value as the text of a cell that no spreadsheet evaluates.
 
-    Machines send what they want, and Excel runs formulas.
+    Machines may send text that Excel takes for a formula: it gets an
+    apostrophe. Control characters are escaped.
     """
     if value is None:
         return ''

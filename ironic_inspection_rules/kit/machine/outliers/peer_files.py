@@ -32,14 +32,17 @@ def compare(
     advance: file_work.Advance,
     complain: Callable[[str], typing.Any],
 ) -> peers.Result:
-    """Compare machines with their peers.
+    """Read machines from files, on all processors, and find the odd ones.
 
-    :param paths: files with their inventories.
-    :param by: see :func:`.sketch.draw`.
-    :param least: machines that make peers.
-    :param complain: called with the reason why a file cannot be read.
+    :param paths: files with the inventories of machines.
+    :param by: paths of the values that peers have in common, see
+        :func:`.sketch.draw`.
+    :param least: the least number of machines that are peers.
+    :param advance: called as files are read, for a progress bar.
+    :param complain: called with the reason why a file cannot be read; the
+        others are compared all the same.
     """
-    compared = peers.Peers(least)
+    machines = peers.Peers(least)
     files = [path for path in paths if path != document.STDIN]
     prepare = functools.partial(_prepare, tuple(by))
 
@@ -51,51 +54,63 @@ def compare(
             yield work([document.STDIN])
 
     for chunk in chunks():
-        compared.add(chunk.sketches)
+        machines.add(chunk.sketches)
         for problem in chunk.problems:
             complain(problem)
-    return compared.find()
+    return machines.find()
 
 
 def learn(
     result: peers.Result, by: Sequence[str], advance: file_work.Advance
 ) -> list[dict[str, typing.Any]]:
-    """Write rules for machines like those that are not odd.
+    """Build rules that record where a machine of a group is odd.
 
-    The files of the machines are read again.
+    What is normal is learnt from the machines that are not odd, group by
+    group: their files are read once more.
 
-    :param by: see :func:`.sketch.draw`.
+    :param result: what :func:`compare` returned.
+    :param by: as for :func:`compare`.
+    :returns: rules as plain data.
     """
     norms = norm_rules.Norms(result)
     # What was piped in cannot be read again.
     paths = [path for path in norms.machines if path != document.STDIN]
     prepare = functools.partial(_prepare_norms, tuple(by))
     for chunk in file_work.in_chunks(paths, prepare, advance):
-        for path, reduced in chunk:
-            norms.add(path, reduced)
+        for path, reduced_machine in chunk:
+            norms.add(path, reduced_machine)
     return norms.rules()
 
 
 def _prepare_norms(
     by: Sequence[str],
 ) -> file_work.Work[list[tuple[str, norm_rules.Reduced]]]:
-    """Return the work that reads what rules are made of."""
+    """Build the function that reads a chunk of files for :func:`learn`.
+
+    Worker processes call it. It returns a path and the reduced machine for
+    every file.
+    """
 
     def work(paths: Sequence[str]) -> list[tuple[str, norm_rules.Reduced]]:
-        reduced = []
+        reduced_machines = []
         for path in paths:
             facts = machine_file.load(path)
-            reduced.append((path, norm_rules.reduce(facts, by)))
-        return reduced
+            reduced_machines.append((path, norm_rules.reduce(facts, by)))
+        return reduced_machines
 
     return work
 
 
 def _prepare(by: Sequence[str]) -> file_work.Work[_Chunk]:
-    """Return the work that reads what is compared."""
+    """Build the function that reads a chunk of files for :func:`compare`.
+
+    Worker processes call it. It returns the sketches of the machines, and
+    why files could not be read.
+    """
 
     def work(paths: Sequence[str]) -> _Chunk:
-        # What the machines of a chunk share is sent once.
+        # What several machines have is one object: it is sent once to the
+        # process that compares.
         shared = sketch.Shared()
         chunk = _Chunk([], [])
         for path in paths:

@@ -35,11 +35,12 @@ _LEGEND = page.Legend(
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of a rule, with counts if a part of the rule begins there.
+    """A line of a rule, with counts if a condition or action begins there.
 
     :param state: ``covered``, ``half``, ``missed``; empty for a line that
         belongs to no condition or action.
-    :param counts: true and false of a condition; how often an action ran.
+    :param counts: how often a condition was true, and how often false; or, of
+        an action, how often it ran.
     :param why: why an action did not run on some machines.
     """
 
@@ -128,12 +129,19 @@ def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
 
 
 def _percent(percent: float) -> str:
-    # Rounded down: 100 % means that all of it was reached.
+    """Return a percentage as text, rounded down to a whole number."""
+    # Rounded up, 100 % would not mean that everything was reached.
     return f'{math.floor(percent)} %'
 
 
 def _row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
-    """Return the row of a rule, which opens to its text in colours."""
+    """Build the row of a rule, which opens to its text in colours.
+
+    Its cells are the title, what machines did not reach, and a meter of the
+    parts that they reached. Its marks are those by which the tiles choose
+    rows.
+    """
+    # One truth value for every result of a condition and every action.
     parts = covered.reached(rule)
     missed = list(covered.missed(rule))
     look: page.Look = 'good'
@@ -161,7 +169,7 @@ def _row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
 
 
 def _missed_words(missed: Sequence[str]) -> page.Words:
-    """Return the first sentence on what is missed, and how many more."""
+    """Return the first thing that is not reached, and how many more."""
     if len(missed) > 1:
         return page.Words(f'{missed[0]}, and {len(missed) - 1} more')
     return page.Words(''.join(missed))
@@ -170,7 +178,10 @@ def _missed_words(missed: Sequence[str]) -> page.Words:
 def _operations(
     covered: coverage.Coverage, rule: model.Rule
 ) -> Iterator[Line]:
-    """Yield the lines of conditions and actions; none of a sensitive rule."""
+    """Yield the lines of a rule's conditions and actions, in their colours.
+
+    A sensitive rule has none.
+    """
     conditions = rule_text.operations(rule, 'conditions')
     actions = rule_text.operations(rule, 'actions')
     if conditions:
@@ -181,6 +192,7 @@ def _operations(
             covered.counts[*place, coverage.TRUE],
             covered.counts[*place, coverage.FALSE],
         )
+        # False for a group in which a condition was never true or false.
         is_whole = all(covered.reached(rule, place))
         yield from _operation(condition, true_and_false, is_whole)
     if actions:
@@ -197,10 +209,14 @@ def _operation(
     whole: bool = True,
     why: str = '',
 ) -> Iterator[Line]:
-    """Yield the lines of a condition or an action; the first has the counts.
+    """Yield the lines of a condition or an action, all in one colour.
 
-    :param counts: how often it had each result, or ran.
-    :param whole: whether all that is in it was reached too.
+    It is covered if machines reached all of its results, half covered if
+    they reached some. The first line has the counts.
+
+    :param counts: how often a condition was true, and how often false; or
+        how often an action ran.
+    :param whole: whether all conditions of a group were reached, too.
     :param why: why an action did not run where its rule matched.
     """
     state = 'missed'

@@ -33,7 +33,7 @@ _NAMES = 3
 
 
 def render(difference: Plain) -> str:
-    """Return the page.
+    """Return the page of a change of rules as HTML.
 
     :param difference: ``old`` and ``new``, paths of files; ``rules`` with
         ``title``, ``change`` (``added``, ``removed``, ``changed``, ``moved``,
@@ -48,7 +48,8 @@ def render(difference: Plain) -> str:
     rules = difference['rules']
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
-    groups = page.alike([_result(machine) for machine in differing])
+    # Groups of machines that are treated alike, by positions in "differing".
+    groups = page.alike([_treatment(machine) for machine in differing])
     description = page.HtmlPage(
         title=f'{files}, {made}',
         headline=_headline(rules, machines, differing),
@@ -63,8 +64,8 @@ def render(difference: Plain) -> str:
     return page.render(description)
 
 
-def _result(machine: Plain) -> tuple[typing.Any, ...]:
-    """Return what machines that are treated in the same way share."""
+def _treatment(machine: Plain) -> tuple[typing.Any, ...]:
+    """Return a key that is equal for machines that are treated alike."""
     return tuple(machine['lines']), machine['old'], machine['new']
 
 
@@ -78,19 +79,23 @@ def _headline(
     machines: Sequence[Plain],
     differing: Sequence[Plain],
 ) -> str:
-    """Return how many rules and machines differ, as a sentence."""
+    """Return how many rules and machines differ, as a sentence.
+
+    Rules that are only written otherwise do not count. Without machines the
+    sentence is about rules alone.
+    """
     changed = len(_with_another_meaning(rules))
-    sentence = 'No rule differs'
+    about_rules = 'No rule differs'
     if changed:
-        sentence = page.count(changed, 'rule differs', 'rules differ')
+        about_rules = page.count(changed, 'rule differs', 'rules differ')
     if not machines:
-        return f'{sentence}.'
+        return f'{about_rules}.'
     verb = 'are'
     if len(differing) == 1:
         verb = 'is'
     number = page.number(len(differing), 'none')
     whole = page.count(len(machines), 'machine', 'machines')
-    return f'{sentence}; {number} of {whole} {verb} treated differently.'
+    return f'{about_rules}; {number} of {whole} {verb} treated differently.'
 
 
 def _with_another_meaning(rules: Sequence[Plain]) -> list[Plain]:
@@ -103,7 +108,11 @@ def _tiles(
     machines: Sequence[Plain],
     differing: Sequence[Plain],
 ) -> page.Tiles:
-    """Return how many rules changed in each way, and how many machines."""
+    """Build the tiles at the top of the page, which link to its tables.
+
+    They have the numbers of rules by kind of change, of machines that are
+    treated differently, and of those whose inspection no longer succeeds.
+    """
     kinds = [rule['change'] for rule in rules]
     tiles = []
     for kind in ('added', 'removed', 'changed', 'moved'):
@@ -115,12 +124,12 @@ def _tiles(
                 link=('rules',),
             )
         )
-    unchanged = len(rules) - len(_with_another_meaning(rules))
-    if unchanged:
+    only_rewritten = len(rules) - len(_with_another_meaning(rules))
+    if only_rewritten:
         words = 'only written otherwise'
         tiles.append(
             page.Tile(
-                unchanged,
+                only_rewritten,
                 words=(words, words),
                 link=('rules',),
             )
@@ -146,11 +155,15 @@ def _tiles(
 
 
 def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
-    """Return the changes of rules, None where there are none."""
+    """Build the card with the changes of rules; None without any.
+
+    A change has its kind, the title of the rule and the lines of a diff.
+    """
     if not rules:
         return None
     items = []
     for rule in rules:
+        # A rule that has moved is written as before: there are no lines.
         part: page.Part = page.Words('Runs at another time.')
         if rule['lines']:
             part = page.Lines(tuple(rule['lines']))
@@ -166,7 +179,11 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
 
 
 def _result_tag(machine: Plain) -> page.Tag:
-    """Return the results of a machine; only a change to ``ok`` is good."""
+    """Return the old and the new result of a machine, in a colour.
+
+    Bad is any new result but ``ok``, good a change to ``ok``; a machine that
+    was ``ok`` before has no colour.
+    """
     old = machine['old']
     new = machine['new']
     text = str(new)
@@ -182,10 +199,13 @@ def _result_tag(machine: Plain) -> page.Tag:
 def _groups_card(
     machines: Sequence[Plain], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Return what differs, each difference once.
+    """Build the card of differences, equal ones once; None without any.
+
+    A difference names its first machines, and links to all of them.
 
     :param machines: those that are treated differently.
-    :param groups: the places of machines that are treated alike.
+    :param groups: positions in ``machines``; those of a group are treated
+        alike.
     """
     if not groups:
         return None
@@ -220,17 +240,23 @@ def _machines_card(
     differing: Sequence[Plain],
     groups: Sequence[Sequence[int]],
 ) -> page.Card | None:
-    """Return a table of all machines.
+    """Build the card with the table of all machines; None without any.
 
-    :param differing: those of them that the groups are of.
+    Links of the page choose rows by the marks of machines: those that differ,
+    became worse, or have a difference of some number.
+
+    :param differing: the machines that are treated differently.
+    :param groups: positions in ``differing``; those of a group are treated
+        alike.
     """
     if not machines:
         return None
-    number_of = {}
+    number_by_treatment = {}
     for number, group in enumerate(groups, 1):
-        number_of[_result(differing[group[0]])] = number
+        first = differing[group[0]]
+        number_by_treatment[_treatment(first)] = number
     choices = dict(_CHOICES)
-    for number in number_of.values():
+    for number in number_by_treatment.values():
         choices[f'difference={number}'] = f'with difference {number}'
     rows = []
     for machine in machines:
@@ -241,7 +267,7 @@ def _machines_card(
             opened = page.Lines(tuple(machine['lines']))
         if machine['differs']:
             treated = page.Tag('differently', 'warn')
-            number = number_of[_result(machine)]
+            number = number_by_treatment[_treatment(machine)]
             marks = ['show=differing', f'difference={number}']
         if _is_worse(machine):
             marks.append('show=worse')

@@ -115,7 +115,10 @@ def _tiles(result: peers.Result) -> page.Tiles:
 def _kinds_of_findings(
     findings: Sequence[finding.Outlier],
 ) -> page.Chips | None:
-    """Return a link for each kind of findings, the most frequent first."""
+    """Build the links that choose findings by kind, the most frequent first.
+
+    A link has the kind and the number of its findings.
+    """
     if not findings:
         return None
     kinds = [odd.kind for odd in findings]
@@ -127,15 +130,18 @@ def _kinds_of_findings(
 
 
 def _groups_card(result: peers.Result) -> page.Card | None:
-    """Return the groups of peers, those with most findings first."""
+    """Build the card of the groups of peers, those with most findings first.
+
+    :returns: None if no machine has peers.
+    """
     if not result.groups:
         return None
-    findings: dict[str, list[finding.Outlier]] = {}
+    findings_by_label: dict[str, list[finding.Outlier]] = {}
     for odd in result.findings:
-        findings.setdefault(odd.group, []).append(odd)
+        findings_by_label.setdefault(odd.group, []).append(odd)
 
     def findings_of(group: peers.PeerGroup) -> list[finding.Outlier]:
-        return findings.get(group.label, [])
+        return findings_by_label.get(group.label, [])
 
     def count_findings(group: peers.PeerGroup) -> int:
         return len(findings_of(group))
@@ -155,22 +161,28 @@ def _groups_card(result: peers.Result) -> page.Card | None:
 def _group(
     group: peers.PeerGroup, findings: Sequence[finding.Outlier]
 ) -> page.Item:
-    """Return a group of peers, with what its odd machines have.
+    """Build the entry of a group of peers.
+
+    It has the label of the group, how many of its machines are odd, a square
+    for every machine, and two tables: the findings beside what the peers
+    have, and what the kinds of machines of the group differ in.
 
     :param findings: those of the group.
     """
-    of_machine: dict[str, list[str]] = {}
+    texts_by_machine: dict[str, list[str]] = {}
     for odd in findings:
-        of_machine.setdefault(odd.machine, []).append(odd.text)
+        texts_by_machine.setdefault(odd.machine, []).append(odd.text)
     if findings:
+        # It chooses the findings of the group in their table.
         label: page.Part = page.Link(group.label, 'group', group.label)
-        tag = page.Tag(f'{len(of_machine):,} of {group.size:,} odd', 'bad')
+        number = f'{len(texts_by_machine):,} of {group.size:,} odd'
+        tag = page.Tag(number, 'bad')
     else:
         label = group.label
         text = page.count(group.size, 'machine, alike', 'machines, alike')
         tag = page.Tag(text, 'good')
     odd_machines = []
-    for machine, texts in of_machine.items():
+    for machine, texts in texts_by_machine.items():
         odd_machines.append(
             OddMachine(_name(machine), machine, '; '.join(texts))
         )
@@ -183,7 +195,10 @@ def _group(
 
 
 def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
-    """Return what odd machines have, beside what their peers have."""
+    """Build the table of what odd machines have beside what their peers have.
+
+    It has a row for every finding.
+    """
     rows = []
     for odd in findings:
         of_peers = odd.peers
@@ -204,11 +219,16 @@ def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
 
 
 def _kinds(group: peers.PeerGroup) -> page.Grid:
-    """Return what the kinds of machines of a group differ in."""
+    """Build the table of the fields in which the kinds of a group differ.
+
+    Peers may be of several kinds, each of which is normal. A kind has a
+    column with its number of machines, a field has a row with the values.
+    """
     heads = ['Kinds differ in']
     for kind in group.kinds:
         heads.append(page.count(len(kind.sketches), 'machine', 'machines'))
     rows = []
+    # All kinds have the same fields in the same order.
     for position, difference in enumerate(group.kinds[0].differs):
         values = [kind.differs[position].value for kind in group.kinds]
         rows.append((difference.field, *values))
@@ -223,7 +243,11 @@ def _part(odd: finding.Outlier) -> str:
 
 
 def _has(odd: finding.Outlier) -> str:
-    """Return what a machine has where its peers have something else."""
+    """Return in words what a machine has where its peers have another value.
+
+    That is its value; of a missing part, "missing", or what is left of
+    several parts: "only 3" of equal ones, or "missing, …" with the total.
+    """
     if odd.what != finding.MISSING:
         return str(odd.has)
     if odd.has is None:
@@ -236,9 +260,14 @@ def _has(odd: finding.Outlier) -> str:
 
 
 def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
-    """Return a table of all findings."""
+    """Build the card with the table of all findings; None without any.
+
+    Links of the page choose rows by machine, group or kind. A row opens to
+    the sentence, the group, the path and the file.
+    """
     if not findings:
         return None
+    # What a link may choose, in words.
     choices: dict[str, str] = {}
     rows = []
     for odd in findings:
@@ -247,12 +276,9 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
             f'group={odd.group}',
             f'kind={odd.kind}',
         )
-        words = (
-            f'of {_name(odd.machine)}',
-            f'in {odd.group}',
-            f'of kind {odd.kind}',
-        )
-        choices.update(zip(marks, words, strict=True))
+        choices[f'machine={odd.machine}'] = f'of {_name(odd.machine)}'
+        choices[f'group={odd.group}'] = f'in {odd.group}'
+        choices[f'kind={odd.kind}'] = f'of kind {odd.kind}'
         opened = [
             page.Note(odd.text, 'bad'),
             page.Block('Group', (odd.group,)),
@@ -272,7 +298,10 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
 
 
 def _skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
-    """Return the machines that have too few peers."""
+    """Build the card of machines that have too few peers to be compared.
+
+    It has a line for every group that is too small; None if there is none.
+    """
     if not skipped:
         return None
     lines = []

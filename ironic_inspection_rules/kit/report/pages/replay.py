@@ -28,7 +28,9 @@ _NAMES = 3
 def render(
     title: str, replayed: Plain, names: Mapping[str, str | None]
 ) -> str:
-    """Return the page.
+    """Return the page of a replay as HTML.
+
+    Inspections that became worse come first.
 
     :param title: which rules decided, and on what.
     :param replayed: the numbers ``same``, ``different``, ``incomparable`` and
@@ -40,12 +42,14 @@ def render(
     """
     made = shell.now()
     runs = [_Replayed(run, names) for run in replayed['runs']]
+    # Groups of runs that differ in the same way, by their positions.
     groups = page.alike([(run.tag, run.opened) for run in runs])
 
     def is_no_worse(group: Sequence[int]) -> bool:
         return not runs[group[0]].is_worse
 
     # What has become worse is what somebody has to look at: it comes first.
+    # The others stay in their order, the most frequent first.
     groups.sort(key=is_no_worse)
     description = page.HtmlPage(
         title=f'{title}, {made}',
@@ -64,8 +68,10 @@ def render(
 class _Replayed:
     """An inspection, as it was then and as the rules would decide now.
 
-    :ivar opened: the parts that its row opens to: reasons, changes, and rules
-        that match only then or only now.
+    :param run: an entry of the API's answer, with the ``name`` of the node.
+    :param names: descriptions of rules by their UUIDs.
+    :ivar opened: what its row of the table opens to: the reason, a new error,
+        the changes, and rules that match only then or only now.
     """
 
     def __init__(self, run: Plain, names: Mapping[str, str | None]) -> None:
@@ -92,12 +98,16 @@ class _Replayed:
 
     @property
     def is_worse(self) -> bool:
-        """Whether it succeeded and would not any more."""
+        """Whether it succeeded then and does not now."""
         return self.before == 'ok' and self.after != 'ok'
 
     @property
     def tag(self) -> page.Tag:
-        """Its results, as a tag."""
+        """The results then and now, in a colour.
+
+        It is bad if the inspection fails now or could not be decided, and good
+        if its result is another one that is no failure.
+        """
         if self.outcome == 'error':
             return page.Tag('not decided', 'bad')
         text = str(self.after)
@@ -121,16 +131,18 @@ class _Replayed:
 def _only(
     names: Mapping[str, str | None], title: str, run: Plain, other: Plain
 ) -> list[page.Block]:
-    """Return a block with the rules that match in one of two runs only.
+    """Build a block with the rules that match in one outcome only.
 
     :param names: descriptions of rules by their UUIDs.
-    :param run: the run in which they match.
-    :returns: a list with the block, or an empty one.
+    :param title: of the block.
+    :param run: the outcome in which they match, ``then`` or ``now``.
+    :param other: the outcome in which they do not.
+    :returns: a list with the block; an empty list if there is no such rule.
     """
-    others = other.get('matched', ())
+    uuids_of_other = other.get('matched', ())
     rules = []
     for uuid in run.get('matched', ()):
-        if uuid not in others:
+        if uuid not in uuids_of_other:
             rules.append(names.get(uuid) or uuid)
     if not rules:
         return []
@@ -188,9 +200,12 @@ def _tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
 def _groups_card(
     runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Return what ends otherwise, each difference once.
+    """Build the card of differences, equal ones once; None without any.
 
-    :param groups: the places of runs that differ alike.
+    A difference names some of its machines, and links to its inspections.
+
+    :param groups: positions in ``runs``; those of a group differ in the same
+        way.
     """
     if not groups:
         return None
@@ -198,7 +213,7 @@ def _groups_card(
     for number, group in enumerate(groups, 1):
         first = runs[group[0]]
         # A machine may have been inspected more than once.
-        names = list(dict.fromkeys(runs[place].name for place in group))
+        names = list(dict.fromkeys(runs[position].name for position in group))
         text = ', '.join(names[:_NAMES])
         if len(names) > _NAMES:
             text += ' …'
@@ -222,19 +237,26 @@ def _groups_card(
 def _runs_card(
     runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Return a table of the inspections that end otherwise."""
+    """Build the card with the table of inspections; None without any.
+
+    They end otherwise or could not be decided. Links choose rows by their
+    outcome or the number of their difference.
+
+    :param groups: positions in ``runs``, by difference.
+    """
     if not runs:
         return None
     choices = dict(_CHOICES)
-    number_of = {}
+    number_by_position = {}
     for number, group in enumerate(groups, 1):
         choices[f'difference={number}'] = f'with difference {number}'
-        for place in group:
-            number_of[place] = number
+        for position in group:
+            number_by_position[position] = number
     rows = []
-    for place, run in enumerate(runs):
+    for position, run in enumerate(runs):
         cells = (run.name, run.when, run.tag)
-        marks = (*run.marks, f'difference={number_of[place]}')
+        number = number_by_position[position]
+        marks = (*run.marks, f'difference={number}')
         rows.append(page.PageRow(cells, marks, run.opened))
     table = page.PageTable(
         'inspections',

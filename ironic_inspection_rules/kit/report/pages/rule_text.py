@@ -15,7 +15,11 @@ Operation = typing.Mapping[str, typing.Any]
 
 
 def head(rule: model.Rule) -> list[str]:
-    """Return the lines of all but its conditions and actions."""
+    """Return a rule as lines of YAML, without its conditions and actions.
+
+    It has the description, or else the UUID, then what is not as by default,
+    and the variables. Of a sensitive rule it says that the rest is withheld.
+    """
     written = rule.to_mapping()
     name = 'uuid'
     if rule.description:
@@ -29,7 +33,10 @@ def head(rule: model.Rule) -> list[str]:
 
 
 def variables(rule: model.Rule) -> list[str]:
-    """Return the lines of its variables, none where it has none."""
+    """Return the variables of a rule as lines of YAML, with secrets masked.
+
+    :returns: no lines if it has none, or is sensitive.
+    """
     own_vars = dict(disclosure.shown(rule).vars)
     if not own_vars:
         return []
@@ -59,10 +66,11 @@ def arguments(written: Operation) -> str:
 
 
 def _lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
-    """Return a field a line, and more where one is long."""
+    """Return fields as lines of YAML: one for a field, more for a long one."""
     lines = []
     for name, value in fields.items():
-        # None puts what has nothing below on one line, False nothing.
+        # With None, PyYAML puts lists and mappings of scalars on one line.
+        # With False, it writes a single value in block style.
         flow_style: bool | None = False
         if isinstance(value, dict | list):
             flow_style = None
