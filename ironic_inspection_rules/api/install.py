@@ -36,7 +36,10 @@ _STREAMED = (*_POSTED, '/machines')
 
 
 def install(app: Callable) -> Callable:
-    """Extend Ironic's API.
+    """Extend Ironic's API by all calls of this project.
+
+    Ironic calls this while it makes its application, where
+    ``[api]middleware`` names the entry point.
 
     :param app: Ironic's WSGI application.
     :returns: the same one, as what it routes to has changed; around it a

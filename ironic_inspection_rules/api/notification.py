@@ -45,7 +45,10 @@ def emitted(
 
 
 def _as_ironic(rule: rule_object.StoredRule) -> Any:
-    """Return a rule as the object of Ironic that notifications take."""
+    """Return a rule as the object of Ironic that notifications take.
+
+    Of a sensitive rule the conditions and actions are left empty.
+    """
     fields = {}
     for name, value in rule.as_dict().items():
         # Ours has more of them, such as mode and vars.

@@ -246,7 +246,10 @@ def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
-    """Return why an operation failed, without showing values."""
+    """Return why an operation failed, for the answer to the client.
+
+    No value is shown, as the rule may be sensitive.
+    """
     names = ['path']
     if _NEEDS[operation['op']] == 'from':
         names.append('from')

@@ -143,7 +143,11 @@ class Route:
 
     @functools.cached_property
     def exposed(self) -> types.MethodType:
-        """Return what pecan calls; see :func:`ironic.api.method.expose`."""
+        """Return :meth:`answer` as pecan calls it, from its API version on.
+
+        See :func:`ironic.api.method.expose`, which makes JSON and faults of
+        what it returns and raises.
+        """
         since = self.since
         if self.is_inspector:
             # It has versions of its own.

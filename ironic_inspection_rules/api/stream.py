@@ -35,14 +35,18 @@ class AnswerParts:
 def layer(
     request: webob.Request, app: Callable, endings: tuple[str, ...]
 ) -> Any:
-    """Send the bodies that controllers hand over.
+    """Replace the body of an answer by the one that its controller made.
+
+    A controller hands over an iterator of parts, so that a long list is sent
+    while it is read and never is in memory as a whole.
 
     :param endings: how the paths of calls that may stream end.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     if not path.endswith(endings):
         return app
-    # A list, as a layer below may copy the environment.
+    # The controller appends to this list. A list, as a layer below may copy
+    # the environment.
     handed_over: list[AnswerParts] = []
     request.environ[_KEY] = handed_over
     response = request.get_response(app)

@@ -189,7 +189,10 @@ def load(documents: Iterable[document.Document]) -> FileTables:
 
 
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
-    """Yield what is wrong with tables, each with its file and line."""
+    """Yield what is wrong with tables, each with its file and line.
+
+    The tables are built for that, and keep what was built.
+    """
     for file_table in tables.tables.values():
         try:
             file_table.table  # noqa: B018 - builds it
@@ -313,7 +316,10 @@ def _read(path: str) -> ReadFile:
 
 
 def _named_files(read_file: ReadFile) -> list[str]:
-    """Return the files that the tables of a rule file name."""
+    """Return the real paths of the files that the tables of a file name.
+
+    A file that cannot be read as rules names none.
+    """
     text = read_file.text
     # Most files have no tables, and reading YAML takes long.
     if (

@@ -180,7 +180,7 @@ class Repository:
             return self.snapshot
 
     def _read(self, context: typing.Any, revision: int) -> Snapshot:
-        """Read and compile rules and tables.
+        """Return a snapshot of the rules and tables that are stored now.
 
         :param revision: of the snapshot to return, although what is read may
             be of a newer one: the caller asks afterwards.

@@ -41,7 +41,7 @@ def problem(name: object) -> str | None:
 
 
 def _describe(name: object) -> str:
-    """Return what is wrong with a bad name."""
+    """Return what is wrong with a bad name, with the one likely meant."""
     if not isinstance(name, str):
         return _('The name of a trait must be a string, not %r') % (name,)
     if len(name) > MAX_LENGTH:
@@ -64,7 +64,11 @@ def _describe(name: object) -> str:
 
 
 def _suggest(name: str) -> str | None:
-    """Return the good name that a bad one was likely meant to be, or None."""
+    """Return the good name that a bad one was likely meant to be, or None.
+
+    A name such as ``custom-foo`` becomes ``CUSTOM_FOO``. For any other a
+    standard name is taken that is near, else the name with that prefix.
+    """
     form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
     if _CUSTOM.match(form):
         return form

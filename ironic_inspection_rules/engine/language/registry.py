@@ -77,6 +77,9 @@ class Op(typing.NamedTuple):
     ) -> typing.Callable[_P, _R]:
         """Return a function of the plugin whose unexpected errors name it.
 
+        Errors of this package pass; all others become
+        :class:`.exceptions.PluginFailed`.
+
         :param method: what is called, for the error.
         """
 
@@ -140,8 +143,9 @@ class Op(typing.NamedTuple):
         return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
-        """Return the problems of arguments: pairs of a name and a message.
+        """Return the problems that a plugin has with arguments in a rule.
 
+        :returns: pairs of the name of an argument and a message.
         :raises: :class:`.exceptions.PluginFailed`.
         """
 
@@ -185,7 +189,9 @@ class Op(typing.NamedTuple):
         return self.guarded(facts, 'facts')()
 
     def writes(self, arguments: plugin.Arguments) -> list[Write]:
-        """Return what an action writes.
+        """Return what an action writes, as the plugin declares it.
+
+        The checks of rules look at it, and nothing is written.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
@@ -320,7 +326,10 @@ def filters() -> typing.Mapping[str, Op]:
 
 
 def _load(group: str) -> dict[str, typing.Any]:
-    """Return the plugins of a group of entry points by name.
+    """Load the plugins of a group of entry points, and return them by name.
+
+    One that fails to load, or two of one name, refuse the start: without the
+    plugin no rule that uses it could run.
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
@@ -367,7 +376,7 @@ def _load(group: str) -> dict[str, typing.Any]:
 def _register(
     name: str, loaded: typing.Any, base: typing.Any, skip: int
 ) -> Op:
-    """Return the op of a plugin.
+    """Check a plugin, and return it as an op with the signature of its call.
 
     :param loaded: a class, or an instance of one.
     :param base: the base class that plugins of this kind have.

@@ -375,7 +375,11 @@ def missing_inside(value: typing.Any) -> typing.Any:
 
 
 def formatter(field: interpolation.Field) -> Make:
-    """Build a function that formats the value of a field."""
+    """Build the function that applies ``!s``, ``!r`` or a format to a value.
+
+    It raises :class:`.exceptions.OperationError` for a value that cannot be
+    formatted so.
+    """
 
     def format_value(value: typing.Any) -> str:
         if field.conversion == 'r':
@@ -398,6 +402,8 @@ def find_port(
 ) -> int | None:
     """Find a port by its index, or its MAC address or UUID in any case.
 
+    :param name: as a rule names the port in ``{ports[NAME]}``.
+    :param allowance: pays for the ports that are looked at.
     :returns: its index, None if there is no such port.
     """
     position = data_path.index(name)

@@ -35,8 +35,9 @@ class KeyTemplate:
                 self._parts.append(piece)
 
     def text(self, roots: budget.View) -> str | None:
-        """Return the key.
+        """Return the key of one row or machine, for which it looks up a row.
 
+        :param roots: the row, or the data of the machine.
         :returns: None if a field of it is missing or null, or all of it is
             empty: a key of several columns has no text in place of one.
         :raises: :class:`.exceptions.OperationError` if it cannot be computed,
@@ -136,7 +137,7 @@ def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
 
 
 def key_text(value: typing.Any) -> str | None:
-    """Return a value as the text of a key; a number is its text.
+    """Return a value as the text of a key, as rows are looked up by text.
 
     :returns: None if it is missing, null or empty.
     :raises: :class:`.exceptions.OperationError` if it is a list or a mapping.

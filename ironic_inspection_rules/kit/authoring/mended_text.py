@@ -274,7 +274,10 @@ class FileText:
         return _Place(key, node)
 
     def _scalars(self, node: typing.Any) -> typing.Iterator[yaml.ScalarNode]:
-        """Yield the scalars in a value; those with aliases are left out."""
+        """Yield the scalars in a value, which may be edited.
+
+        Those that an alias repeats elsewhere are left out.
+        """
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):
@@ -369,7 +372,10 @@ class FileText:
                 yield Edit(dash, start, f'{new_key} ')
 
     def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
-        """Indent the lines of a list in block style, but no empty ones."""
+        """Yield the edits that indent a list in block style by a step.
+
+        Empty lines stay empty.
+        """
         start = node.start_mark.index - node.start_mark.column
         last = _last_node(node)
         end = last.end_mark.index

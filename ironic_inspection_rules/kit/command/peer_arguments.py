@@ -102,7 +102,7 @@ def rules(written: Sequence[dict[str, typing.Any]]) -> str:
 
 
 def unreported(result: peers.Result, by: Sequence[str]) -> str:
-    """Return lines about the paths of ``--by`` that no machine reports.
+    """Return warnings about the paths of ``--by`` that no machine reports.
 
     All machines are then peers, as far as these paths go.
     """
@@ -124,7 +124,7 @@ def status(result: peers.Result) -> int:
 
 
 def _field(text: str) -> str:
-    """Parse the path of a field.
+    """Return the path of a field that ``--by`` has, without braces.
 
     :raises: ArgumentTypeError for no such path, or for a file.
     """

@@ -169,7 +169,7 @@ class AbortInspectionRequest(command.BaremetalCommand):
 
 
 def _age(created_at: str, now: datetime.datetime) -> str:
-    """Return how old a request is, in its largest unit."""
+    """Return how old a request is, in the largest unit that fits: ``3 h``."""
     created = timeutils.parse_isotime(created_at)
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
@@ -275,7 +275,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         return 0
 
     def _show(self, reapplications: list[Reapplication]) -> None:
-        """Print how many nodes are in each state, and what failed."""
+        """Print how many nodes are in every state, and which have failed."""
         states = collections.Counter(
             reapplication.state for reapplication in reapplications
         )

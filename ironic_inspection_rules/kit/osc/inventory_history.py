@@ -147,7 +147,13 @@ class DiffInventories(command.Lister):
         start: str | None,
         jobs: int,
     ) -> list[tuple[Any, ...]]:
-        """Return what has changed of many machines since a time."""
+        """Return the rows of what has changed in many machines since a time.
+
+        Several nodes are asked at once, as each takes a few requests.
+
+        :param start: the time; None for the last two inventories that differ.
+        :param jobs: how many nodes are asked at once.
+        """
         baremetal = self.baremetal
         nodes = list(selection.nodes(baremetal))
         compare = functools.partial(_difference_since, baremetal, start)
@@ -215,9 +221,11 @@ def since(text: str | None) -> str | None:
 def _difference_since(
     baremetal: Any, start: str | None, node: dict[str, Any]
 ) -> dict[str, Any]:
-    """Compare the last inventory of a node with that of an earlier time.
+    """Return how the last inventory of a node differs from that of a time.
 
     :param start: the time; None for the last two inventories that differ.
+    :returns: the answer of the API; no parts where too few inventories are
+        kept.
     """
     uuid = node['uuid']
     try:

@@ -267,10 +267,10 @@ class Actions:
     def _has_wrong_argument(
         self, call: effect.ActionCall, action: Written, scope: expression.Scope
     ) -> Formula:
-        """Return when an argument of an action that changes no data is wrong.
+        """Return on which machines an action that changes no data is an error.
 
-        In a message a missing value reads ``(missing)``, and a secret is
-        masked: neither is an error there.
+        It is one where an argument is wrong. In a message a missing value
+        reads ``(missing)``, and a secret is masked: neither is an error there.
         """
         broken = logic.FALSE
         tells = call.op.plugin.TELLS
@@ -307,7 +307,10 @@ class Actions:
     def _reads_secret(
         self, action: Written, scope: expression.Scope
     ) -> Formula:
-        """Return when an action would write or send a secret, an error."""
+        """Return on which machines an action would write or send a secret.
+
+        That is an error, and the phase ends there.
+        """
         made = origin.Origins(self._passed.rule.vars, action.get('loop'))
         return secret.read_in(
             self._machine, action.get('args'), scope.roots, made

@@ -141,7 +141,7 @@ class Cell:
         return values.join(alternatives)
 
     def is_of(self, kind: str) -> logic.Formula:
-        """Return when the field is of a kind."""
+        """Return on which machines the field is of a kind."""
         if len(self.kinds) == 1:
             return logic.TRUE
         return self.kind == self.kinds.index(kind)
@@ -163,7 +163,7 @@ class Cell:
         return self.below[name].value
 
     def is_gone(self) -> logic.Formula:
-        """Return when the mapping that it is in does not have it."""
+        """Return on which machines the mapping around the field lacks it."""
         if self.steps == CAPABILITIES:
             # By name they are always a mapping. But the node has them as a
             # text, which it does not have without any capability.
@@ -171,7 +171,7 @@ class Cell:
         return values.absent(self.value)
 
     def has_only(self, names: Iterable[str]) -> logic.Formula:
-        """Return when a mapping has nothing but entries of these names.
+        """Return on which machines a mapping has only entries of these names.
 
         A mapping may have entries that no rule names, so that the fields in it
         do not say whether it has others. The solver chooses that. The domain
@@ -291,7 +291,10 @@ class Cell:
 
 
 def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
-    """Return the kinds of values that a field may have."""
+    """Return the kinds of values that a field may have on any machine.
+
+    What a machine sends may be anything; what Ironic keeps is of one type.
+    """
     if steps in _MAPPINGS:
         return ('mapping',)
     if steps[:-1] == TRAITS:

@@ -96,7 +96,7 @@ def _of_known(expected: table.Table, key: typing.Any) -> Value:
 def _is_key(
     alternative: values.SolverTerm, key: str, machine: machines.SymbolicMachine
 ) -> logic.Formula | None:
-    """Return when a value is a key, None where that is not known.
+    """Return on which machines a value is a key, None where that is not known.
 
     The solver is told to try the key, as a text or a number.
     """
@@ -129,7 +129,7 @@ def _is_key(
 
 
 def _row(expected: table.Table, key: str) -> Value:
-    """Return a row, missing if there is none of the key.
+    """Return the row of a key as a value of a proof, missing without one.
 
     A secret column is an unknown value: sensitive rules read the secret there,
     all others a mask. The other columns are known, and that there is a row:

@@ -209,7 +209,7 @@ def path(written: str, scope: Scope) -> Value:
 
 
 def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
-    """Return the path that some tokens make.
+    """Return the path that some tokens make, as a constant.
 
     What a rule writes can be followed only to a known place: a token that the
     machine sends makes the whole path an unknown value.
@@ -268,7 +268,7 @@ def _text(
 
 
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
-    """Return what a field is, after its filters."""
+    """Return the value of a field, as filters and its format make it."""
     if effects.reads_table(field):
         value = _row(field, scope)
     else:
@@ -416,7 +416,10 @@ def _or_second_name(
 def _is_empty(
     value: Value, machine: machines.SymbolicMachine
 ) -> logic.Formula:
-    """Return when a value is missing, or one that Python takes for false."""
+    """Return on which machines a value is missing, or false to Python.
+
+    Such a value at a second name is passed over, as in the engine.
+    """
     parts = []
     for guard, alternative in value:
         is_empty = logic.FALSE
@@ -437,7 +440,7 @@ def _is_empty(
 
 
 def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
-    """Return when a term is an empty text, false or zero."""
+    """Return on which machines a term is an empty text, false or zero."""
     if alternative.is_text:
         return alternative.term == ''
     if alternative.is_boolean:
@@ -459,7 +462,8 @@ def _filtered_once(
 ) -> Value:
     """Return what one filter makes of a value.
 
-    Its arguments have to be known: the engine's own code computes with them.
+    Where an argument is a field, the result is unknown: the engine's own code
+    computes with the arguments.
     """
     op = registry.filters()[call.name]
     args, _problems = op.signature.bind_call(call.arguments)

@@ -140,9 +140,10 @@ class SymbolicMachine:
                 self.keep_marks_out(part)
 
     def text_of(self, alternative: values.Alternative) -> logic.Term:
-        """Return the text of a value as a term.
+        """Return the text of a value, as templates write it, as a term.
 
-        :returns: None for lists, mappings and unknown values.
+        :returns: None for an unknown value, and for a list or mapping that is
+            no constant.
         """
         if isinstance(alternative, values.Const):
             return logic.constant(str(alternative.value))
@@ -161,7 +162,11 @@ class SymbolicMachine:
         return self._number_texts[number]
 
     def _text_of_number(self, term: logic.Term) -> logic.Term:
-        """Return a new text of a number."""
+        """Return the text of a number, for :meth:`text_of`.
+
+        Of an integer the solver computes it; of a float it is a new text that
+        may be that of any float.
+        """
         if z3.is_int(term):
             # The solver has no texts of negative numbers.
             minus = z3.StringVal('-')
@@ -183,7 +188,7 @@ class SymbolicMachine:
         compute: Callable[[str], bool],
         near: str = '',
     ) -> logic.Formula:
-        """Return when something holds of the text of a number.
+        """Return on which machines something holds of the text of a number.
 
         The solver hardly finds a machine where it has to look into such a
         text. So the answer is computed for a few numbers that are tried.
@@ -233,19 +238,22 @@ class SymbolicMachine:
         return self._guesses[key]
 
     def may_fail(self, value: Alternatives) -> logic.Formula:
-        """Return when an unknown value may be an error."""
+        """Return on which machines an unknown value may be an error."""
         return self._may_be('an error', value)
 
     def may_lack(self, value: Alternatives) -> logic.Formula:
-        """Return when an unknown value may be missing."""
+        """Return on which machines an unknown value may be missing."""
         return self._may_be('missing', value)
 
     def may_be_null(self, value: Alternatives) -> logic.Formula:
-        """Return when an unknown value may be null."""
+        """Return on which machines an unknown value may be null."""
         return self._may_be('null', value)
 
     def _may_be(self, state: str, value: Alternatives) -> logic.Formula:
-        """Return when an unknown value may be in a state: always a guess."""
+        """Return on which machines an unknown value may be in a state.
+
+        Whether it is, is a guess; a known value never is.
+        """
         parts = []
         for guard, alternative in value:
             if isinstance(alternative, values.UnknownValue):

@@ -49,8 +49,10 @@ class Messages:
     ) -> int:
         """Return the number of a message; equal messages have the same.
 
-        Two messages are equal where their texts as written are, and the data
-        that their fields read and that rules may change.
+        The messages of ``fail`` may have unknown data in them, so that a
+        proof compares their numbers. Two messages are equal where their texts
+        as written are, and the data that their fields read and that rules may
+        change.
 
         :param args: of the action that fails the inspection.
         :param roots: the data when the action is carried out.
@@ -100,6 +102,8 @@ def _in_other_forms(
 def overlap(one: data_path.Path, other: data_path.Path) -> bool:
     """Return whether two places are the same, or one is above the other.
 
+    A write to one of them is then seen at the other.
+
     A port without a known MAC address may be any port.
     """
     for number, (here, there) in enumerate(zip(one, other, strict=False)):
@@ -114,7 +118,10 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
 def clash(
     machine: Machine, one: states.SymbolicWrite, other: states.SymbolicWrite
 ) -> logic.Formula:
-    """Return when two writes leave different values at one place."""
+    """Return on which machines two writes leave different values at one place.
+
+    So ``prove`` finds rules that conflict.
+    """
     if one.extends and other.extends:
         # Two items in one list, or two traits, are no conflict.
         return logic.FALSE
@@ -140,7 +147,7 @@ def clash(
 
 
 def as_text(place: data_path.Path) -> str:
-    """Return a place as people write it."""
+    """Return a place of a machine as people write it, for a finding."""
     if place[:2] == cells.TRAITS:
         if place[2:]:
             return f'the trait {place[-1]}'

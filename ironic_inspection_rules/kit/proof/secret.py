@@ -101,7 +101,10 @@ def _masked(machine: Machine, alternative: values.Alternative) -> Value:
 def _is_empty(
     machine: Machine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return when a value is empty, so that nothing of it is hidden."""
+    """Return on which machines a secret is empty.
+
+    The engine masks no empty secret, so nothing of it is hidden there.
+    """
     if isinstance(alternative, values.Const):
         is_empty = alternative.is_missing or (
             alternative.value in (None, '', [], {})
@@ -119,9 +122,11 @@ def _is_empty(
 
 
 def _hides(machine: Machine, value: Value) -> logic.Formula:
-    """Return when a value under the name of a secret hides something.
+    """Return on which machines something of a secret is hidden.
 
-    An empty value is not masked, so that it hides nothing.
+    An empty secret is not masked, so that it hides nothing.
+
+    :param value: what stands under the name of a secret.
     """
     parts = []
     for guard, alternative in value:
@@ -205,7 +210,7 @@ def read_in(
     roots: typing.Mapping[str, Value],
     made: origin.Origins,
 ) -> logic.Formula:
-    """Return when a field in the arguments of an action shows a secret.
+    """Return on which machines the arguments of an action show a secret.
 
     That is an error: an action writes no secret, nor what has one in it or is
     made of one.
@@ -228,7 +233,13 @@ def _is_made_of_secret(
     roots: typing.Mapping[str, Value],
     made: origin.Origins,
 ) -> logic.Formula:
-    """Return when a value that the rule has made shows a secret."""
+    """Return on which machines a value that the rule has made shows a secret.
+
+    It does if a mask is in it, or if it was made of a place that is masked.
+
+    :param field: of ``vars`` or of the item of a loop.
+    :param made: what these are made of, as places of the machine.
+    """
     root = field.root or ''
     sources = made.of(root, field.steps)
     if not sources:
@@ -253,10 +264,9 @@ def _is_made_of_secret(
 
 
 def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
-    """Return when a value is there, and neither a mapping nor a list.
+    """Return on which machines a value is neither a mapping nor a list.
 
-    Of a secret that is a text, a filter may take a part in which no mask is
-    seen any more.
+    Of a masked text a filter may take a part, in which no mask is seen.
     """
     parts = []
     for guard, alternative in value:
@@ -275,7 +285,7 @@ def _is_at(
     steps: data_path.Path,
     roots: typing.Mapping[str, Value],
 ) -> logic.Formula:
-    """Return when there is a secret at a place of the machine, or in it.
+    """Return on which machines there is a secret at a place, or in it.
 
     :param field: which gives the root of the place, and the text of a guess.
     :param steps: of the place, from the root on.
@@ -310,7 +320,7 @@ def _is_at(
 def _has_secret(
     machine: Machine, value: Value, is_masked: bool
 ) -> logic.Formula:
-    """Return when a value has a secret in it.
+    """Return on which machines a value has a secret in it.
 
     :param is_masked: whether secrets in it are masked already. Then the mask
         is looked for, and otherwise the names of secrets.
@@ -325,7 +335,7 @@ def _has_secret(
 def _alternative_has(
     machine: Machine, alternative: values.Alternative, is_masked: bool
 ) -> logic.Formula:
-    """Return when an alternative of a value has a secret in it.
+    """Return on which machines an alternative of a value has a secret in it.
 
     :param is_masked: whether secrets in it are masked already: then the mask
         is looked for, and otherwise the names of secrets.
@@ -362,7 +372,7 @@ def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
 def _list_has(
     machine: Machine, items: values.ItemList, is_masked: bool
 ) -> logic.Formula:
-    """Return when an item of a list has a secret in it.
+    """Return on which machines an item of a list has a secret in it.
 
     Of the items that rules wrote it is known; of all items of the machine
     together it is one guess of the solver.
@@ -393,7 +403,7 @@ def _list_has(
 def _mapping_has(
     machine: Machine, mapping: values.Mapping, is_masked: bool
 ) -> logic.Formula:
-    """Return when a mapping has a secret in it.
+    """Return on which machines a mapping has a secret in it.
 
     A mapping of a machine has entries that no rule names, and one of them may
     be a secret: that is a guess.
@@ -415,10 +425,9 @@ def _mapping_has(
 def _beside_entries(
     machine: Machine, mapping: values.Mapping
 ) -> logic.Formula:
-    """Return when a mapping of a machine has a secret in its other entries.
+    """Return on which machines a mapping has a secret that no rule names.
 
-    Those are the entries that no rule names, so the answer is a guess of the
-    solver.
+    Such entries are unknown, so the answer is a guess of the solver.
     """
     if isinstance(mapping.cell, values.UnknownValue):
         return machine.guess(

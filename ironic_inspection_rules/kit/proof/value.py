@@ -113,7 +113,7 @@ class Alternative:
         raise AssertionError(f'{type(self).__name__} has no items')
 
     def differs_from(self, machine: Guesses, other: 'Alternative') -> Formula:
-        """Return when it is not the same as another alternative.
+        """Return on which machines another alternative is not the same.
 
         :param other: no :class:`UnknownValue`. Of both, constant lists and
             mappings have been opened, and at least one is no :class:`Const`.
@@ -298,7 +298,10 @@ class Mapping(Alternative):
         return sum(map(size, self.entries.values()))
 
     def is_empty(self, machine: Guesses) -> Formula:
-        """Return when it has no entries."""
+        """Return on which machines the mapping has no entries.
+
+        Entries that rules wrote count, and those that a machine may have.
+        """
         gone = logic.TRUE
         for name, entry in self.entries.items():
             gone = logic.conj(gone, _is_gone(machine, name, entry))
@@ -311,7 +314,7 @@ class Mapping(Alternative):
         return logic.conj(gone, self.cell.has_only(self.entries))
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        """Return when the mapping and another value are not the same."""
+        """Return on which machines the mapping and another value differ."""
         if not isinstance(other, Mapping):
             return logic.TRUE
         if self.cell is not other.cell:
@@ -328,7 +331,7 @@ class Mapping(Alternative):
 
 
 def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
-    """Return when an entry of a mapping is not there.
+    """Return on which machines an entry of a mapping is not there.
 
     :param name: of the entry, perhaps one that begins with ``#``.
     """
@@ -444,7 +447,7 @@ class ItemList(Alternative):
         return items
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        """Return when the list and another value are not the same."""
+        """Return on which machines the list and another value differ."""
         if not isinstance(other, ItemList):
             return logic.TRUE
         # Two lists of the machine that no rule has written into.
@@ -550,7 +553,9 @@ def unknown(reason: str, *about: typing.Any) -> Value:
 
 
 def fingerprint(thing: typing.Any) -> Hashable:
-    """Return a key that is the same for things that surely are.
+    """Return a key that is equal for things that are surely the same.
+
+    By such keys guesses and unknown values are made only once.
 
     :param thing: an alternative, a value, a formula, text, or a sequence of
         them. It must be kept as long as the key is: the key has ids of
@@ -588,6 +593,7 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     """Return the value that is that of the part whose guard holds.
 
     Alternatives that are the same become one, whose guard is either of theirs.
+    With more than :data:`MOST` of them the value is unknown.
 
     :param parts: pairs of a guard and a value. On a machine exactly one guard
         holds.
@@ -617,7 +623,9 @@ def size(value: Value) -> int:
 
 
 def choose(guard: Formula, one: Value, other: Value) -> Value:
-    """Return one value where the guard holds, and else the other one.
+    """Return the value that is one where a guard holds, and else the other.
+
+    A rule leaves such a value: a new one where it matched, the old elsewhere.
 
     Mappings of one cell stay one mapping: what differs are their entries. So
     a hundred rules that each set one entry leave one mapping of a hundred
@@ -660,6 +668,9 @@ def _find_mapping_of_cell(
 ) -> tuple[Formula, Mapping] | None:
     """Return the first mapping whose cell is that of an alternative.
 
+    Both are the same mapping of a machine after different rules, which
+    :func:`choose` merges entry by entry.
+
     :returns: the pair of its guard and the mapping, None where there is none
         or the alternative itself is no mapping.
     """
@@ -698,7 +709,7 @@ def step(value: Value, *names: str) -> Value:
 
 
 def when(value: Value, test: Callable[[Alternative], bool]) -> Formula:
-    """Return when a value is an alternative that passes a test."""
+    """Return on which machines the alternative passes a test."""
     guards = [guard for guard, alternative in value if test(alternative)]
     return logic.disj(*guards)
 
@@ -719,17 +730,21 @@ def has_no_value(alternative: Alternative) -> bool:
 
 
 def absent(value: Value) -> Formula:
-    """Return when a value is not there."""
+    """Return on which machines a value is not there."""
     return when(value, is_missing)
 
 
 def failed(value: Value) -> Formula:
-    """Return when a value cannot be computed."""
+    """Return on which machines a value cannot be computed."""
     return when(value, is_failed)
 
 
 def differ(machine: Guesses, one: Value, other: Value) -> Formula:
-    """Return when two values are not the same."""
+    """Return on which machines two values are not the same.
+
+    So a proof tells that a rule changes something, or that two rules leave
+    different results.
+    """
     if one is other or fingerprint(one) == fingerprint(other):
         return logic.FALSE
     if len(one) * len(other) > _MOST_PAIRS:
@@ -742,7 +757,7 @@ def differ(machine: Guesses, one: Value, other: Value) -> Formula:
 
 
 def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
-    """Return when two values with many alternatives are not the same.
+    """Return on which machines two values with many alternatives differ.
 
     Only the identities of alternatives are compared, not every pair of them:
     where these are not equal, that the values differ is a guess.
@@ -762,7 +777,7 @@ def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
 def _alternatives_differ(
     machine: Guesses, one: Alternative, other: Alternative
 ) -> Formula:
-    """Return when two alternatives are not the same.
+    """Return on which machines two alternatives are not the same.
 
     Where one of them cannot be followed, it is a guess of the solver.
     """
@@ -778,7 +793,7 @@ def _alternatives_differ(
 
 
 def _terms_differ(one: logic.Term | None, other: logic.Term | None) -> Formula:
-    """Return when two terms are not the same; None is no term.
+    """Return on which machines two terms are not the same; None is no term.
 
     Terms of two sorts never are: 1 is another value than 1.0 or true, though
     conditions take them for equal.
@@ -791,7 +806,7 @@ def _terms_differ(one: logic.Term | None, other: logic.Term | None) -> Formula:
 def perhaps_differ(
     machine: Guesses, one: Alternative, other: Alternative
 ) -> Formula:
-    """Return when two alternatives differ that nobody can compare.
+    """Return a guess whether two alternatives differ, which none can compare.
 
     The guess is the same whichever of the two is asked.
     """

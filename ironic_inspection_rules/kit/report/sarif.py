@@ -17,7 +17,7 @@ _DISTRIBUTION = 'ironic-inspection-rules'
 
 
 def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
-    """Return one SARIF log with one run.
+    """Return the findings of lint as a SARIF log with one run.
 
     Paths are as the findings have them; a relative one is relative to the
     directory the tool ran in.

@@ -36,10 +36,13 @@ def compare(
     complain: Callable[[str], typing.Any],
     by: str | None = None,
 ) -> list[table_comparison.TableFinding]:
-    """Compare machines with the rows of a table.
+    """Compare machines with the rows of a table, and return the findings.
+
+    Files are read and compared in several processes.
 
     :param nodes: the node that each machine is taken for.
     :param paths: files with their inventories.
+    :param advance: called with the progress.
     :param complain: called with the reason why a file cannot be read.
     :param by: the column that groups machines, None if none does.
     """
@@ -74,10 +77,10 @@ def rack_column(expected: table.Table) -> str | None:
 def _prepare(
     expected: table.Table, nodes: machine_test.Nodes, by: str | None
 ) -> file_work.Work[_Chunk]:
-    """Return a function that compares the machines of some files.
+    """Return a function that compares the machines of some files with a table.
 
-    It is made anew in each process: a function inside of another one cannot
-    be sent there.
+    A file that cannot be read is a problem in the result. The function is made
+    anew in every process: one inside of another cannot be sent there.
     """
 
     def work(paths: Sequence[str]) -> _Chunk:

@@ -39,8 +39,9 @@ def _too_large() -> exceptions.OperationError:
 
 
 def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
-    """Return a number of the first kind that reads the value.
+    """Return the number that a value is, for the filters ``int``, ``float``.
 
+    :param kinds: types of numbers; the first that can read the value does.
     :raises: :class:`.exceptions.OperationError` if none does, or the value is
         neither text, number nor boolean.
     """

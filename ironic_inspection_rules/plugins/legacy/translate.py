@@ -38,7 +38,7 @@ _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 def parse(
     rule: typing.Any, ops: registry.Registry, only_known: bool = False
 ) -> model.Rule:
-    """Read a rule in the old language.
+    """Return a rule of the old language as a rule of this engine, checked.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
         ``conditions`` and ``actions``.
@@ -136,9 +136,9 @@ def _action(
 def _operation(
     operation: typing.Any, word: str, ops: typing.Mapping[str, registry.Op]
 ) -> tuple[Operation, list[Problem]]:
-    """Translate an operation.
+    """Translate a condition or an action of the old language.
 
-    :param word: the key with its name.
+    :param word: the key with its name there: ``op`` or ``action``.
     :returns: the operation, empty if it cannot be translated; and its
         problems, with pointers into the old operation.
     """
@@ -179,6 +179,8 @@ def restore(
 ) -> dict[str, list[Operation]] | None:
     """Translate conditions and actions back into the old language.
 
+    Clients of ironic-inspector see the rules so.
+
     :param rule: has the attributes ``conditions`` and ``actions``.
     :returns: both, by name, or None if the old language cannot express them.
     """
@@ -201,9 +203,10 @@ def restore(
 def _restore(
     operation: Operation, word: str, ops: typing.Mapping[str, registry.Op]
 ) -> Operation | None:
-    """Translate an operation back; None if the old language has no such op.
+    """Translate an operation back into the old language.
 
-    :param word: the key with its name.
+    :param word: the key with its name there: ``op`` or ``action``.
+    :returns: None if the old language has no such op, or no loop for it.
     """
     name = operation['op']
     if not name.startswith(PREFIX) or name not in ops:

@@ -46,7 +46,10 @@ class Claim:
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
-        """The op, and its arguments with inner conditions as text.
+        """What the condition says: its op, and its arguments as text.
+
+        Conditions in a group are part of the text, and of ``lt`` and ``gt``
+        with two values the same one is taken.
 
         Two claims have the same pair if they differ at most in their
         inversion, loop and ``multiple``.

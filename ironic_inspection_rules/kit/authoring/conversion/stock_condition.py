@@ -135,7 +135,7 @@ def _with_several_texts(
     texts: list[Text],
     notes: rule.Conversion,
 ) -> Operation:
-    """Write a condition on several texts with fields that may be missing.
+    """Return a condition on several texts with fields that may be missing.
 
     What holds where one of them is missing depends on the others, so that no
     group says it, as in :func:`_with_missing`. Each text gets a default.
@@ -162,7 +162,11 @@ def _with_several_texts(
 def _with_missing(
     op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
 ) -> Operation:
-    """Write a condition on one text, a field of which may be missing.
+    """Return a condition on one text, a field of which may be missing.
+
+    Stock Ironic then decides about the text as it is written. So the
+    condition gets a default, a group or ``exists`` where the result with a
+    missing field has to be true.
 
     :param result_if_missing: the result that stock Ironic has without the
         field, before it is inverted.
@@ -204,7 +208,7 @@ def _with_missing(
 def _truth(
     op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
 ) -> Operation:
-    """Write ``is-true`` or ``is-false`` on a field that may be missing.
+    """Return ``is-true`` or ``is-false`` on a field that may be missing.
 
     Here such a field is null, which is false. In stock Ironic it stays text in
     braces, which is neither true nor false.
@@ -304,9 +308,9 @@ def _check_kinds(op: str, args: Args) -> None:
 
 
 def _check_order(left: typing.Any, right: typing.Any) -> None:
-    """Check that Python can order two values.
+    """Check that Python can order two values, as ``lt`` and the like do.
 
-    :raises: :class:`Fails` if it cannot.
+    :raises: :class:`Fails` if it cannot on some machine.
     """
     if _is_text(left) and _is_text(right):
         return

@@ -103,9 +103,9 @@ class _Document:
         return made
 
     def _value(self, value: Any, kind: Kind, name: str) -> Any:
-        """Return a value with replacements.
+        """Return the value of a field with identifiers replaced, at any depth.
 
-        :param kind: of the field.
+        :param kind: of the field; it says whether its texts are names.
         :param name: of the field.
         """
         if isinstance(value, str):

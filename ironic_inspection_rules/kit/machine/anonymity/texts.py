@@ -92,7 +92,7 @@ class Texts:
         self._done: dict[tuple[str, bool], str] = {}
 
     def replaced(self, text: str, kind: Kind) -> str:
-        """Return the text of a field with replacements.
+        """Return the text of a field, masked and with identifiers replaced.
 
         Of a field whose kind says that it is a name or an address all of the
         text is replaced, of others the identifiers in it.

@@ -58,7 +58,10 @@ def texts(sketches: Sequence[sketch.Sketch]) -> Iterator[tuple[str, Column]]:
 def _sections(
     sketches: Sequence[sketch.Sketch],
 ) -> list[list[sketch.Section | None]]:
-    """Return the sections of each path in the data.
+    """Return the sections of all machines, path by path.
+
+    A section is a part of the data with its fields; machines that have the
+    same one share the object.
 
     :returns: for each path a section of each machine, in the order of the
         sketches; None where a machine has none.

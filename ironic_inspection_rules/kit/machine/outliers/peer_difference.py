@@ -155,7 +155,10 @@ def component(path: str) -> str | None:
 
 @functools.lru_cache(20000)
 def kind_of(path: str, is_number: bool = False) -> str:
-    """Return the kind of a finding about a field."""
+    """Return the kind of a finding about a field, by words in its path.
+
+    Users leave out findings by their kind.
+    """
     words = field_name.words(path)
     if path.endswith('flags[]'):
         return finding.FLAG
