@@ -92,10 +92,15 @@ class Route:
         return parts_of_any_text
 
     def answer(self, *path: str, **_found: Any) -> Any:
-        """Check a request, call the handler, and set the status.
+        """Answer a request: check it, call the handler, and set the status.
+
+        Checked are, in this order: the queue, the version, the policy, the
+        parameters and the body.
 
         :param path: the parts of the path that are any text.
-        :param _found: what pecan finds in the query and in the body.
+        :param _found: what pecan finds in the query and in the body; both are
+            read from the request itself.
+        :returns: what the handler returns; a fault for input that is wrong.
         """
         if self.is_queue and not CONF.inspection_queue.enabled:
             raise exceptions.NotFound(
@@ -135,6 +140,7 @@ class Route:
             # Whether the tables are there cannot be asked either.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
+            # Without the tables, the answer names what creates them.
             _check_tables()
             raise
         if self.status is not None:

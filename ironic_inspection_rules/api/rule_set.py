@@ -243,8 +243,9 @@ def decide(
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     """Return the fields of a posted rule, checked and with defaults.
 
-    :param before: the stored rule that it takes the place of, if any: what
-        the posted rule may leave out, such as hidden content, comes from it.
+    :param before: the stored rule that it takes the place of, if any. The
+        UUID comes from it, and so does the content of a sensitive rule that
+        is posted as GET shows it, without any.
     :param restored: whether the rule is one of a revision that is put back.
     :raises: InvalidRule with the problems of the rule.
     """

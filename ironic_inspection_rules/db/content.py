@@ -303,14 +303,14 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
             continue
         text = _encode(child)
         may_hold_reference = _ENCODED_REFERENCE in text
-        if not isinstance(child, str) and (
-            len(text) > LARGEST or may_hold_reference
-        ):
+        is_too_large = len(text) > LARGEST or may_hold_reference
+        if is_too_large and not isinstance(child, str):
             count_before = len(order)
             frame[name] = _frame(child, sections, order)
+            has_lost_sections = len(order) > count_before
             # What has lost nothing to sections is one itself, as any other.
             # But a section is not searched for references when it is read.
-            if len(order) > count_before or may_hold_reference:
+            if has_lost_sections or may_hold_reference:
                 continue
         if len(text) >= SMALLEST:
             digest = _digest(text)

@@ -32,7 +32,7 @@ Problem = exceptions.Problem
 
 @dataclasses.dataclass(frozen=True)
 class FileTable:
-    """A table of a rule file, with its rows; it may be anything yet."""
+    """A table of a rule file with its rows, as written: not checked yet."""
 
     written: document.WrittenTable
     rows: table_rows.Rows | None

@@ -74,7 +74,9 @@ def post(body: Entry) -> Entry:
 def _compile(
     rules: repository.Repository, revision: int | None, options: str
 ) -> posted_rules.Plans:
-    """Compile the rules of a revision.
+    """Return the compiled rules of a revision, by phase.
+
+    The last ones are kept, as most inspections ran by the same rules.
 
     :param options: the built-in rules and the options of that time, see
         :class:`.Repository`.

@@ -242,6 +242,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
+        """Reapply for the selected nodes, and return the exit status."""
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
         reapplications: list[Reapplication] = []

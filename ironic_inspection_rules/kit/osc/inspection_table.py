@@ -114,6 +114,7 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
+        """Print the machines, and return 2 if one of them is not right."""
         machines = inspection_table.inspection_table_machines(
             self.baremetal, parsed_args.table, parsed_args.state
         )

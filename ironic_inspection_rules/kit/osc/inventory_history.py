@@ -78,6 +78,7 @@ class ShowInventory(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
+        """Print an inventory: the last one where none is named."""
         baremetal = self.baremetal
         uuid = parsed_args.inventory
         if uuid is None:
@@ -123,6 +124,10 @@ class DiffInventories(command.Lister):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
+        """Return columns, and a row for every part that differs.
+
+        One node is compared between two inventories, many nodes since a time.
+        """
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
         named = parsed_args.from_ or parsed_args.to

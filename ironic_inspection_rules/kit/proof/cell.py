@@ -149,6 +149,7 @@ class Cell:
     def child(self, name: str) -> Value:
         """Return the value of the field of that name in this one."""
         if (*self.steps, name) == CAPABILITY_TEXT:
+            # Capabilities may have any order in their text.
             by_name = self.child(CAPABILITIES[-1])
             return values.unknown('capabilities as a text', by_name)
         if name not in self.below:

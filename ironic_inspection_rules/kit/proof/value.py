@@ -267,8 +267,8 @@ class Mapping(Alternative):
             return self.entries[name]
         by_name = self.entries.get(f'#{name}')
         if by_name is not None:
-            # A rule has changed capabilities one by one. Which text that makes
-            # is not followed: the names may have any order in it.
+            # A rule has changed capabilities or traits by name. Which text
+            # that makes is not followed: the names may have any order in it.
             return unknown(f'{name} as a text', by_name)
         if self.cell is None:
             return NOTHING

@@ -49,6 +49,7 @@ def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
         raise exceptions.OperationError(
             _('the text is longer than %d characters') % _LONGEST
         )
+    # Texts and booleans are for the types themselves to read.
     if not isinstance(value, str | bool):
         value = read(value)
     for kind in kinds:

@@ -169,8 +169,8 @@ class TypedComparison(ValueCondition):
     def tester(self, wanted: typing.Any) -> Test:
         """Return the test of a value against the one in the rule.
 
-        It raises :class:`.exceptions.OperationError` for a value that is not
-        of the same type and cannot be read as that.
+        It raises :class:`.exceptions.OperationError` for a value that cannot
+        be compared with it.
         """
         compare = type(self).compare
         read: typing.Callable[[typing.Any], typing.Any] | None = None

@@ -238,11 +238,18 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
     Stock Ironic looks at the text that a field becomes: "None" and "[]" are
     empty there. Where a key is missing, all of the text is null to it.
     """
-    value: str | None = text.filled
+    value = text.filled
+    misses_empty = False
     if text.uncertain:
-        # A missing field becomes "None", which is empty; None if no default
-        # can be given to the text.
-        value = text.or_else('None')
+        # A missing field becomes "None", which is empty.
+        with_default = text.or_else('None')
+        is_one_field = text.source == text.literal
+        if with_default is None or not is_one_field:
+            # The text takes no default, or has text around its field, with
+            # which "None" is not empty.
+            misses_empty = True
+        else:
+            value = with_default
     name = text.fields[0]
     # The steps behind the root but for the last one lead to values that may
     # be no mappings.
@@ -250,9 +257,7 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
     if name.startswith('node.'):
         # The first step is an attribute of the node, which is never null.
         parents -= 1
-    is_one_field = text.source == text.literal
-    if text.uncertain and (value is None or not is_one_field):
-        # With text around it, "None" is not empty here.
+    if misses_empty:
         notes.lose(
             _(
                 'stock Ironic takes "%s" for empty where a field is '
@@ -260,7 +265,6 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
             )
             % text.literal
         )
-        value = text.filled
     elif parents > 0:
         # Only a missing key is null there; any other error leaves the text.
         notes.differ(
@@ -273,7 +277,7 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
         )
     written = {
         'op': 'one-of',
-        'args': {'value': value or text.filled, 'values': rule.escape(_EMPTY)},
+        'args': {'value': value, 'values': rule.escape(_EMPTY)},
     }
     return _inverted(written, inverted)
 

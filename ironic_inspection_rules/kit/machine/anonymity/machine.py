@@ -114,8 +114,7 @@ class _Document:
             return self.mapping(value, name, kind)
         if isinstance(value, list):
             if learning.is_item(value):
-                # The hook extra-hardware has such lists of four: ["disk",
-                # "sda", "serial", "XYZ"].
+                # Of hardware-detect: ["disk", "sda", "serial", "S4X1NJ0N"].
                 *words, content = value
                 # The third word is the name of a field, such as "serial".
                 content_name = words[2]
@@ -143,8 +142,8 @@ class _Document:
     def _lldp(self, value: Any) -> Any:
         """Return LLDP data of switches with identifiers replaced.
 
-        :param value: elements of LLDP frames, a type with its bytes, or the
-            same as parsed text, in lists and mappings of any depth.
+        :param value: elements of LLDP frames, a type with digits, or texts,
+            in lists and mappings of any depth.
         """
         if lldp.is_element(value):
             return [value[0], self._frames.element(*value)]
