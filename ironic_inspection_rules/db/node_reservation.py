@@ -73,7 +73,11 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
 
 @transaction.retried
 def without_held(node_uuids: Collection[str]) -> list[str]:
-    """Leave out the nodes whose rows other transactions hold."""
+    """Return those of some nodes whose rows no other transaction holds.
+
+    Nothing stays locked: the caller only leaves alone what somebody is
+    writing just now, instead of waiting for it.
+    """
     column = models.Node.uuid
     with transaction.writer_without_gaps() as session:
         return list(

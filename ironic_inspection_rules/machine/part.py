@@ -72,7 +72,7 @@ class Part(typing.NamedTuple):
         )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
-        """Return the label of the part if it had these identities."""
+        """Return the label of the part, were these its identities."""
         if part_identity.normalised(self.label) in ids:
             return self.label
         if ids:
@@ -218,7 +218,7 @@ def read(
 def _identities(
     source: part_source.PartSource, item: part_source.Item
 ) -> dict[str, str]:
-    """Return what a part is known by.
+    """Return the identities of a part, such as its serial number.
 
     :returns: texts as they were reported, by their normalised form; the first
         is shown.

@@ -116,7 +116,7 @@ class PartComparison:
         yield from self._unreported()
 
     def _pair(self) -> dict[str, part_pair.Pairing]:
-        """Pair the parts of each source of the report with its last ones.
+        """Pair the parts that a source reports with those of its last report.
 
         :returns: the pairings by source.
         """
@@ -234,7 +234,7 @@ class PartComparison:
         groups: Collection[part_group.Group | None],
         parts: Iterable[part.Part],
     ) -> list[part.Part]:
-        """Leave out the parts of some groups."""
+        """Return the parts that are in none of the groups."""
         return [
             member
             for member in parts
@@ -254,7 +254,9 @@ class PartComparison:
     def _unidentified_now(
         self, mentioned: set[part_group.Group | None]
     ) -> Iterator[PartChange]:
-        """Yield the pairs of which only one side says which part it is.
+        """Yield changes of pairs with an identity at one of the times only.
+
+        Nobody knows whether both are the same part.
 
         :param mentioned: groups of parts with another change; the groups of
             the pairs are added.

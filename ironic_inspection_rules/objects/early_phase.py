@@ -39,7 +39,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     @remotable.class_method
     @transaction.retried
     def put(cls, context, node_uuid, kept):
-        """Store what they did, for the conductor of the node.
+        """Store what early rules did, for the conductor of the node.
 
         What no conductor has taken up, as it died or refused the data, is
         removed when the machine posts again.
@@ -65,7 +65,10 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     @remotable.class_method
     @transaction.retried
     def take(cls, context, node_uuid):
-        """Return what they did, None if nothing was stored, and remove it."""
+        """Return what the early rules of this request did, and remove it.
+
+        :returns: None if nothing is stored.
+        """
         # Read first: mostly there is nothing to remove.
         with transaction.reader_without_session() as connection:
             row = connection.execute(

@@ -75,6 +75,8 @@ class InspectedMachine(base.IronicObject):
     def measure(cls, context, node_ids, node_uuids):
         """Return how long the data of machines are, without reading them.
 
+        So the caller can read as many at a time as fit into its memory.
+
         :returns: two lists of pairs, each of a node and the number of
             characters of its data as JSON. The first is of the data of
             :meth:`list_inventories`, with the ``id`` of the node; the second

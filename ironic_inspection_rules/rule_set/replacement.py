@@ -192,7 +192,7 @@ class _Matcher:
     def _by_content(
         self, matches: typing.Sequence[Match | None]
     ) -> dict[typing.Hashable, collections.deque[Fields]]:
-        """Return the stored rules that are left, by what is in them.
+        """Return the stored rules without a match so far, by their content.
 
         :param matches: by UUID or description, whose rules are not left.
         """
@@ -361,6 +361,8 @@ def _places_in_set(
 def _rising_places(positions: typing.Sequence[float | None]) -> list[float]:
     """Return rising places that keep as many of the present ones as can be.
 
+    Where there is no room for a rule between two places, all get new ones.
+
     :param positions: the place that each rule has, None for a new one.
     """
     places: list[float] = []
@@ -405,7 +407,9 @@ def _places_between(
 def _longest_rising(
     values: typing.Sequence[float | None],
 ) -> list[tuple[int, float]]:
-    """Return the longest rising part of numbers, each after its index.
+    """Return the longest rising subsequence of numbers: index and number.
+
+    Rules at these indexes keep their places, and so as few as possible move.
 
     This is patience sorting: ``tails`` has, by length, the least number that
     a rising part of that length may end with. So a binary search finds the
@@ -476,7 +480,9 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 
 
 def lines(step: Fields) -> list[str]:
-    """Return the hunks of a unified diff.
+    """Return the change of a rule as a diff of YAML, without file names.
+
+    What is sensitive is not in it.
 
     :param step: the rule ``before`` and ``after`` the change, None where
         there is none, and the names of the ``fields`` that differ.

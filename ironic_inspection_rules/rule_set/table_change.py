@@ -124,7 +124,11 @@ class Step:
         return [name for name in before if before[name] != after[name]]
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return what anybody may see of it, as plain JSON data."""
+        """Return the step as plain JSON data, with its secrets masked.
+
+        Of the rows that are new, changed or gone it has the numbers, and the
+        first :data:`MOST_SHOWN`.
+        """
         # A column that was secret stays hidden, and so does one that will be.
         secret: set[str] = set()
         for definition in (self.before, self.after):
@@ -184,7 +188,7 @@ def _only(
 def with_kept_secrets(
     wanted: table.Table, stored: table.Table
 ) -> list[table.Row] | None:
-    """Return the rows of a table, with secrets of those stored.
+    """Return the rows of a table, with secrets of the stored rows.
 
     A row that lacks a secret column, as in an exported file, has the stored
     value of the same key. To remove a value, the column is null.

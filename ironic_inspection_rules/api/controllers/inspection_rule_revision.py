@@ -59,7 +59,7 @@ def _with_links(revision: Answer) -> Answer:
 
 
 def get_one(revision: str) -> Answer:
-    """Show the rule set as it was."""
+    """Show the rules and tables of a revision, without their secrets."""
     rule_set_then = _read(revision)
     number = rule_set_then['revision']
     return {

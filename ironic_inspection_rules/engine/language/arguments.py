@@ -50,7 +50,7 @@ class Argument:
     keyword_only: bool = False
 
     def __str__(self) -> str:
-        """Return how it is given, as readers of messages see it."""
+        """Return the argument as in a signature, such as ``level='info'``."""
         if self.variadic:
             return f'*{self.name}'
         if self.required:

@@ -196,7 +196,10 @@ def compile_pattern(
 def _patterns(
     pieces: list[Piece], items: list[typing.Any]
 ) -> typing.Iterator[pattern.Pattern]:
-    """Yield the expression for each item of a literal loop."""
+    """Yield a pattern for every item of a literal loop.
+
+    :param pieces: of the expression; the fields in it are filled in.
+    """
     for item in items:
         text = ''
         for piece in pieces:
@@ -333,7 +336,7 @@ def compile_path(
 
 
 def split(pieces: list[Piece]) -> list[list[Piece]]:
-    """Split the pieces of a path into those of each token.
+    """Split the pieces of a path into tokens, which are lists of pieces.
 
     Separators are looked for in the literal pieces only: a field fills one
     token.

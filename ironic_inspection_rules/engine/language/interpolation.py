@@ -100,7 +100,11 @@ def parse(text: str) -> list[str | Field]:
 # Checks of a rule read its texts many times.
 @text_cache.for_short(maxsize=2048, longest=256)
 def _parse(text: str) -> tuple[str | Field, ...]:
-    """Split text as :func:`parse`, whose list its callers may change."""
+    """Split text into literal texts and fields, which are cached.
+
+    So it returns a tuple, of which :func:`parse` makes a list that its
+    callers may change.
+    """
     pieces: list[str | Field] = []
     literal = ''
     position = 0

@@ -144,7 +144,7 @@ class Prove(arguments.FileCommand):
         return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print all answers but no, and how often each answer was given."""
+        """Print the answers other than "no", and the numbers of all."""
         cells = []
         for row in rows:
             if row['verdict'] != 'no':

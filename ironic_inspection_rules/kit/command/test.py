@@ -164,6 +164,8 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Print what rules do to the machines, or compare it with --expect.
 
+        With ``--html`` a page is written as well. The exit code is returned.
+
         A test is large, so only what is printed is taken out of it, in the
         process that has run it.
         """
@@ -215,7 +217,9 @@ class Test(arguments.FileCommand):
         actual: typing.Iterable[expectation.Actual],
         results: collections.Counter[str],
     ) -> int:
-        """Print what is not as expected, or write down what happens.
+        """Compare machines with the file of ``--expect``, or write that file.
+
+        What differs is printed, and the exit code is returned.
 
         :param actual: machines and what happens to them. They are tried one
             by one as they are taken.
@@ -288,7 +292,7 @@ def _extract(
     extract_entry: machine_test.Extract,
     test: machine_test.MachineTest,
 ) -> _Tried:
-    """Return what is kept of a test, in the process that has run it.
+    """Return what is printed of a test, in the process that has run it.
 
     :param extract_column: None without a page.
     """

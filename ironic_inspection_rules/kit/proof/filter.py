@@ -119,7 +119,10 @@ class FilterTranslation:
         return True
 
     def _translate(self, alternative: values.Alternative) -> Value | None:
-        """Return what it makes of a value of the machine, None if unknown."""
+        """Return what the filter makes of a value of the machine.
+
+        :returns: None if unknown.
+        """
         if self._name == 'default':
             if self._args.get('boolean'):
                 # The default then also replaces an empty value or zero, and
@@ -153,7 +156,7 @@ class FilterTranslation:
         return entry
 
     def _of_list(self, items: values.ItemList) -> Value | None:
-        """Return what it makes of a list, None if unknown.
+        """Return what the filter makes of a list, None if unknown.
 
         The filter may depend on the number of items. So it is noted as a use
         of the list: no machine with fewer items stands for those with more.
@@ -168,7 +171,7 @@ class FilterTranslation:
         return None
 
     def _of_term(self, alternative: values.SolverTerm) -> Value | None:
-        """Return what it makes of a plain value, None if unknown."""
+        """Return what the filter makes of a plain value, None if unknown."""
         term = alternative.term
         if alternative.is_boolean:
             return values.choose(
@@ -183,7 +186,7 @@ class FilterTranslation:
         return None
 
     def _of_number(self, alternative: values.SolverTerm) -> Value | None:
-        """Return what it makes of a number, None if unknown.
+        """Return what the filter makes of a number, None if unknown.
 
         The result is of the sort that Python's result has: an integer stays
         one but for ``float`` and ``divide``, or it would read otherwise as
@@ -236,7 +239,7 @@ class FilterTranslation:
         return floats.calculate(self._machine, self._name, term, number)
 
     def _of_text(self, term: logic.Term) -> Value | None:
-        """Return what it makes of a text: an error, nothing or a value.
+        """Return what the filter makes of a text: an error, nothing, a value.
 
         The solver cannot run the filter. So it chooses the result, and the
         search runs the filter on the texts that it tries, and ties the result
@@ -292,7 +295,7 @@ class FilterTranslation:
 
 
 def _without_fraction(term: logic.Term) -> logic.Term:
-    """Return a number without its fraction, as Python has it."""
+    """Return a number rounded towards zero, as Python's int() does."""
     if z3.is_int(term):
         return term
     # The solver rounds down: -1.5 would become -2.

@@ -522,7 +522,10 @@ def _is_unknown(alternative: values.Alternative) -> bool:
 
 
 def _reason(error: exceptions.RuleError, rules: Sequence[model.Rule]) -> str:
-    """Return the message of an error of a rule as users read it."""
+    """Return the message that a rule fails with, as users read it.
+
+    :returns: empty for a sensitive rule, and for any other error.
+    """
     reason = ''
     if isinstance(error, exceptions.RuleFailed):
         reason = error.reason or ''

@@ -255,7 +255,11 @@ class DetailsListing(Listing):
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineDetails:
-        """Return the machine, the verdict, and its rules and changes."""
+        """Return all that is printed of a machine.
+
+        That is a verdict, a table of rules with the reasons why they did not
+        match, the changes, and what rules in mode ``audit`` would do.
+        """
         if test.problem is not None:
             reason = _reason(test.path, test.problem)
             return MachineDetails(
@@ -301,7 +305,7 @@ class DetailsListing(Listing):
 
 
 def _reason(path: str, problem: exceptions.InvalidDocument) -> str:
-    """Return why a machine cannot be read, without its path in it.
+    """Return why a machine cannot be read, for a line that has its path.
 
     It may also be the file of its node that has the problem.
     """

@@ -275,7 +275,10 @@ def run(
 
 
 def load_facts(path: str, node: Node) -> working_copy.Facts:
-    """Read a machine as it is before the first rule.
+    """Read a machine and its node as they are before the first rule.
+
+    Where the file of the node says nothing of ports, there is one for each
+    interface, as Ironic's hook ``ports`` makes them.
 
     :raises: :class:`.exceptions.InvalidDocument` where there is none.
     """
@@ -342,7 +345,11 @@ def _prepare(
 def attempt(
     path: str, plans: Plans, nodes: Nodes, explain: bool = True
 ) -> MachineTest:
-    """Try rules on one machine; a file that cannot be read is its problem."""
+    """Try rules on one machine.
+
+    :returns: with ``problem`` and no outcome if a file cannot be read, so that
+        the other machines are tried all the same.
+    """
     try:
         return run(path, plans, nodes.of(path), explain)
     except exceptions.InvalidDocument as exc:

@@ -41,9 +41,10 @@ _VERSION_ORDERS = {
 
 
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
-    """Return what a condition states, with one name for each field.
+    """Return the facts that a condition states: field, relation and value.
 
-    Facts about two fields are left out.
+    However a field is written, it has one name. Facts about two fields are
+    left out.
 
     :param looped: whether those of a condition in a loop count, although it
         may hold for another item.
@@ -299,7 +300,10 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
 
 
 def _may_differ(one: typing.Any, other: typing.Any) -> bool:
-    """Return whether what equals one value may differ from the other.
+    """Return whether a field may equal one value and yet differ from another.
+
+    It may where ``eq`` takes both for the same number, but the data may have
+    text.
 
     :param other: a value that is the same number.
     """

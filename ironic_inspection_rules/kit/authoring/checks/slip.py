@@ -303,7 +303,10 @@ def _mac(subject: Subject, value: str) -> Slip | None:
 
 
 def _word(subject: Subject, value: str) -> Slip | None:
-    """Return the slip in another word for one that a field has."""
+    """Return the slip in a word for which the field has another one.
+
+    Such as ``amd64``, where a machine reports ``x86_64``.
+    """
     words = known_values.WORDS.get(subject.steps, {})
     if value in words:
         return None
@@ -499,7 +502,10 @@ def _parentheses(subject: Subject, regex: str) -> Slip | None:
 
 
 def of_truth(subject: Subject, op: str) -> Slip | None:
-    """Return why a field is never what is-true or is-false asks for."""
+    """Return the slip where ``is-true`` or ``is-false`` holds for no machine.
+
+    :param op: one of the two.
+    """
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
         return Slip.of(

@@ -110,7 +110,10 @@ def _never(
 
 
 def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
-    """Return the values of which a column must have one.
+    """Return the constants that ``eq`` or ``one-of`` compares a column with.
+
+    One that no row has is a mistake. Of an inverted or another condition
+    there are none.
 
     :param text: of the field that reads the column.
     """
@@ -252,7 +255,11 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
 
 
 def _is_column(value: typing.Any) -> bool:
-    """Return whether a value is what a row has, as it is."""
+    """Return whether a text of a rule is one field, which changes nothing.
+
+    Such as a field without filters but ``row``: its value is what a column
+    of the row has.
+    """
     if not isinstance(value, str):
         return False
     fields = interpolation.fields(value)

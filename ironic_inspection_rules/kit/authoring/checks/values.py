@@ -39,7 +39,7 @@ _NEED_PLAIN = frozenset(('max', 'min', 'sort'))
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find values that no machine has in the field beside them."""
+    """Find values that no machine has in the field they are compared with."""
     for pointer, _value, mistake in _slips(rule):
         yield pointer, mistake.message
 
@@ -154,10 +154,13 @@ def _in_facts(
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
 ) -> Slips:
-    """Yield the slips in what a condition states of fields."""
+    """Yield the slips in the values that a condition compares fields with.
+
+    Subnets and versions have checks of their own.
+    """
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
-            # _net and _version look at these.
+            # _in_condition() has _net() and _version() look at these.
             continue
         about = subject(rule, fact.field, item)
         compared = [fact.value]
@@ -240,7 +243,7 @@ def subject(
     field: str,
     item: reach.KnownLoopItem | None = None,
 ) -> slip.Subject:
-    """Return what is known of a field.
+    """Return a field with what is known of its value, to look for slips.
 
     :param field: its name in facts, see :func:`.facts.field_name`.
     :param item: the item of the loop around it.

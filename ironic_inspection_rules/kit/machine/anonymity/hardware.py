@@ -35,7 +35,7 @@ class Hardware:
         self._numbers = numbers
 
     def octets(self, text: str) -> str:
-        """Replace a MAC address, or a longer one of pairs of digits.
+        """Replace a MAC address, or a longer address, in its notation.
 
         :param text: at least six pairs of hexadecimal digits, with anything
             between them.
@@ -65,7 +65,7 @@ class Hardware:
         return text[:start] + digits.cased(number, made)
 
     def _octets(self, octets: bytes) -> bytes:
-        """Replace a MAC address, an EUI-64, or a number of other length."""
+        """Replace the octets of a MAC address, an EUI-64 or a number."""
         if len(set(octets)) == 1 and octets[0] in (0, 0xFF):
             # No address, or that of a broadcast.
             return octets
@@ -82,7 +82,7 @@ class Hardware:
         return bytes.fromhex(self._number(octets.hex()))
 
     def _mac(self, mac: bytes) -> bytes:
-        """Replace the octets of a MAC address after those of the vendor.
+        """Replace the octets of a MAC address that follow its vendor's.
 
         A locally administered address has no vendor: all but the first octet
         is replaced. QEMU's addresses are local ones, and yet begin with its
@@ -118,7 +118,7 @@ class Hardware:
         return bytes.fromhex(self._number(octets.hex()))
 
     def _number(self, number: str) -> str:
-        """Replace the digits of a number after those of the vendor.
+        """Replace the digits of a WWN that follow its vendor's.
 
         Where few are left after these, which could be guessed, all are
         replaced.

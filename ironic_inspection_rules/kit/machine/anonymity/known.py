@@ -216,7 +216,10 @@ class Known:
         self._replace.setdefault(key, replace)
 
     def add_octets(self, text: str) -> None:
-        """Add a MAC address, an EUI-64 or a longer one, in any notation."""
+        """Add a MAC address, an EUI-64 or a longer address, in any notation.
+
+        With a MAC address the addresses are added that are made of it.
+        """
         digits = re.sub('[^0-9a-f]', '', lower_ascii(text))
         # The four digits in the middle of the last sixteen.
         filling = digits[-10:-6]
@@ -286,7 +289,7 @@ class Known:
             self._add(_spaced(digits), digits, self._as_wwn)
 
     def _as_wwn(self, written: str) -> str:
-        """Return what replaces a WWN, with what is between its digits."""
+        """Return the replacement of a WWN, in the notation of the WWN."""
         digits = re.sub('[^0-9A-Fa-f]', '', written)
         return _laid_over(written, self._forms.wwn(digits))
 
@@ -318,13 +321,13 @@ class Known:
         self._add(packed, packed, self._as_packed, Edge.WORD)
 
     def _as_quad(self, written: str) -> str:
-        """Return what replaces four numbers, with their separator."""
+        """Return the replacement of an IPv4 address, with its separator."""
         separator = re.sub('[0-9]', '', written)[0]
         made = self._forms.address(written.replace(separator, '.'))
         return (made or written).replace('.', separator)
 
     def _as_packed(self, written: str) -> str:
-        """Return what replaces an address in hexadecimal digits."""
+        """Return the replacement of an IP address in hexadecimal digits."""
         made = self._forms.packed_address(bytes.fromhex(written)).hex()
         return _like(written, made)
 
@@ -409,7 +412,7 @@ def _like(text: str, made: str) -> str:
 
 
 def _constant(made: str) -> Replacing:
-    """Return a function that replaces any notation by one text."""
+    """Return a function that returns one text, in the case that it gets."""
 
     def replace(written: str) -> str:
         return _like(written, made)

@@ -226,7 +226,9 @@ def is_value_compared(path: str, name: str) -> bool:
 def common(name: str) -> str:
     """Return the name of a mapping or list as all machines have it.
 
-    Names that a kernel gives, and numbers at the end, are left out.
+    :returns: with :data:`MEMBER` in place of a name that a kernel gives, of an
+        address, or of a number at the end: ``*`` of "eth0", ``DIMM*`` of
+        "DIMM 3".
     """
     if _KERNEL_NAME.fullmatch(name) or _ADDRESS.fullmatch(name):
         return MEMBER

@@ -559,7 +559,11 @@ def _numbered_in_slots(items: Sequence[Item]) -> list[Item]:
 def _attributes(
     source: part_source.PartSource, part: Mapping[str, typing.Any]
 ) -> Attributes:
-    """Return what a part is, without what identifies it."""
+    """Return the names and values of a part that are compared, sorted.
+
+    What says which part it is, or where, is left out, and so are texts that
+    only one machine can have.
+    """
     attributes = []
     for name, value in part.items():
         kind = type(value)
