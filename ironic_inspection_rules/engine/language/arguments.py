@@ -50,7 +50,7 @@ class Argument:
     keyword_only: bool = False
 
     def __str__(self) -> str:
-        """Return the argument as in a signature, such as ``level='info'``."""
+        """Return the argument as messages show it, such as ``*values``."""
         if self.variadic:
             return f'*{self.name}'
         if self.required:

@@ -336,7 +336,7 @@ def of_documents(
                 # It is refused, but not everything in it is wrong.
                 broken.append(subject)
     # Also of rules that are refused: another rule may mean to read it.
-    own = frozenset(
+    written_names = frozenset(
         effects.made_plugin_data(
             action
             for subject in [*valid, *broken]
@@ -344,7 +344,9 @@ def of_documents(
         )
     )
     for subject in [*valid, *broken]:
-        yield from _without_refused(subject, _check(subject, own, site.target))
+        yield from _without_refused(
+            subject, _check(subject, written_names, site.target)
+        )
     file_tables, table_findings = _tables(documents, given_tables)
     yield from table_findings
     built: table.Tables = {}
@@ -501,13 +503,13 @@ def _duplicates(
 
 def _check(
     rule: checked_rule.CheckedRule,
-    own: frozenset[str],
+    written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> typing.Iterator[Finding]:
     """Check one rule by itself; a rule of ironic-inspector by fewer checks.
 
-    :param own: names in plugin data that rules of the site write, so that
-        other rules may read them.
+    :param written_names: names in plugin data that rules of the site write,
+        so that other rules may read them.
     :param target: how machines are inspected, which decides on the data that
         there are.
     """
@@ -522,7 +524,9 @@ def _check(
         yield _finding(rule.written, foreign, STOCK)
     if not is_old and not rule.problems:
         yield from _built_in_only(rule.written)
-    for pointer, message, is_note in inventory.check(rule, own, target):
+    for pointer, message, is_note in inventory.check(
+        rule, written_names, target
+    ):
         if is_note:
             name = NEEDS
         else:

@@ -70,10 +70,10 @@ class FilterTranslation:
         # becomes a field.
         call = filter_syntax.FilterCall(self._name, tuple(self._args.items()))
         field = interpolation.Field('item', 'item', filters=(call,))
-        made = template.join([field]).render(budget.View({'item': value}))
-        if isinstance(made, rendering.Missing):
+        result = template.join([field]).render(budget.View({'item': value}))
+        if isinstance(result, rendering.Missing):
             return data_path.ABSENT
-        return made
+        return result
 
     def of(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one of the values a field may have.
@@ -96,12 +96,12 @@ class FilterTranslation:
             return values.unknown(alternative.reason, self._key, alternative)
         if not self._takes(alternative):
             return values.FAILED
-        made = self._translate(alternative)
-        if made is None:
+        result = self._translate(alternative)
+        if result is None:
             return values.unknown(
                 f'filter {self._name}', self._key, alternative
             )
-        return made
+        return result
 
     def _takes(self, alternative: values.Alternative) -> bool:
         """Return whether the filter takes values of this type.
@@ -201,16 +201,16 @@ class FilterTranslation:
         if self._name == 'float' and is_integer:
             return floats.of_integer(self._machine, term)
         if self._name == 'int':
-            made = _without_fraction(term)
+            result = _without_fraction(term)
         elif self._name == 'float':
-            made = term
+            result = term
         elif self._name == 'abs':
-            made = z3.If(term < 0, -term, term)
+            result = z3.If(term < 0, -term, term)
         elif self._name == 'round' and is_integer and self._keeps_integers():
-            made = term
+            result = term
         else:
             return None
-        return values.only(values.SolverTerm(made))
+        return values.only(values.SolverTerm(result))
 
     def _keeps_integers(self) -> bool:
         """Return whether rounding leaves integers as they are."""
@@ -255,24 +255,24 @@ class FilterTranslation:
             # The first is one of _FAILED, _MISSING and _MADE; the second is
             # the value where it is _MADE.
             if is_number:
-                made = z3.Real(name)
+                result = z3.Real(name)
             else:
-                made = self._machine.text(name, derived=True)
-            return z3.Int(f'{name} exists'), made
+                result = self._machine.text(name, derived=True)
+            return z3.Int(f'{name} exists'), result
 
         def compute(text: str) -> tuple[logic.Term, ...]:
             try:
-                made = self.apply(text)
+                result = self.apply(text)
             except exceptions.OperationError:
                 return _FAILED, None
-            if made is data_path.ABSENT:
+            if result is data_path.ABSENT:
                 return _MISSING, None
-            return _MADE, made
+            return _MADE, result
 
         facet = self._machine.facet(term, self._key, make_terms, compute)
         if facet is None:
             return None
-        state, made = facet.terms
+        state, result = facet.terms
         if self._name in _ANY_TEXT:
             # There is a value for any text.
             self._machine.domain.append(state == _MADE)
@@ -280,7 +280,7 @@ class FilterTranslation:
             # Texts to be tried, as rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
-            made = z3.ToInt(made)
+            result = z3.ToInt(result)
         has_none = logic.disj(state == _FAILED, state == _MISSING)
         return values.join(
             (
@@ -288,7 +288,7 @@ class FilterTranslation:
                 (state == _MISSING, values.NOTHING),
                 (
                     logic.negated(has_none),
-                    values.only(values.SolverTerm(made)),
+                    values.only(values.SolverTerm(result)),
                 ),
             )
         )

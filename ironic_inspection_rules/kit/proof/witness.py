@@ -154,7 +154,7 @@ class Witness:
     def of(
         cls, machine: machines.SymbolicMachine, solution: z3.ModelRef
     ) -> 'Witness':
-        """Return the machine that a model of the solver is.
+        """Return the machine that a solution of the solver stands for.
 
         What no rule asks for is as in :func:`sample`. The ports are None
         where no rule asks for one: then they are made of the inventory.
@@ -258,7 +258,7 @@ def _write_capabilities(properties: typing.Any) -> None:
 
 
 def _build(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
-    """Return the value that a model gives a field, ABSENT for none."""
+    """Return the value that a solution gives a field, ABSENT for none."""
     kind = _kind_of(cell, solution)
     if kind == 'absent':
         return ABSENT
@@ -280,14 +280,14 @@ def _build(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
 
 
 def _kind_of(cell: cells.Cell, solution: z3.ModelRef) -> str:
-    """Return the kind of which a field is in a model."""
+    """Return the kind of value that a solution gives a field."""
     if len(cell.kinds) == 1:
         return cell.kinds[0]
     number = solution.eval(cell.kind, model_completion=True).as_long()
     if 0 <= number < len(cell.kinds):
         return str(cell.kinds[number])
-    # The field was not in the formulas of the search. The model then has any
-    # number for it, and any kind will do.
+    # The field was not in the formulas of the search. The solution then has
+    # any number for it, and any kind will do.
     return cell.kinds[0]
 
 
@@ -315,29 +315,31 @@ def _build_mapping(
     if z3.is_true(solution.eval(cell.empty)):
         return {}
     in_sample = usual(cell)
-    made: dict[str, typing.Any] = {}
+    mapping: dict[str, typing.Any] = {}
     if isinstance(in_sample, dict):
-        made = copy.deepcopy(in_sample)
+        mapping = copy.deepcopy(in_sample)
     for name, below in cell.below.items():
         value = _build(below, solution)
-        made.pop(name, None)
+        mapping.pop(name, None)
         if value is not ABSENT:
-            made[name] = value
+            mapping[name] = value
     # Where the solver has chosen that there are no entries but those of some
     # names, other entries of the sample go.
     for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
             expected = names | cell.below.keys()
-            made = {
-                name: value for name, value in made.items() if name in expected
+            mapping = {
+                name: value
+                for name, value in mapping.items()
+                if name in expected
             }
     for names, has_only in cell.only_entries():
         # Where it has chosen that there are others, one is put there.
-        if z3.is_false(solution.eval(has_only)) and names.issuperset(made):
-            made['other'] = 'something'
+        if z3.is_false(solution.eval(has_only)) and names.issuperset(mapping):
+            mapping['other'] = 'something'
     if _needs_unnamed_secret(cell, solution):
-        made[_SECRET] = 'something'
-    return made
+        mapping[_SECRET] = 'something'
+    return mapping
 
 
 def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:

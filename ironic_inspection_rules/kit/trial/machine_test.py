@@ -367,11 +367,11 @@ def ports(
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):
         return ()
-    made = []
+    node_ports = []
     for interface in interfaces:
         if not isinstance(interface, dict):
             continue
         address = interface.get('mac_address')
         if isinstance(address, str):
-            made.append({**_PORT, 'address': address})
-    return tuple(made)
+            node_ports.append({**_PORT, 'address': address})
+    return tuple(node_ports)

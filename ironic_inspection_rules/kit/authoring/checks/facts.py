@@ -111,33 +111,36 @@ def values(fact: Fact) -> list[typing.Any] | None:
     return None
 
 
-def contradict(some: Iterable[Fact], others: Iterable[Fact]) -> bool:
-    """Return whether a fact of the first excludes one of the others.
+def contradict(
+    first_facts: Iterable[Fact], second_facts: Iterable[Fact]
+) -> bool:
+    """Return whether two sets of facts cannot hold for the same machine.
 
-    Facts about different fields do not exclude each other.
+    A fact of the first set then excludes one of the second about the same
+    field.
     """
-    for one, other in itertools.product(some, others):
-        if one.field == other.field and exclude(one, other):
+    for first, second in itertools.product(first_facts, second_facts):
+        if first.field == second.field and exclude(first, second):
             return True
     return False
 
 
-def exclude(one: Fact, other: Fact) -> bool:
+def exclude(first: Fact, second: Fact) -> bool:
     """Return whether no value of a field satisfies both facts."""
-    if is_version(one) or is_version(other):
-        return _versions_exclude(one, other)
-    if plugin.IN_NET in (one.relation, other.relation):
-        are_both_nets = one.relation == other.relation
-        return are_both_nets and _nets_apart(one.value, other.value)
-    for this, that in ((one, other), (other, one)):
-        allowed = values(this)
+    if is_version(first) or is_version(second):
+        return _versions_exclude(first, second)
+    if plugin.IN_NET in (first.relation, second.relation):
+        are_both_nets = first.relation == second.relation
+        return are_both_nets and _nets_apart(first.value, second.value)
+    for fact, counterpart in ((first, second), (second, first)):
+        allowed = values(fact)
         if allowed is not None:
-            return not any(may_be(value, that) for value in allowed)
-    if one.relation not in _ORDERS or other.relation not in _ORDERS:
+            return not any(may_be(value, counterpart) for value in allowed)
+    if first.relation not in _ORDERS or second.relation not in _ORDERS:
         return False
-    if not _are_comparable(one.value, other.value):
+    if not _are_comparable(first.value, second.value):
         return False
-    low, high = _bounds(one, other)
+    low, high = _bounds(first, second)
     # The first letter is that of "greater" or "less".
     if low.relation[0] == high.relation[0]:
         # Two lower or two upper bounds leave the values beyond both.
@@ -151,33 +154,35 @@ def exclude(one: Fact, other: Fact) -> bool:
     return bool(low.value > high.value)
 
 
-def _bounds(one: Fact, other: Fact) -> tuple[Fact, Fact]:
+def _bounds(first: Fact, second: Fact) -> tuple[Fact, Fact]:
     """Return two comparisons, the lower bound before the upper one.
 
     ``ge`` and ``gt`` are before ``le`` and ``lt`` in the alphabet, also
     behind ``version-``.
     """
-    if one.relation <= other.relation:
-        return one, other
-    return other, one
+    if first.relation <= second.relation:
+        return first, second
+    return second, first
 
 
-def _are_comparable(one: typing.Any, other: typing.Any) -> bool:
+def _are_comparable(first: typing.Any, second: typing.Any) -> bool:
     """Return whether two values are both numbers, or both text."""
-    if _is_number(one):
-        return _is_number(other)
-    return _is_plain_text(one) and _is_plain_text(other)
+    if _is_number(first):
+        return _is_number(second)
+    return _is_plain_text(first) and _is_plain_text(second)
 
 
-def _nets_apart(one: typing.Any, other: typing.Any) -> bool:
+def _nets_apart(first: typing.Any, second: typing.Any) -> bool:
     """Return whether no address is in both subnets."""
     try:
-        this = ipaddress.ip_network(str(one).strip(), strict=False)
-        that = ipaddress.ip_network(str(other).strip(), strict=False)
+        first_net = ipaddress.ip_network(str(first).strip(), strict=False)
+        second_net = ipaddress.ip_network(str(second).strip(), strict=False)
     except ValueError:
         # The rule is refused.
         return False
-    return this.version != that.version or not this.overlaps(that)
+    if first_net.version != second_net.version:
+        return True
+    return not first_net.overlaps(second_net)
 
 
 def is_version(fact: Fact) -> bool:
@@ -185,22 +190,24 @@ def is_version(fact: Fact) -> bool:
     return fact.relation.startswith(plugin.VERSION)
 
 
-def _versions_exclude(one: Fact, other: Fact) -> bool:
+def _versions_exclude(first: Fact, second: Fact) -> bool:
     """Return whether no version satisfies both facts.
 
     One of them may be no fact about versions, but one that lists the values
     that the field may have. Between any two versions lies a third, so two
     bounds leave no version only if the lower one is above the upper one.
 
-    :param one: at least one of the two facts is about versions.
+    :param first: a fact about versions, unless the second one is.
     """
-    for this, that in ((one, other), (other, one)):
-        allowed = _versions(this)
-        if allowed is not None and is_version(that):
-            return not any(_may_be_version(value, that) for value in allowed)
-    if not (is_version(one) and is_version(other)):
+    for fact, counterpart in ((first, second), (second, first)):
+        allowed = _versions(fact)
+        if allowed is not None and is_version(counterpart):
+            return not any(
+                _may_be_version(value, counterpart) for value in allowed
+            )
+    if not (is_version(first) and is_version(second)):
         return False
-    low, high = _bounds(one, other)
+    low, high = _bounds(first, second)
     if not low.relation.startswith(f'{plugin.VERSION}g'):
         return False
     if not high.relation.startswith(f'{plugin.VERSION}l'):
@@ -299,17 +306,17 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
     return fact.unordered or value is not None
 
 
-def _may_differ(one: typing.Any, other: typing.Any) -> bool:
+def _may_differ(first: typing.Any, second: typing.Any) -> bool:
     """Return whether a field may equal one value and yet differ from another.
 
     It may where ``eq`` takes both for the same number, but the data may have
     text.
 
-    :param other: a value that is the same number.
+    :param second: a value that is the same number.
     """
-    if _is_number(other):
+    if _is_number(second):
         return False
     # Two texts are compared as text: "5" is not "5.0". And what equals 1 may
     # be the text "1", which does not equal true.
-    is_same = type(one) is type(other) and one == other
+    is_same = type(first) is type(second) and first == second
     return not is_same

@@ -115,8 +115,8 @@ def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
     field = interpolation.sole_field(loop)
     if field is None or not field.is_plain:
         return False
-    about = field_checks.subject(rule, facts.field_name(loop))
-    return about.value.type == field_value.LIST
+    loop_field = field_checks.subject(rule, facts.field_name(loop))
+    return loop_field.value.type == field_value.LIST
 
 
 def _reads(action: file_rule.Operation, effect: effects.Effect) -> bool:

@@ -61,18 +61,20 @@ def check_values(
                 continue
             (pointer,) = columns_read
             column = columns[pointer]
-            rows = tables.get(column.table)
-            if rows is None or not len(rows):
+            checked_table = tables.get(column.table)
+            if checked_table is None or not len(checked_table):
                 continue
             place = data_path.parse(pointer.removeprefix(pointer_to_arguments))
-            for problem in _never(condition, place, rows, column.column):
+            for problem in _never(
+                condition, place, checked_table, column.column
+            ):
                 yield rule, pointer, problem
 
 
 def _never(
     condition: file_rule.Operation,
     place: data_path.Path,
-    rows: table.Table,
+    checked_table: table.Table,
     column: str,
 ) -> Iterator[str]:
     """Yield messages where a condition on a column holds for no row.
@@ -85,28 +87,30 @@ def _never(
     text = data_path.get(condition.written['args'], place)
     if not _is_column(text):
         return
-    if any(isinstance(row.get(column), dict | list) for row in rows.rows):
+    if any(
+        isinstance(row.get(column), dict | list) for row in checked_table.rows
+    ):
         # It may be something in the column that is compared.
         return
     constants = _compared(condition, text)
     for value in constants:
-        if not _has(rows, column, value):
+        if not _has(checked_table, column, value):
             yield _(
                 'no row of table "%(table)s" has %(value)s in column '
                 '"%(column)s"'
             ) % {
-                'table': rows.definition.name,
+                'table': checked_table.definition.name,
                 'column': column,
                 'value': suggestion.quoted(value),
             }
     if constants:
         return
-    results = _results(condition, place, rows, column)
+    results = _results(condition, place, checked_table, column)
     if results and not any(results):
         yield _(
             'the condition holds for no row of table "%(table)s", '
             'whatever is in column "%(column)s"'
-        ) % {'table': rows.definition.name, 'column': column}
+        ) % {'table': checked_table.definition.name, 'column': column}
 
 
 def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
@@ -131,7 +135,7 @@ def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
 def _results(
     condition: file_rule.Operation,
     place: data_path.Path,
-    rows: table.Table,
+    checked_table: table.Table,
     column: str,
 ) -> list[bool]:
     """Return the results of a condition for the values of a column.
@@ -143,7 +147,7 @@ def _results(
     if condition.op.name in _ONLY_ASKS:
         return []
     distinct: dict[typing.Hashable, typing.Any] = {}
-    for row in rows.rows:
+    for row in checked_table.rows:
         if column in row:
             distinct[data_path.identity(row[column])] = row[column]
         if len(distinct) > _MOST_VALUES:
@@ -196,21 +200,21 @@ def unused(
         for column in table_check.columns(rule.rule):
             columns_read.setdefault(column.table, set()).add(column.column)
         read_whole.update(_read_whole(rule))
-    for name, rows in tables.items():
+    for name, checked_table in tables.items():
         if name not in columns_read:
             # One that only says what is expected of machines needs no rule.
-            if not rows.has_of:
+            if not checked_table.has_of:
                 yield name, '', _('no rule reads the table')
             continue
         if name in read_whole:
             continue
-        definition = rows.definition
+        definition = checked_table.definition
         needed = {
             *columns_read[name],
             *definition.expect,
             *_columns_of_key(definition.key),
         }
-        for title in rows.columns:
+        for title in checked_table.columns:
             if title not in needed:
                 yield (
                     name,
@@ -279,6 +283,8 @@ def _is_plain(value: typing.Any) -> bool:
     return not (isinstance(value, str) and interpolation.fields(value))
 
 
-def _has(rows: table.Table, column: str, value: typing.Any) -> bool:
+def _has(checked_table: table.Table, column: str, value: typing.Any) -> bool:
     """Return whether a row has a value in a column, as ``eq`` compares."""
-    return any(comparison.equal(row.get(column), value) for row in rows.rows)
+    return any(
+        comparison.equal(row.get(column), value) for row in checked_table.rows
+    )

@@ -130,16 +130,16 @@ def _in_condition(
                 yield _place(condition, compared), compared, mistake
     value = arguments.get('value')
     if facts.is_field(value):
-        about = subject(rule, facts.field_name(value), item)
+        compared_field = subject(rule, facts.field_name(value), item)
         regex = arguments.get('regex')
         if isinstance(regex, str):
             mistake = slip.of_pattern(
-                about, regex, condition.op.name == 'matches'
+                compared_field, regex, condition.op.name == 'matches'
             )
             if mistake is not None:
                 yield condition.pointer_to('regex'), regex, mistake
         if condition.op.name in _TRUTHS:
-            mistake = slip.of_truth(about, condition.op.name)
+            mistake = slip.of_truth(compared_field, condition.op.name)
             if mistake is not None:
                 yield condition.pointer_to('value'), value, mistake
     if condition.op.name == _IN_NET:
@@ -162,12 +162,12 @@ def _in_facts(
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
             # _in_condition() has _net() and _version() look at these.
             continue
-        about = subject(rule, fact.field, item)
+        compared_field = subject(rule, fact.field, item)
         compared = [fact.value]
         if fact.relation.endswith('-of'):
             compared = fact.value
         for value in compared:
-            mistake = slip.of_value(about, fact.relation, value)
+            mistake = slip.of_value(compared_field, fact.relation, value)
             if mistake is not None:
                 yield _place(condition, value), value, mistake
 
@@ -180,12 +180,14 @@ def _version(
     """Return why a field that is compared as a version is none."""
     if not facts.is_field(value):
         return None
-    about = subject(rule, facts.field_name(value), item)
-    kind = about.value.type
+    compared_field = subject(rule, facts.field_name(value), item)
+    kind = compared_field.value.type
     if kind in (None, field_value.TEXT):
         return None
     return slip.Slip.of(
-        _('{%(field)s} is a %(kind)s, and no version'), about, kind=kind
+        _('{%(field)s} is a %(kind)s, and no version'),
+        compared_field,
+        kind=kind,
     )
 
 
@@ -212,14 +214,15 @@ def _net(
             )
     if not facts.is_field(address) or interpolation.fields(subnet):
         return None
-    about = subject(rule, facts.field_name(address), item)
-    if slip.is_mac(about.steps):
+    compared_field = subject(rule, facts.field_name(address), item)
+    if slip.is_mac(compared_field.steps):
         return slip.Slip.of(
-            _('{%(field)s} is a MAC address, which is in no subnet'), about
+            _('{%(field)s} is a MAC address, which is in no subnet'),
+            compared_field,
         )
-    if not about.steps:
+    if not compared_field.steps:
         return None
-    version = _ADDRESSES.get(about.steps[-1])
+    version = _ADDRESSES.get(compared_field.steps[-1])
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError:
@@ -232,7 +235,7 @@ def _net(
             '{%(field)s} is an address of IPv%(version)d, and never in '
             '%(subnet)s'
         ),
-        about,
+        compared_field,
         version=version,
         subnet=subnet,
     )
@@ -312,8 +315,8 @@ def _in_filters(
         if op is None:
             return
         attribute = field_value.attribute_of(call)
-        about = slip.Subject(text, value)
-        mistake = _in_filter(about, call.name, attribute, op)
+        compared_field = slip.Subject(text, value)
+        mistake = _in_filter(compared_field, call.name, attribute, op)
         if mistake is None:
             mistake = _in_test(value, call)
         if mistake is not None:
@@ -324,21 +327,24 @@ def _in_filters(
 
 
 def _in_filter(
-    about: slip.Subject, name: str, attribute: reach.Steps, op: registry.Op
+    compared_field: slip.Subject,
+    name: str,
+    attribute: reach.Steps,
+    op: registry.Op,
 ) -> slip.Slip | None:
     """Return why a filter cannot take a value."""
-    kind = about.value.type
+    kind = compared_field.value.type
     if kind and op.plugin.TAKES and kind not in op.plugin.TAKES:
         return slip.Slip.of(
             _(
                 '{%(field)s} is a %(kind)s, which the filter '
                 '%(filter)s does not take'
             ),
-            about,
+            compared_field,
             kind=kind,
             filter=name,
         )
-    items = about.value.items
+    items = compared_field.value.items
     if items is None or kind not in (None, field_value.LIST):
         return None
     of_items = field_value.type_at((*items, *attribute))
@@ -352,7 +358,7 @@ def _in_filter(
                 'each item of {%(field)s} is a %(kind)s, which the filter '
                 "%(filter)s does not take; name an attribute='…'"
             ),
-            about,
+            compared_field,
             kind=of_items,
             filter=name,
         )
@@ -375,18 +381,18 @@ def _in_test(value: Value, call: typing.Any) -> slip.Slip | None:
     if isinstance(compared, interpolation.Field):
         return None
     steps = (*value.items, *attribute.split('.'))
-    about = slip.Subject('.'.join(steps), Value(steps))
+    compared_field = slip.Subject('.'.join(steps), Value(steps))
     if (
-        about.value.type == field_value.NUMBER
+        compared_field.value.type == field_value.NUMBER
         and isinstance(compared, str)
         and known_values.QUANTITY.fullmatch(compared)
     ):
         return slip.Slip.of(
             _('{%(field)s} is a number, and "%(value)s" is text with a unit'),
-            about,
+            compared_field,
             value=compared,
         )
-    mistake = slip.of_value(about, test, compared)
+    mistake = slip.of_value(compared_field, test, compared)
     if mistake is None:
         return None
     return mistake._replace(meant=None)

@@ -41,8 +41,8 @@ class Hardware:
             between them.
         """
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
-        made = self._octets(octets).hex()
-        written = digits.laid_over(text, made)
+        replacement = self._octets(octets).hex()
+        written = digits.laid_over(text, replacement)
         return digits.cased(text, written)
 
     def wwn(self, text: str) -> str:
@@ -59,10 +59,10 @@ class Hardware:
         if not number or set(number) <= {'0'}:
             return text
         if len(number) in (2 * MAC, 2 * EUI_64):
-            made = self._octets(bytes.fromhex(number)).hex()
+            replacement = self._octets(bytes.fromhex(number)).hex()
         else:
-            made = self._number(number)
-        return text[:start] + digits.cased(number, made)
+            replacement = self._number(number)
+        return text[:start] + digits.cased(number, replacement)
 
     def _octets(self, octets: bytes) -> bytes:
         """Replace the octets of a MAC address, an EUI-64 or a number."""
@@ -109,9 +109,9 @@ class Hardware:
                 # has it not. It is turned back before the address is
                 # replaced, and again in the replacement.
                 inverted = _LOCALLY_ADMINISTERED
-            made = self._mac(_with_first(mac, mac[0] ^ inverted))
-            made = _with_first(made, made[0] ^ inverted)
-            return made[:3] + filling + made[3:]
+            replacement = self._mac(_with_first(mac, mac[0] ^ inverted))
+            replacement = _with_first(replacement, replacement[0] ^ inverted)
+            return replacement[:3] + filling + replacement[3:]
         if octets[0] >> 4 in (1, 2):
             # The IEEE's first format: two octets, then a MAC address.
             return octets[:2] + self._mac(octets[2:])

@@ -163,9 +163,13 @@ class Known:
         lowered = lower_ascii(text)
         return lowered not in _FIELD_NAMES and lowered not in self._kept
 
-    def _add_word(self, text: str, made: str) -> None:
-        """Add a name, as text and as the hexadecimal digits of its octets."""
-        self._names[text] = made
+    def _add_word(self, text: str, replacement: str) -> None:
+        """Add a name, as text and as the hexadecimal digits of its octets.
+
+        :param text: the name as some field has it.
+        :param replacement: what it is replaced by everywhere.
+        """
+        self._names[text] = replacement
         lowered = lower_ascii(text)
         # The less likely it is that a text has the name by chance, the less
         # may be around it.
@@ -179,7 +183,7 @@ class Known:
         if len(text) < _SHORTEST:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
-        replace_hex = _constant(made.encode().hex())
+        replace_hex = _constant(replacement.encode().hex())
         for written in (text, lowered):
             digits = written.encode().hex()
             self._add(digits, digits, replace_hex)
@@ -191,10 +195,10 @@ class Known:
         """
         if written in self._names:
             return self._names[written]
-        made = self._names[name]
+        replacement = self._names[name]
         if written.islower():
-            return made.lower()
-        return _like(written, made)
+            return replacement.lower()
+        return _like(written, replacement)
 
     def _add(
         self,
@@ -261,8 +265,8 @@ class Known:
             self._add(pattern, start + _FILLINGS[0] + tail, replace)
         short = _short(digits)
         if len(short) - short.count(':') < _MAC:
-            made = _short(self._forms.octets(digits))
-            self._add(short, short, _constant(made), Edge.WORD)
+            replacement = _short(self._forms.octets(digits))
+            self._add(short, short, _constant(replacement), Edge.WORD)
 
     def _as_guid(self, mac: str, written: str) -> str:
         """Return the GUID of the replacement of a MAC address.
@@ -272,14 +276,14 @@ class Known:
 
         :param written: the GUID of the address, in any notation.
         """
-        made = self._forms.octets(mac)
+        replacement = self._forms.octets(mac)
         digits = re.sub('[^0-9a-f]', '', lower_ascii(written))
         # IPv6 inverts a bit of the first octet. Which one differs in the GUID
         # and the address, is inverted in the replacement as well.
         inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
-        first = int(made[:2], 16) ^ inverted
+        first = int(replacement[:2], 16) ^ inverted
         filling = digits[6:10]
-        guid = f'{first:02x}{made[2:6]}{filling}{made[6:]}'
+        guid = f'{first:02x}{replacement[2:6]}{filling}{replacement[6:]}'
         return _laid_over(written, guid)
 
     def add_wwn(self, text: str) -> None:
@@ -323,13 +327,13 @@ class Known:
     def _as_quad(self, written: str) -> str:
         """Return the replacement of an IPv4 address, with its separator."""
         separator = re.sub('[0-9]', '', written)[0]
-        made = self._forms.address(written.replace(separator, '.'))
-        return (made or written).replace('.', separator)
+        replacement = self._forms.address(written.replace(separator, '.'))
+        return (replacement or written).replace('.', separator)
 
     def _as_packed(self, written: str) -> str:
         """Return the replacement of an IP address in hexadecimal digits."""
-        made = self._forms.packed_address(bytes.fromhex(written)).hex()
-        return _like(written, made)
+        replacement = self._forms.packed_address(bytes.fromhex(written)).hex()
+        return _like(written, replacement)
 
     def add_uuid(self, text: str) -> None:
         """Add a UUID, which may also stand without dashes."""
@@ -399,23 +403,23 @@ def _short(mac: str) -> str:
     return ':'.join(pair.removeprefix('0') for pair in pairs)
 
 
-def _laid_over(text: str, made: str) -> str:
+def _laid_over(text: str, replacement: str) -> str:
     """Write digits in the notation of a text."""
-    return _like(text, notation.laid_over(text, made))
+    return _like(text, notation.laid_over(text, replacement))
 
 
-def _like(text: str, made: str) -> str:
+def _like(text: str, replacement: str) -> str:
     """Write a replacement in capitals if a text is in capitals."""
     if text.isupper():
-        return made.upper()
-    return made
+        return replacement.upper()
+    return replacement
 
 
-def _constant(made: str) -> Replacing:
+def _constant(replacement: str) -> Replacing:
     """Return a function that returns one text, in the case that it gets."""
 
     def replace(written: str) -> str:
-        return _like(written, made)
+        return _like(written, replacement)
 
     return replace
 

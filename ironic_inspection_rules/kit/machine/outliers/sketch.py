@@ -166,21 +166,21 @@ class Shared:
 
     def part_list(self, new: PartList) -> PartList:
         """Return the shared object of a list of parts."""
-        known = self._known.get(new)
-        if known is None:
+        shared = self._known.get(new)
+        if shared is None:
             # A new list may still be of parts that other lists have.
-            known = new._replace(items=tuple(map(self._equal, new.items)))
-            self._known[known] = known
-        return typing.cast(PartList, known)
+            shared = new._replace(items=tuple(map(self._equal, new.items)))
+            self._known[shared] = shared
+        return typing.cast(PartList, shared)
 
     def _section(self, new: Section) -> Section:
         """Return the shared object of a section."""
-        known = self._known.get(new)
-        if known is None:
+        shared = self._known.get(new)
+        if shared is None:
             path, fields = new
-            known = (path, tuple(map(self._equal, fields)))
-            self._known[known] = known
-        return typing.cast(Section, known)
+            shared = (path, tuple(map(self._equal, fields)))
+            self._known[shared] = shared
+        return typing.cast(Section, shared)
 
     def _equal(self, value: typing.Any) -> typing.Any:
         """Return the first object that was equal to a value."""

@@ -109,10 +109,10 @@ class Summary:
             self.not_tried.append({**named, 'error': entry['error']})
             return
         for uuid in entry.get('matched') or ():
-            self._of(uuid)['matched'] += 1
+            self._counts_of(uuid)['matched'] += 1
         for audited in entry.get('audit') or ():
             if audited.get('matched', True):
-                self._of(audited['uuid'])['audited'] += 1
+                self._counts_of(audited['uuid'])['audited'] += 1
         self._count_failure(entry)
         changes = entry.get('changes') or ()
         by_kind = differences(changes, node, self.compared)
@@ -136,12 +136,12 @@ class Summary:
         failed = entry.get('failed_by')
         if failed and failed['kind'] == 'fail':
             # The rule has the action "fail"; any other failure is an error.
-            self._of(failed['rule'])['failed'] += 1
+            self._counts_of(failed['rule'])['failed'] += 1
         elif failed:
-            self._of(failed['rule'])['errors'] += 1
+            self._counts_of(failed['rule'])['errors'] += 1
         elif entry['result'] == FAILED:
             # Ironic does not say which rule it was.
-            self._of(None)['errors'] += 1
+            self._counts_of(None)['errors'] += 1
 
     @property
     def machines(self) -> int:
@@ -183,7 +183,7 @@ class Summary:
             'groups': self.groups.as_list(),
         }
 
-    def _of(self, uuid: str | None) -> dict[str, Any]:
+    def _counts_of(self, uuid: str | None) -> dict[str, Any]:
         """Return the counts of a rule, also of one that was not named."""
         return self.rules.setdefault(str(uuid), _rule({'uuid': uuid}))
 
