@@ -105,6 +105,9 @@ MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
 """The attributes of nodes in which Ironic's API masks values, and the names
 of these."""
 
+_SCHEME = re.compile(r'\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//')
+"""How a URL begins that names a host."""
+
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 # A longer name is masked: to look for words in it would take long.
 _LONGEST_NAME = 255
@@ -373,7 +376,7 @@ def secret_arguments(
         if _is_written_out(value) and masked != value:
             yield name
     url = arguments.get('url')
-    if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
+    if isinstance(url, str) and _has_credentials(url):
         yield 'url'
     headers = arguments.get('headers')
     if isinstance(headers, dict):
@@ -383,6 +386,19 @@ def secret_arguments(
         )
         if holds_secret:
             yield 'headers'
+
+
+def _has_credentials(url: str) -> bool:
+    """Return whether a URL of a rule has credentials before its host.
+
+    ``urlsplit`` is of no use: it refuses a field in place of an IPv6 address.
+    """
+    beginning = _SCHEME.match(url)
+    if beginning is None:
+        return False
+    # What is between the slashes and the path, the query or the fragment.
+    authority = re.split('[/?#]', url[beginning.end() :], maxsplit=1)[0]
+    return '@' in authority
 
 
 def _is_written_out(value: typing.Any) -> bool:

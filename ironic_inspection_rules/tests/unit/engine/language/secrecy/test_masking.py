@@ -142,6 +142,24 @@ class MaskTestCase(base.TestCase):
         )
 
 
+class SecretArgumentsTestCase(base.TestCase):
+    def test_credentials_in_a_url_are_a_secret(self):
+        for url in ('https://user:pw@bmc/', 'https://{node.name}@[::1]/'):
+            self.assertEqual(['url'], _secret_arguments(url), url)
+
+    def test_a_url_whose_host_is_a_field_in_brackets_has_none(self):
+        # An address of IPv6 that is known only when the rule runs.
+        url = 'https://[{inventory.bmc_v6address}]/redfish?a=b@c'
+        self.assertEqual([], _secret_arguments(url))
+
+    def test_a_broken_url_has_none(self):
+        self.assertEqual([], _secret_arguments('https://[x'))
+
+
+def _secret_arguments(url):
+    return list(masking.secret_arguments({'url': url}))
+
+
 class MaskUrlTestCase(base.TestCase):
     def test_credentials_and_values_are_hidden(self):
         self.assertEqual(
