@@ -20,9 +20,10 @@ from ironic_inspection_rules.patches import body_limit
 
 @functools.cache
 def requests() -> Any:
-    """Return the queue of this process; made when the API starts.
+    """Return the queue of this process, which the first call makes.
 
-    Starts a worker too, where an all-in-one Ironic is to have one.
+    That is when the API starts. The call starts a worker, too, where an
+    all-in-one Ironic is to have one.
 
     :returns: a :class:`.DatabaseQueue`.
     """
@@ -72,7 +73,9 @@ def install() -> None:
 def put_instead(
     posted: dict[str, Any], kept: Any, token: Any
 ) -> Callable[..., None]:
-    """Return a call that puts data into the queue instead of a conductor's.
+    """Return a function that puts posted data into the queue.
+
+    Ironic calls it in place of ``continue_inspection`` of a conductor.
 
     :param posted: plugin data as they came.
     :param kept: see :mod:`.inspection.early_phase`.

@@ -38,7 +38,7 @@ _LARGEST = 1 << 20
 """Characters of a rule set that is kept: more is slow to read anyway."""
 
 _MOST_ROWS = 10_000
-"""Rows of tables of a rule set that is kept."""
+"""Rows of tables of a rule set that is kept, at most."""
 
 _POLICY = 'baremetal:inspection_rule:update'
 """Others could find out what sensitive rules do by trying them."""
@@ -96,7 +96,10 @@ def plans(
 
 
 def _has_many_rows(tables: Any) -> bool:
-    """Return whether posted tables, which may be anything, are large."""
+    """Return whether posted tables are too large to be kept compiled.
+
+    They are not yet validated: they may be anything.
+    """
     if not isinstance(tables, dict):
         return False
     count = 0

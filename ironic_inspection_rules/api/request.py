@@ -104,8 +104,9 @@ def guard(request: webob.Request, app: Callable) -> Any:
 
 
 def _refuse_other_types(content_type: str) -> None:
-    """Refuse a body that claims not to be UTF-8, or to have several parts.
+    """Refuse a body that claims not to be UTF-8, or to be a form in parts.
 
+    :param content_type: the header of the request, empty if there is none.
     :raises: HTTPUnsupportedMediaType
     """
     charset = webob_request.detect_charset(content_type) or 'utf-8'
@@ -128,14 +129,15 @@ def _refuse_other_types(content_type: str) -> None:
 def _read_within(
     request: webob.Request, limit: int, is_large: bool
 ) -> bytes | memoryview | None:
-    """Read the body of a request.
+    """Read the body of a request, unless it is too large.
 
-    It is put back for the application, which reads it next. A body that may
-    be large is not.
+    It is put back for the application, which reads it next; a body that may
+    be large is not, and the application finds an empty one.
 
     :param limit: the most bytes to accept.
-    :returns: None if it has more. If that is so by its length, which the
-        client has sent before it, it is not read.
+    :param is_large: whether the body may be large.
+    :returns: None if it has more bytes. If that is so by its length, which
+        the client has sent before it, it is not read.
     """
     length = request.content_length
     if length is not None and length > limit:
@@ -159,9 +161,10 @@ def _read_within(
 
 
 def _read_apart(stream: Any, most: int) -> memoryview:
-    """Read a body into memory of its own, which is given back as a whole.
+    """Read a large body into memory that is mapped for it alone.
 
-    For the reason that :mod:`.json_pieces` has.
+    The system gets all of it back when the body is dropped. Large blocks of
+    the heap would leave memory in the process, see :mod:`.json_pieces`.
 
     :param most: the number of bytes after which it stops reading.
     """
@@ -259,7 +262,11 @@ def body(*, any_type: bool = False) -> Any:
 
 
 def _parse(sent: bytes, any_type: bool = False) -> Any:
-    """Parse a body, see :func:`body`."""
+    """Parse a body as JSON in one piece, see :func:`body`.
+
+    :raises: Invalid, with the place of a number that JSON does not have;
+        InvalidBody with the place of a member that is there twice.
+    """
     reader = _Reader(any_type)
     try:
         # A byte order mark may be ignored (RFC 8259).
@@ -291,12 +298,14 @@ def _parse(sent: bytes, any_type: bool = False) -> Any:
 def _parse_large(sent: memoryview) -> Any:
     """Parse a body that may be large, see :func:`body`.
 
-    :raises: Invalid also if it is nested too deeply. Counting takes a second
-        for the largest bodies. Before the policy was asked, anybody could
-        make the API spend it.
+    Its depth is counted here, not by :func:`guard`: that takes a second for
+    the largest bodies, which only callers whom the policy allows may cost.
+
+    :raises: Invalid also if it is nested too deeply.
     """
     if len(sent) > _AT_ONCE:
-        # The parser of all of it says what is wrong, and where.
+        # What this parser refuses is parsed once more, as a whole: that says
+        # what is wrong, and where.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
@@ -305,7 +314,7 @@ def _parse_large(sent: memoryview) -> Any:
 
 
 def _parse_pieces(sent: memoryview) -> Any:
-    """Parse a body piece by piece.
+    """Parse a body piece by piece, without one large block of text.
 
     :raises: Invalid if it is nested too deeply; ValueError or RecursionError
         for any other document that is refused.
@@ -426,7 +435,7 @@ _Validator = jsonschema.validators.extend(
 
 
 def validate(document: Any, schema: Mapping[str, Any]) -> Any:
-    """Check a body by a JSON Schema.
+    """Check a body by a JSON Schema, and fill in missing members.
 
     :returns: the document; of an object all members of the schema, None for
         those that are not there.
@@ -455,7 +464,11 @@ _NAMES_OF_TYPES = {'array': 'list'}
 
 
 def _detail(error: jsonschema.ValidationError) -> str:
-    """Return the message for an error, which names the member."""
+    """Return the message for an error of JSON Schema, in words of our own.
+
+    It names the member of the request. What no other message is for is said
+    by the description in the schema.
+    """
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
         return suggestion.all_unknown(
@@ -498,11 +511,12 @@ def _detail(error: jsonschema.ValidationError) -> str:
 def query(
     parameters: Mapping[str, Callable[[str, str], Any]],
 ) -> dict[str, Any]:
-    """Read the parameters of the URL.
+    """Read and convert the query parameters of the request's URL.
 
-    :param parameters: the parameters there are; each converts a value, given
-        the name and the value.
-    :returns: the values of all of these, None for those not given.
+    :param parameters: converters by the names that a request may have; they
+        are called with name and value.
+    :returns: the converted values by all these names, None for a parameter
+        that is not given.
     :raises: Invalid if there are others, or one is there twice.
     """
     sent = api.request.GET.mixed()
@@ -550,9 +564,13 @@ def one_of(known: Sequence[str]) -> Callable[[str, str], str]:
 
 
 def fields(known: Sequence[str]) -> Callable[[str, str], list[str]]:
-    """Return the converter of a list of fields.
+    """Return the converter of the parameter ``fields``, a list of names.
 
-    ``links`` are in an answer that can have them, asked for or not.
+    It refuses names that are not known. ``links`` are left out of what it
+    returns: answers that can have them always do.
+
+    :param known: the names of fields, ``links`` among them if they may be
+        asked for.
     """
 
     def convert(name: str, value: str) -> list[str]:

@@ -121,7 +121,11 @@ def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
 
 
 def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
-    """Return whether a stored rule is there now and was made after a run."""
+    """Return whether a rule is stored now that was made after a run began.
+
+    That it was changed since is no sign of it. Where a time is not known, the
+    rule counts as an older one.
+    """
     try:
         stored = rule_object.StoredRule.get_by_uuid(context, uuid)
     except ironic_exception.NotFound:
@@ -168,7 +172,12 @@ def _not_there(
 def _recorded(
     phases: Mapping[str, phase_record.Record], uuid: str
 ) -> Answer | None:
-    """Return what the run keeps of a rule, if anything."""
+    """Return what the record of a run says of a rule.
+
+    Of a rule that did not match it has nothing.
+
+    :returns: members of the answer; None if the record does not have the rule.
+    """
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
             for rule in kept[kind]:
@@ -199,10 +208,15 @@ def _described(rule: phase_record.Record) -> Answer:
 def _rules_of(
     context: Any, revision: int | None, rules: repository.Repository
 ) -> _RuleSet:
-    """Return what a revision had, or what is in force if it is gone."""
+    """Return the rules and tables of a revision.
+
+    :returns: those in force, with their revision, where the revision is not
+        known or not kept any more.
+    """
     current = rules.refresh(context)
     if revision is not None:
-        # Also the present one: rules in force may change before they are read.
+        # Also if it is the revision in force: that may change before its
+        # rules are read.
         try:
             stored = rule_object.StoredRule.get_rules_of_revision(
                 context, revision
@@ -223,9 +237,14 @@ def _check_again(
     rules: repository.Repository,
     past: _RuleSet,
 ) -> Answer:
-    """Check the conditions of a rule on the data of a run, if it has any.
+    """Find out why a rule did not match, by checking its conditions again.
 
-    :returns: the members of the answer that this is known of.
+    They are checked on the facts that the phase had; where these are not
+    kept, on the data of the run and on the node as it is now.
+
+    :param past: the rules of the run, or those that stand for them.
+    :returns: the conditions with their results, or a reason in words, as
+        members of the answer.
     """
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
@@ -257,8 +276,10 @@ def _check_again(
             ]
             answer = {'conditions': conditions, 'decided_again': True}
             if rule_trace.matched:
+                # The record says that it did not: something has changed.
                 answer['reason'] = _would_match(rule, run)
             return answer
+    # The rules did not come to it.
     if outcome.error:
         reason = _(
             'It was not its turn: an earlier rule ended the inspection.'
@@ -309,7 +330,13 @@ def _facts_of_phase(
 def _data(
     context: Any, node: Any, run: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return inventory and plugin data of a run, empty where they are gone."""
+    """Return the inventory and the plugin data that a run had.
+
+    They are in the history, with the last failed run, or stored by Ironic
+    until the next inspection.
+
+    :returns: both empty where none of these has them any more.
+    """
     try:
         document = history.read(db_history.get_inventory(node.uuid, run.uuid))
     except exceptions.KeptInventoryNotFound:
@@ -329,7 +356,10 @@ def _data(
 
 
 def _are_of_run(stored: inspection_data.MachineData, run: Any) -> bool:
-    """Return whether no later inspection has replaced the stored data."""
+    """Return whether data stored by Ironic are those of a run.
+
+    They are not where a later inspection has replaced them.
+    """
     if stored.stored_at is None or run.created_at is None:
         return False
     stored_at = timeutils.normalize_time(

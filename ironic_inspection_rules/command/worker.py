@@ -65,7 +65,11 @@ class WorkerProcess(service.ServiceBase):
 
 
 def main() -> None:
-    """Run the command."""
+    """Run inspection workers until they are told to stop.
+
+    Without a queue, or without the coordination that workers need, the
+    command ends with the reason.
+    """
     _prepare(sys.argv)
     try:
         if not CONF.inspection_queue.enabled:

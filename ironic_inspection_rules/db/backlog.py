@@ -49,7 +49,10 @@ _OPEN_STATES = ('starting', 'waiting', 'processing')
 def read_unserved(
     served: sa.ColumnElement[bool], patience: float
 ) -> list[Unserved]:
-    """Read which kinds of nodes wait that the workers here cannot serve.
+    """Read which kinds of nodes wait for a worker that is not there.
+
+    A kind is a driver and a conductor group. Nodes of it have waited too long,
+    and none of the workers here can serve them.
 
     :param served: the condition of requests that the workers can process, see
         :func:`.node_reservation.served_by`.

@@ -38,7 +38,10 @@ _TABLES = (models.RequestRow, models.InspectionDataRow)
 def put(
     session: orm.Session, node_uuid: str, data: Mapping[str, Any] | None
 ) -> Any:
-    """Store data in the place of the node's last ones of their kind.
+    """Replace the data of a node that an inspection request will process.
+
+    Data that its ramdisk posted and those of a reapplication are kept beside
+    one another: only the last ones of the same kind are removed.
 
     :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
         request needs none.
@@ -82,6 +85,10 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
 
 @transaction.retried
 def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
+    """Read the newest data that meet the conditions, in the row or by content.
+
+    :returns: ``inventory`` and ``plugin_data``, None if there are none.
+    """
     row: Any = models.InspectionDataRow
     with transaction.reader() as session:
         last = session.execute(
@@ -96,9 +103,11 @@ def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
 
 
 def store_by_content(limit: int, after: int = 0) -> int:
-    """Store by content what ramdisks posted, where no request is open.
+    """Move what ramdisks posted out of rows of nodes without open request.
 
-    Data of a single reapplication are removed, as nobody reads them again.
+    The data are stored by their content, which inspections of one machine
+    share. Data of a single reapplication are removed: nobody reads them again.
+    The leader of the workers does so in rounds.
 
     :param limit: how many data to store or to remove at most.
     :param after: the ``id`` before the first one to look at, 0 to begin.
@@ -133,9 +142,10 @@ def store_by_content(limit: int, after: int = 0) -> int:
 
 @transaction.retried
 def _list_in_place(after: int) -> Sequence[Any]:
-    """Read which rows still have their data, and whether the request ended.
+    """Read which rows still have their data, and whether they are needed.
 
-    :param after: the ``id`` before the first one.
+    :param after: the ``id`` before the first one; at most :data:`CHUNK` rows
+        after it are read.
     :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``.
     """
     row: Any = models.InspectionDataRow
@@ -161,9 +171,10 @@ def _list_in_place(after: int) -> Sequence[Any]:
 
 @transaction.retried
 def _store_by_content(id_: int) -> None:
-    """Move the data of a row, unless it is gone, locked or needed by now.
+    """Move the data of a row to where they are stored by their content.
 
-    A new request of its node needs the data in the row, see the module.
+    A row that is gone, locked or needed by now is left as it is: a new request
+    of its node needs the data in the row, see the module.
     SQLite reuses the id of a row that is gone, so the row is compared with
     what was read before its data are removed.
     """

@@ -133,8 +133,13 @@ In a step, two parts are paired that have a key in common and pass the test.
 
 
 def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
-    """Pair the parts that have a key in common and fit.
+    """Pair parts of two times that have a key in common and pass a test.
 
+    It is one step, see :data:`_STEPS`. Of several later parts that would do,
+    the first of the report is taken.
+
+    :param keys: returns the keys of a part.
+    :param fit: the test of an earlier and a later part.
     :param pairing: of the steps before; its pairs stay.
     """
     # Positions of the later parts by key. They are taken from the end, so

@@ -41,7 +41,10 @@ _UUID = request.uuid_of(_('an inspection request'))
 
 
 def get_all(query: dict[str, Any]) -> dict[str, Any]:
-    """List requests, oldest first."""
+    """Return a page of inspection requests, the oldest first.
+
+    :param query: the parameters of :data:`LIST`.
+    """
     limit = api_utils.validate_limit(query['limit'])
     filters = {}
     if query['state'] is not None:
@@ -94,7 +97,7 @@ def delete(request_uuid: str) -> None:
 
 
 def represent(stored: Any) -> dict[str, Any]:
-    """Return a request as clients see it."""
+    """Return an inspection request as clients see it."""
     represented = {}
     for name in FIELDS:
         value = getattr(stored, name)

@@ -49,7 +49,10 @@ def create(body: Any) -> Answer:
 
 
 def replace(uuid: str, body: Any) -> Answer:
-    """Replace a rule whole, but for what the old language has not."""
+    """Replace a stored rule by one in ironic-inspector's language.
+
+    Fields that this language does not have stay, except for the ``vars``.
+    """
     if isinstance(body, dict) and body.get('uuid') not in (None, uuid):
         raise exceptions.Invalid(_('The UUID of a rule cannot be changed'))
 
@@ -59,8 +62,7 @@ def replace(uuid: str, body: Any) -> Answer:
         if isinstance(body, dict):
             document = {**body, 'uuid': rule.uuid}
         parsed = _parse(document)
-        # The other fields, such as the priority, have no words in the old
-        # language, and stay. Vars would be of no use to what it can say.
+        # No condition or action of the old language could read vars.
         rule.update(
             {
                 'description': parsed.description,
@@ -85,12 +87,17 @@ def delete(uuid: str) -> None:
 
 
 def delete_all() -> None:
-    """Remove all rules that the old language has words for."""
+    """Remove all rules that ironic-inspector's language can express.
+
+    Clients of its API see no others. Rules that were changed meanwhile make
+    it begin again.
+    """
     context = api.request.context
 
     def change() -> None:
         revision = rule_object.StoredRule.get_revision(context)
         rules = [rule for rule, _form in _all()]
+        # Notifies of the start now, and of the end or an error on leaving.
         with contextlib.ExitStack() as stack:
             for rule in rules:
                 stack.enter_context(
@@ -104,7 +111,10 @@ def delete_all() -> None:
 
 
 def _parse(body: Any) -> model.Rule:
-    """Parse a rule in the old language; one without a UUID gets one."""
+    """Parse a rule in ironic-inspector's language.
+
+    One without a UUID gets a new one.
+    """
     if isinstance(body, dict):
         uuid = body.get('uuid')
         if uuid:

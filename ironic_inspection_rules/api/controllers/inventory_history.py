@@ -52,7 +52,7 @@ FIND_PART = {'id': args.string}
 
 
 def get_all(node: Any, query: Answer) -> Answer:
-    """List inventories, newest first."""
+    """Return a page of the kept inventories of a node, the newest first."""
     limit = api_utils.validate_limit(query['limit'])
     before = None
     if query['marker']:
@@ -106,7 +106,11 @@ def _last_to_compare(node_uuid: str, is_first_given: bool) -> Any:
 
 
 def diff(node: Any, query: Answer) -> Answer:
-    """Compare two inventories, by default the last two that differ."""
+    """Return how the parts of a node differ between two of its inventories.
+
+    By default these are the last one that differs from the one before it, and
+    the one before it.
+    """
     from_ = query['from']
     to = query['to']
     after: Any = None
@@ -127,7 +131,7 @@ def diff(node: Any, query: Answer) -> Answer:
         if not CONF.inspection_rules.keep_history:
             message += _('; [inspection_rules]keep_history is 0')
         raise exceptions.NotFound(message)
-    # Patches are read with one inventory.
+    # Read once more: rows of a list lack the patches that its parts need.
     after = db_history.get_inventory(node.uuid, after.uuid)
     changes = part_difference.between(
         history.read_parts(before), history.reported_parts(after)
@@ -140,7 +144,12 @@ def diff(node: Any, query: Answer) -> Answer:
 
 
 def find_part(query: Answer) -> Answer:
-    """Find a part by its serial number, WWN or MAC address."""
+    """Return in which nodes a part has been, and when.
+
+    Nodes that the caller may not see are left out.
+
+    :param query: ``id`` is the serial number, WWN or MAC address.
+    """
     identity = query['id']
     if not identity or not identity.strip():
         raise exceptions.Invalid(

@@ -135,7 +135,11 @@ class Origins:
     def _all(
         self, root: str, steps: data_path.Path
     ) -> typing.Collection[Origin]:
-        """Return the origins of a value, also those in ``vars``."""
+        """Return the origins of a value, with those in ``vars`` between.
+
+        A field over ``vars`` is an origin, and is followed to the fields that
+        its value has, until all ends are in the data.
+        """
         ahead = self._values_at(root, steps)
         origins: dict[typing.Hashable, Origin] = {}
         # One of the vars may be used by many that are used by many more: to
@@ -157,7 +161,10 @@ class Origins:
         return origins.values()
 
     def _values_at(self, root: str, steps: data_path.Path) -> list[_Value]:
-        """Return the values of the rule at a path of ``vars`` or ``item``."""
+        """Return what the author wrote at a path of ``vars`` or ``item``.
+
+        An item of a loop may be any item that the author listed.
+        """
         # Conditions, actions and loops come after all vars.
         usable = len(self._vars)
         if root == model.VARS:
@@ -167,7 +174,8 @@ class Origins:
                 _Value(item, steps, is_kept=True, usable=usable)
                 for item in self._loop
             ]
-        # A text gives a list in the data, a mapping is the item itself.
+        # A loop over a text has the items of a list in the data; a loop over a
+        # mapping has that mapping as its only item.
         is_item = isinstance(self._loop, str)
         return [
             _Value(
@@ -178,15 +186,17 @@ class Origins:
     def _of_vars(
         self, steps: data_path.Path, is_kept: bool, usable: int
     ) -> list[_Value]:
-        """Return the values at a path in the first ``vars``.
+        """Return what the author wrote at a path of ``vars``.
 
-        :param steps: empty for all of them.
-        :param usable: how many of the ``vars`` are the first.
+        A value may only use the ``vars`` before it; others are missing then.
+
+        :param steps: the name and the path below it; empty for all ``vars``.
+        :param usable: how many of the ``vars``, from the first on, there are.
         """
         names = steps[:1] or tuple(self._vars)
         values = []
         for name in names:
-            # A name that is unknown, or comes later, is a missing field.
+            # An unknown name counts as one that comes later.
             number = self._numbers.get(name, usable)
             if number < usable:
                 values.append(
@@ -196,16 +206,18 @@ class Origins:
 
 
 def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
-    """Yield the texts at the path in a value, each with the rest of the path.
+    """Yield the texts at the path in a value, and the rest of the path.
 
-    The path may lead on below a text, into the value that its fields give.
+    The rest is what the path has beyond a text: it leads on into the value
+    that the fields of the text give.
     """
     written = value.written
     steps = value.steps
     while steps and isinstance(written, dict | list):
         inner = data_path.get(written, steps[:1])
         if inner is data_path.ABSENT:
-            # A name may be made of fields: the value is one of all these.
+            # A name in the mapping may be made of fields, so that any value
+            # in it may be meant.
             steps = ()
             break
         written = inner
@@ -224,9 +236,13 @@ def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
 def _of_text(
     value: _Value, text: str, rest: data_path.Path
 ) -> typing.Iterator[Origin]:
-    """Yield the origins of a part of what a text gives, also in ``vars``.
+    """Yield the fields of a text as origins of the part that is followed.
 
-    :param rest: the path of the part.
+    Fields over ``vars`` are among them; the caller follows these further.
+
+    :param value: the value of the rule that has the text in it.
+    :param text: as the author of the rule wrote it.
+    :param rest: the path from what the text gives to the part.
     """
     sole = interpolation.sole_field(text)
     is_kept = value.is_kept and sole is not None and _keeps(sole)
@@ -260,7 +276,10 @@ def table_of(
 ) -> str | None:
     """Return the name of the table of which a filter gives a row.
 
+    Filters that do are ``row`` on a table, and ``lookup`` in one.
+
     :param call: one of the filters of the field.
+    :returns: None where it gives no row.
     """
     if call.name == filter_syntax.ROW:
         if field.root == interpolation.TABLES and field.steps:
@@ -277,8 +296,13 @@ def table_of(
 
 
 def _keeps(field: interpolation.Field) -> bool:
-    """Return whether a field gives parts of its value as they are."""
-    # Whether the value of the path itself is a text depends on the data.
+    """Return whether the filters of a field leave values as they are.
+
+    They may choose some, but make nothing new of them: a masked value that
+    the field gives still reads ``******``, by which it is recognized.
+    """
+    # Whether the value of the path itself is a text is not known: it depends
+    # on the data.
     may_be_text = False
     for call in field.filters:
         if may_be_text and call.name in _SPLITS_TEXT:

@@ -168,11 +168,13 @@ class Table:
         return row
 
     def find_row(self, value: typing.Any) -> str | None:
-        """Return the key of a row, None for what is no row of the table.
+        """Return the key of the row that a mapping is, None if it is none.
 
-        :param value: any mapping, of which nobody knows where it comes from.
+        It is one if it equals the row of its key.
+
+        :param value: any mapping, also one out of the data of a machine.
         """
-        # A machine may send any mapping.
+        # A machine may send a mapping of which the key takes long to compute.
         allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
@@ -214,8 +216,10 @@ def shown_row(
 
 
 def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
-    """Return the row of any value as key, or a default.
+    """Return the row of a table for a key, or a default.
 
+    :param key: any value that a rule has for it; what is missing or null has
+        no row.
     :raises: :class:`.exceptions.OperationError` if the value is no key.
     """
     text = table_key.key_text(key)

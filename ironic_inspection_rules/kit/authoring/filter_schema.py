@@ -32,10 +32,13 @@ _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
 
 
 def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
-    """Return the schema of text with fields, alone or inside of other values.
+    """Return the JSON Schema of text with fields, also inside of other values.
 
-    It refuses an unknown filter in the first field, and a literal argument
-    that the filter does not take.
+    It refuses an unknown filter in the first field of a text, and a literal
+    argument that the filter does not take. Editors show this while somebody
+    writes; what is beyond a regular expression, lint finds.
+
+    :param filters: all filters that there are, by name.
     """
     known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
     # All before a filter of the first field: text without braces, doubled
@@ -68,7 +71,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 
 
 def _unfit(name: str, op: registry.Op) -> Iterator[str]:
-    """Yield patterns of a filter with an argument that it does not take.
+    """Yield patterns of calls of a filter with a literal that it refuses.
 
     Only the first argument, and those with their names, are looked at.
     """
@@ -88,7 +91,10 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
 
 
 def _values(schemas: list[Schema]) -> Iterator[str]:
-    """Yield patterns of literals that meet none of the schemas.
+    """Yield patterns of literals that an argument of a filter does not take.
+
+    These are literals of another type, and of a single schema also a text that
+    is empty or does not match.
 
     :param schemas: of an argument; each has a ``type``.
     """

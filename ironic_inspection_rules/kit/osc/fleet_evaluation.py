@@ -84,7 +84,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def check(parsed_args: Any) -> None:
-    """Refuse options that do not go together.
+    """Refuse options of ``evaluate`` that do not go together.
 
     :raises: CommandError.
     """
@@ -119,7 +119,14 @@ def check(parsed_args: Any) -> None:
 
 
 def run(caller: Any, parsed_args: Any) -> int:
-    """Run ``evaluate --nodes``."""
+    """Try rules on many nodes, and print and report what they would do.
+
+    Nothing is changed in Ironic. The rules are those of the files given with
+    ``--rules``, or else those in force.
+
+    :param caller: the command.
+    :returns: the exit status of the command.
+    """
     files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
@@ -155,7 +162,12 @@ def run(caller: Any, parsed_args: Any) -> int:
 
 
 def _status(totals: summary.Summary) -> int:
-    """Return the exit status of the command."""
+    """Return the exit status of ``evaluate --nodes``.
+
+    1 is for errors of rules and for a fleet without data; 2 where nodes get
+    another result than by the rules in force or, without a comparison, where
+    their inspection would fail.
+    """
     # Machines without data are an error only if no machine has any.
     if totals.errors or (totals.machines and not totals.tried):
         return EXIT_ERROR
@@ -188,8 +200,11 @@ def evaluate_nodes(
 ) -> Iterator[NodeResults]:
     """Try rules on nodes, page by page, and yield the results of each node.
 
-    :param needs_whole: whether ``whole`` must be right even where a
-        comparison is asked for, which takes a second request a page.
+    The answer to a comparison has only what differs. Who needs all that rules
+    do as well asks for every page a second time, without a comparison.
+
+    :param nodes: of which the UUIDs are sent.
+    :param needs_whole: whether :attr:`NodeResults.whole` is used.
     :param options: further arguments of :func:`.fleet.evaluate_page`.
     """
     asks_twice = needs_whole and options.get('compare')
@@ -235,7 +250,11 @@ class _TriedRules(NamedTuple):
 def _tried_rules(
     files: file_set.RuleFiles, in_force: Sequence[Plain], parsed_args: Any
 ) -> _TriedRules:
-    """Return the rules to try: those in force, or with them those of files."""
+    """Return the rules to try, and whether their results are compared.
+
+    Without files they are the rules in force; else those that would be in
+    force if the files were applied, compared with those that are.
+    """
     if not parsed_args.rules:
         return _TriedRules(_('The rules in force'), None, in_force, False)
     sent = rule_files.with_uuids(files.rules, in_force)
@@ -256,7 +275,12 @@ def _evaluate(
     flavors: Sequence[flavor.Flavor],
     parsed_args: Any,
 ) -> tuple[Plain, summary.Summary]:
-    """Return the whole result as plain JSON data, and its summary."""
+    """Try the rules on the selected nodes.
+
+    :param in_force: the rules in force.
+    :returns: the result of every node, with summary and capacity, as JSON
+        data; and the summary that the exit status is made of.
+    """
     tried = _tried_rules(files, in_force, parsed_args)
     rules_of_phase = []
     for rule in tried.all:

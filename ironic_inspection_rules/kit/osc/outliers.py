@@ -146,9 +146,13 @@ def _learn(
     by: Sequence[str],
     uuids: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return rules for machines like those that are not odd.
+    """Return rules that record where a machine is not like the normal ones.
 
-    Their inventories are read again; all of them would be too large to keep.
+    Normal are the machines without a finding. Their inventories are read
+    again: all of them would have been too large to keep.
+
+    :param by: fields that machines are compared within, as of ``--by``.
+    :param uuids: of nodes, by what they are called.
     """
 
     def read(name: str) -> norm_rules.Reduced:
@@ -224,9 +228,13 @@ class _Search:
         spans: Mapping[Identity, '_Span'],
         steps: Mapping[str, int],
     ) -> None:
-        """Look at one earlier inspection of machines, and narrow the spans.
+        """Compare one earlier inspection of machines, and narrow the spans.
 
-        :param steps: which inspection it is, by machine.
+        The machines as they were stand in for those of today among their
+        peers. Where the finding is there already, it began earlier.
+
+        :param spans: by finding, narrowed in place.
+        :param steps: the number of the inspection, by machine.
         """
         wanted = [versions[machine][step] for machine, step in steps.items()]
         sketches = self._threads.map(
@@ -293,9 +301,10 @@ class _Span:
         self._count = count
 
     def next_step(self) -> int | None:
-        """Return the inspection to look at next, None at the end.
+        """Return the number of the inspection to look at, None at the end.
 
-        At the end the two are neighbours, or all inspections show the finding.
+        At the end :attr:`odd` and :attr:`normal` are neighbours, or all
+        inspections show the finding.
         """
         if self.normal is None:
             # First the oldest one: most findings are older than the history,
@@ -315,7 +324,10 @@ class _Span:
             self.normal = None
 
     def narrow(self, step: int, is_odd: bool) -> None:
-        """Note whether an inspection shows the finding."""
+        """Note whether an inspection shows the finding.
+
+        :param step: the number of the inspection.
+        """
         normal = self.normal
         if normal is None:
             normal = self._count

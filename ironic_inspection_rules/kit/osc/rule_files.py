@@ -60,7 +60,7 @@ def add_prune(parser: Any) -> None:
 
 
 def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
-    """Read rules, and print the warnings of lint.
+    """Read rule files, and print the warnings of lint about them.
 
     :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """
@@ -89,7 +89,10 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
 
 @contextlib.contextmanager
 def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
-    """Report the error of a refused rule with its file and line.
+    """Report, with file and line, why rules of files are refused.
+
+    A context manager around requests that send the rules. An error that is
+    not about them, as of a broken server, goes on as it is.
 
     :param files: the source of the rules that are sent.
     :raises: CommandError instead of openstacksdk's exception, or ours.
@@ -173,19 +176,17 @@ def warnings(rule: dict[str, Any]) -> list[str]:
 def _warnings(
     documents: Sequence[document.Document], tables: table_file.FileTables
 ) -> list[lint.Finding]:
-    """Return the warnings of lint; Ironic itself reports the errors.
+    """Return the warnings of lint about rules, without details of closed ones.
 
-    That a rule has what only a built-in rule may have is left out, as Ironic
-    reports it as an error. The warning about a sensitive rule says only the
-    kind of its mistake, since others than its author read plans. That it
-    writes a value where others read it is said in full: that warning names
-    nothing of the rule.
+    What Ironic refuses as an error is left out: it reports that itself. The
+    warning about a rule whose content only few may read says just the kind of
+    mistake, since others see the output of a command, too.
 
     :param tables: of the files.
     """
     closed = set()
-    for read in documents:
-        for rule in file_rule.rules(read):
+    for rule_file in documents:
+        for rule in file_rule.rules(rule_file):
             if stored_rule.is_closed(rule.entry):
                 closed.add((rule.source.path, rule.label))
     warnings = []
@@ -195,7 +196,10 @@ def _warnings(
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:
+            # An error for Ironic: what only built-in rules may have.
             continue
+        # That a rule writes a secret where others read it is said in full, as
+        # that message has nothing of the rule in it.
         is_of_closed = (finding.path, finding.rule) in closed
         if is_of_closed and finding.check != lint.READABLE_SECRET:
             message = _(

@@ -88,7 +88,11 @@ class _Planned:
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
-    """Plan the changes of files; with --flavors, try them on all nodes."""
+    """Ask Ironic what applying the files would change, without doing so.
+
+    With ``--flavors``, the nodes that can take the flavors are counted as
+    well, before and after the change.
+    """
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
         flavors = capacity_options.load(caller, parsed_args.flavors)
@@ -147,13 +151,14 @@ def _count_capacity(
 def as_json(
     plan: rule_set.Plan, counted: Sequence[dict[str, Any]] | None = None
 ) -> str:
-    """Return a plan as JSON.
+    """Return a plan as JSON, without what sensitive rules withhold.
 
-    :param counted: the capacity before and after, None if not asked for.
+    :param counted: how many nodes can take each flavor, before and after;
+        None if not asked for.
     """
     rules = []
     for step in plan.steps:
-        # As anybody may see them: without what sensitive rules withhold.
+        # Without what sensitive rules withhold: anybody may read the output.
         rules.append(
             {
                 **step,
@@ -172,11 +177,12 @@ def as_json(
 
 
 def _show(planned: _Planned, stream: Any) -> None:
-    """Print a plan for people."""
+    """Print a plan for people: changed rules, tables and capacity."""
     changes_rules = any(
         step['outcome'] != replacement.UNCHANGED for step in planned.plan.steps
     )
-    # Where only tables change, there is something to do.
+    # The part on rules may say that there is nothing to do, which is wrong
+    # where only tables change.
     if changes_rules or not planned.plan.changes:
         table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
     if planned.plan.tables:
@@ -347,9 +353,10 @@ class RestoreRevision(command.BaremetalCommand):
 def _summary(
     rules: Sequence[dict[str, Any]], tables: Sequence[tuple[str, str]]
 ) -> str:
-    """Return how many rules were changed in which way, and which tables.
+    """Return the changes of a revision as text: "2 created, 1 deleted".
 
-    :param tables: their names, each with what was done to it.
+    :param rules: with the outcome of every rule.
+    :param tables: names, and what was done to the table of the name.
     """
     outcomes = [rule['outcome'] for rule in rules]
     parts = []

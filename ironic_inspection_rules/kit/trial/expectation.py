@@ -67,9 +67,9 @@ _PARTS = {'has': list, 'matches': str, 'contains': str}
 
 
 def load(path: str) -> dict[str, Expectation]:
-    """Read expectations, by the path of the inventory.
+    """Read a file of expectations, by the path of the inventory.
 
-    :raises: :class:`.exceptions.InvalidDocument` where there are none.
+    :raises: :class:`.exceptions.InvalidDocument` where it has something else.
     """
     expected = document.load_mapping(path)
     for name, expectation in expected.items():
@@ -93,10 +93,12 @@ def load(path: str) -> dict[str, Expectation]:
 def _check_part(
     path: str, place: str, part: typing.Mapping[str, typing.Any]
 ) -> None:
-    """Check what is written in the place of a value.
+    """Check a mapping such as ``{has: […]}`` in the place of a value.
 
+    :param path: of the file.
     :param place: in the file, for messages.
-    :raises: :class:`.exceptions.InvalidDocument` where it is no part of one.
+    :param part: the mapping, which expects a part of the value.
+    :raises: :class:`.exceptions.InvalidDocument` if it is anything else.
     """
     are_good = all(
         isinstance(value, _PARTS.get(kind, ())) for kind, value in part.items()

@@ -138,8 +138,9 @@ class Lookup(plugin.Filter):
             )
         key = str(value)
         entry = mapping.get(key, default)
-        # Older rules have "None", "True" and "False" as Python does, others
-        # as JSON does, which comes first.
+        # The names in a mapping are texts. For null and truth values older
+        # rules have "None", "True" and "False" there, as Python does; others
+        # have them as JSON does, which comes first.
         if value is None:
             return mapping.get('null', entry)
         if isinstance(value, bool):

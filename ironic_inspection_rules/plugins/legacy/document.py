@@ -227,7 +227,10 @@ def _all_interfaces(document: InspectorData) -> interface.Interfaces:
 def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
     """Return the interfaces that ironic-inspector made ports for.
 
-    Ironic's hook has chosen them already, if it ran.
+    Ironic's hook has chosen them already, if it ran; else they are chosen
+    here, as ironic-inspector did by default.
+
+    :raises: KeyError if there are no interfaces to choose from.
     """
     chosen = document.get('valid_interfaces')
     if isinstance(chosen, dict):

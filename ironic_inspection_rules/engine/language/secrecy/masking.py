@@ -123,7 +123,8 @@ def is_secret(key: str) -> bool:
 
     The names are those that Ironic hides in its own API
     (``oslo_utils.strutils``), and the credentials of its drivers. Values with
-    unreasonably long names are hidden too.
+    unreasonably long names are hidden too. Names that are none are remembered,
+    as machines have the same names.
     """
     if key in _HARMLESS:
         return False
@@ -196,7 +197,8 @@ def mask_along(
     """Return the path and value to write to masked data.
 
     :param path: where the value is written in unmasked data.
-    :returns: the path up to its first secret name, and the masked value.
+    :returns: the path, which ends at its first secret name, and the masked
+        value.
     """
     secret = secret_along(path)
     if secret is None:
@@ -221,8 +223,11 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 def is_masked_in_api(path: data_path.Path) -> bool:
     """Return whether Ironic's API masks a place of a node for its readers.
 
-    It decides by the name that is nearest to the value, and masks fewer
-    names than rules see masked.
+    It looks at the name that is nearest to the value alone, and masks fewer
+    names than rules see masked: so a rule can write a secret where others
+    read it.
+
+    :param path: from the node on.
     """
     pattern = MASKED_IN_API.get(path[0])
     if pattern is None:
@@ -296,6 +301,8 @@ def differs(
 ) -> bool:
     """Return whether a value is masked, or has one in it that is.
 
+    It is, where a rule sees another value than there is.
+
     :param key: the name that the value has; None for none.
     :param value: the value as a rule sees it.
     :param real: the unmasked value.
@@ -330,7 +337,10 @@ def differs(
 
 
 def mask_url(url: str) -> str:
-    """Return a URL without its credentials and the values of its query."""
+    """Return a URL with ``******`` for credentials and values of its query.
+
+    The fragment is left out. A text that is no URL is masked as a whole.
+    """
     try:
         parts = urlparse.urlsplit(url)
         query = urlparse.parse_qsl(parts.query, keep_blank_values=True)
@@ -363,6 +373,9 @@ def secret_arguments(
     arguments: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[str]:
     """Yield the names of arguments of an action that hold a secret.
+
+    These are values written out at a place with a secret name, credentials in
+    a URL, and secret headers. A field alone is no secret: it is read later.
 
     :param arguments: as the rule has them, by name.
     """
@@ -402,7 +415,7 @@ def _has_credentials(url: str) -> bool:
 
 
 def _is_written_out(value: typing.Any) -> bool:
-    """Return whether a value has more in it than a replacement field."""
+    """Return whether a value is more than replacement fields alone."""
     if isinstance(value, str):
         return any(
             isinstance(piece, str) for piece in interpolation.parse(value)

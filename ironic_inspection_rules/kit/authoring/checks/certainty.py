@@ -24,7 +24,7 @@ _SCOPE = '/node/properties/inspection_scope'
 
 
 def check_never(rule: Rule) -> checked_rule.Mistakes:
-    """Find conditions that never hold."""
+    """Find conditions that never hold, alone or beside others of the rule."""
     for condition in rule.all_conditions:
         message = _why_never(rule, condition)
         if message is not None:
@@ -33,6 +33,7 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
     for conditions in _together(rule):
         claims = map(exclusion.Claim, conditions)
         for one, other in itertools.combinations(claims, 2):
+            # Most pairs are about different fields: that is quickly seen.
             if one.about.isdisjoint(other.about):
                 continue
             if exclusion.apart(one, other):
@@ -56,8 +57,9 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
         ) % {'one': one, 'other': other}
     # Where one of its conditions holds on each machine, neither "!any-of" nor
     # "none-of" ever holds.
-    is_any = _holds(condition) == 'any'
-    if condition.inverted is is_any and _covers(rule, condition):
+    is_not_any = condition.inverted and _holds(condition) == 'any'
+    is_none = not condition.inverted and _holds(condition) == 'none'
+    if (is_not_any or is_none) and _covers(rule, condition):
         return _(
             'this condition never holds where its fields exist: one of '
             'those in it always does'
@@ -66,7 +68,7 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
 
 
 def _contradicts_itself(condition: Operation) -> bool:
-    """Return whether what a condition states of one field cannot all be so."""
+    """Return whether a condition states two facts of a field that exclude."""
     return any(
         one.field == other.field and facts.exclude(one, other)
         for one, other in itertools.combinations(facts.of(condition), 2)
@@ -82,7 +84,7 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_always(rule: Rule, condition: Operation) -> str | None:
-    """Return that a condition always holds, None where it may not."""
+    """Return the message for a condition that always holds, else None."""
     if _constant(condition) is True:
         return _('this condition always holds')
     differing = _differing(condition)
@@ -94,13 +96,15 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
             '"%(other)s"; use !one-of'
         ) % {'one': one, 'other': other}
     # Where one of its conditions holds on each machine, "any-of" always holds,
-    # and so does "!none-of". _covers is false for all other conditions.
-    is_none = _holds(condition) == 'none'
-    is_any_or_not_none = condition.inverted is is_none
-    always_holds = is_any_or_not_none and _covers(rule, condition)
+    # and so does "!none-of".
+    is_any = not condition.inverted and _holds(condition) == 'any'
+    is_not_none = condition.inverted and _holds(condition) == 'none'
+    always_holds = (is_any or is_not_none) and _covers(rule, condition)
     # Where two of its conditions never hold together, "!all-of" always holds.
     is_not_all = condition.inverted and _holds(condition) == 'all'
-    if always_holds or is_not_all and _excludes_itself(condition):
+    if is_not_all and _excludes_itself(condition):
+        always_holds = True
+    if always_holds:
         return _('this condition always holds where its fields exist')
     return None
 
@@ -129,10 +133,13 @@ def _constant(condition: Operation) -> bool | None:
 
 
 def _differing(condition: Operation) -> tuple[typing.Any, typing.Any] | None:
-    """Return two written neighbours that an equality finds not equal.
+    """Return neighbours without fields that make an equality false.
 
-    Two values alone are no case of this: without a field the condition is
-    constant, and with one it has no two written values.
+    An equality compares every value with the next one, so that two of three
+    or more values decide. Of two values alone this says nothing: without a
+    field the condition is constant, and with one no two values are known.
+
+    :returns: None where no two neighbours are known to differ.
     """
     if condition.op.name not in ('eq', 'version-eq'):
         return None
@@ -160,9 +167,12 @@ def _holds(condition: Operation) -> str:
 
 
 def _covers(rule: Rule, condition: Operation) -> bool:
-    """Return whether a group has two conditions of which one always holds.
+    """Return whether one of two conditions of a group always holds.
 
     That is so where no value makes both of them false.
+
+    :returns: false also for groups of which all conditions must hold, and for
+        a condition that is no group.
     """
     if _holds(condition) not in ('any', 'none'):
         return False

@@ -68,7 +68,10 @@ _JINJA = re.compile(
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find replacement fields that can never exist."""
+    """Find fields and old paths that no machine can ever have.
+
+    Of ironic-inspector's ops these are ``{data[…]}`` and ``node://…``.
+    """
     for pointer, field, _item in reach.fields(rule):
         meant = port_meant(field.text)
         if meant is not None:
@@ -121,7 +124,10 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
-    """Return why a value of a rule is not there, None where it is."""
+    """Return why one of the ``vars`` is not there, None where it is.
+
+    :param use: a field over ``vars``, anywhere in the rule.
+    """
     known = list(rule.rule.vars)
     tokens = use.pointer.split('/')
     if tokens[1] == model.VARS:
@@ -189,8 +195,11 @@ def data_meant(field: str) -> str | None:
     return root + field[match.end() :]
 
 
-def _behind_last(use: reach.Use) -> str | None:
-    """Return the problem of a step that counts from the end of a list."""
+def _negative_index(use: reach.Use) -> str | None:
+    """Return the problem of a step that counts from the end of a list.
+
+    A number below zero may be a name in a mapping, but is no index.
+    """
     steps = use.from_roots or use.steps
     for place, step in enumerate(steps):
         above = field_value.type_at(steps[:place])
@@ -203,7 +212,10 @@ def _behind_last(use: reach.Use) -> str | None:
 
 
 def _root_meant(use: reach.Use) -> str:
-    """Return a hint at what may be meant by an unknown root."""
+    """Return the hint for a field that begins with no name that fields have.
+
+    It is the field or name that is most likely meant.
+    """
     root = use.steps[0]
     meant = data_meant(use.text)
     if meant:
@@ -219,11 +231,14 @@ def _root_meant(use: reach.Use) -> str:
 
 
 def _problem(use: reach.Use) -> str | None:
-    """Return why a field can never exist, None where it can."""
+    """Return why a field can never exist, None where it can.
+
+    :param use: a field over any name but ``vars``.
+    """
     root = use.steps[0]
-    behind = _behind_last(use)
-    if behind:
-        return behind
+    negative_index = _negative_index(use)
+    if negative_index:
+        return negative_index
     if root == interpolation.ITEM and use.item is None:
         return _('{%s} does not exist outside of a loop') % use.text
     if root not in (*interpolation.ROOTS, interpolation.ITEM):
@@ -231,10 +246,10 @@ def _problem(use: reach.Use) -> str | None:
             'field': use.text,
             'hint': _root_meant(use),
         }
-    wrong = unknown(use)
-    if wrong is None:
+    unknown_step = unknown(use)
+    if unknown_step is None:
         return None
-    name, known = wrong
+    name, known = unknown_step
     if known is NODE:
         return _no_attribute(f'{{{use.text}}}', name)
     if known is PORT:
@@ -248,9 +263,11 @@ def _problem(use: reach.Use) -> str | None:
 
 
 def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
-    """Return a step that no node, port or item has, and those that they have.
+    """Return the name in a field that a node, port or loop item lacks.
 
-    :returns: None where they have all steps, or nothing is known of them.
+    :returns: the name, and all names that are there: :data:`NODE`,
+        :data:`PORT` or those of the items. None where no name is unknown, or
+        where nothing is known of what is there.
     """
     steps = use.from_roots or ()
     if use.steps[0] == 'node' and len(steps) > 1:
@@ -281,7 +298,10 @@ def _no_attribute(field: str, name: str) -> str:
 
 
 def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
-    """Check ``{data[…]}`` and ``node://…`` in ops of ironic-inspector."""
+    """Find ``{data[…]}`` and ``node://…`` of nothing in an old operation.
+
+    Only ops of ironic-inspector read them; of others there is no mistake.
+    """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
@@ -307,10 +327,10 @@ are right."""
 
 
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names that differ by one letter from one that Ironic knows.
+    """Find names of a node that are most likely misspelt.
 
-    These are in a node's ``driver_info`` and ``properties``; others are a
-    site's own, and may be anything.
+    Those are names in ``driver_info`` and ``properties`` that differ by one
+    letter from one of Ironic's; any other name there may be a site's own.
     """
     for use in reach.uses(rule):
         if use.steps[0] == 'node':
@@ -326,10 +346,14 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _slip(
     pointer: str, text: str, steps: tuple[str, ...]
 ) -> checked_rule.Mistakes:
-    """Find a name that is nearly one of Ironic's.
+    """Find the misspelt name of a field of a node.
 
-    :param text: what the author wrote.
-    :param steps: to a place in the node.
+    It is no name of Ironic's, but differs from one by a letter. Short names
+    are not compared.
+
+    :param pointer: where the rule has the path.
+    :param text: the path as its author wrote it, for the message.
+    :param steps: the path from the node on.
     """
     if len(steps) < 2:
         return

@@ -30,7 +30,11 @@ the middle of ``CUSTOM_``."""
 def check_capabilities(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
-    """Find paths into the text that has all capabilities, and values of it."""
+    """Find rules that take the capabilities of a node for a mapping.
+
+    They are one text, "name:value,…": a path cannot lead into it, and what an
+    action writes in its place must have that form.
+    """
     for use in reach.uses(rule):
         steps = use.from_roots or ()
         if steps[:3] == _NODE_CAPABILITIES and len(steps) > 3:
@@ -89,9 +93,12 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _root_device_hints(
     write: plugin.Write, steps: reach.Steps
 ) -> dict[str, typing.Any]:
-    """Return the hints at the root device that are written, by name.
+    """Return the root device hints that an action writes, by name.
 
-    :param steps: to the place that is written.
+    It may write one hint, all of them, or all properties of the node.
+
+    :param steps: the path that is written, from the node on.
+    :returns: no hints for what is written elsewhere.
     """
     if (
         write.kind != 'node'
@@ -120,7 +127,10 @@ def _is_of_kernel(value: typing.Any) -> bool:
 
 
 def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions that take away all traits but those of the rule."""
+    """Find actions that replace all traits, or all custom traits, of a node.
+
+    Traits that operators or other rules gave it are lost then.
+    """
     for action in rule.actions:
         for write in effects.writes(action):
             if write.kind == 'traits' and write.name in _ALL:
@@ -143,7 +153,11 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find quantities that are written to a field of another unit."""
+    """Find fields that are written to a place of the node of another unit.
+
+    Only a field as it is, such as memory in bytes for ``memory_mb``, is
+    looked at: filters may convert it.
+    """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             field = interpolation.sole_field(write.value)
@@ -170,7 +184,10 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_resource_class(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
-    """Find resource classes with the prefix that Nova puts before them."""
+    """Find resource classes that have the prefix ``CUSTOM_`` already.
+
+    Nova puts it before the resource class of every node.
+    """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             if write.kind != 'node' or steps != ('resource_class',):

@@ -40,9 +40,10 @@ Json = dict[str, typing.Any]
 def check(
     rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
 ) -> checked_rule.MistakesOfRules:
-    """Find secret columns that an action would write.
+    """Find actions that would write a secret column, or what is made of it.
 
-    :param rules: those that do not see secret columns.
+    :param rules: those that do not see secret columns, as they are not
+        sensitive.
     """
     for rule in rules:
         names = sorted(table_check.names(rule.rule) & tables.keys())
@@ -50,6 +51,7 @@ def check(
         for action in rule.actions:
             for argument, value in action.templates.items():
                 if argument in action.op.plugin.TELLS:
+                    # A message for people has "******" in its place.
                     continue
                 pointer = action.pointer_to(argument)
                 # What the argument reads by its name is known without data.
@@ -107,11 +109,15 @@ def _is_written(
     whole: table.Table,
     column: str,
 ) -> bool:
-    """Return whether an argument has a secret column, or is made of it.
+    """Return whether what an action writes depends on a secret column.
 
-    Filters such as ``default`` take a row only where something is missing.
-    So it is tried on a machine that has all that the rule reads, and on one
-    that has nothing.
+    The argument is computed as in an inspection, with a single row in the
+    table. Filters such as ``default`` take a row only where something is
+    missing, so this is done for a machine that has all that the rule reads,
+    and for one that has nothing.
+
+    :param value: the argument as it is written.
+    :param whole: the table with all rows.
     """
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(
@@ -129,6 +135,8 @@ def _is_written(
             view[model.VARS] = _values(own_vars, view)
             for item in _items(action.loop, view):
                 view[interpolation.ITEM] = item
+                # Computes the argument with the hidden and with the open
+                # column, and raises where both differ.
                 fields.refuse(view, view)
         except exceptions.MaskedField:
             return True
@@ -139,7 +147,10 @@ def _is_written(
 
 
 def _machine(written: typing.Any) -> Json:
-    """Return the data of a machine that has all that fields read."""
+    """Return the data of a machine that has a value for every field.
+
+    :param written: values of a rule, with fields in them.
+    """
     roots: Json = {}
     for field in effects.fields(written):
         if field.root is None or field.root in (
@@ -165,7 +176,7 @@ def _values(
 ) -> Json:
     """Return the values of the ``vars`` that can be computed, in order.
 
-    A value may use those before it, so the view has them meanwhile.
+    A value may use those before it, so the view has the ones that are done.
     """
     values: Json = {}
     view[model.VARS] = values

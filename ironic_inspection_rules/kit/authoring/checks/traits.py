@@ -20,7 +20,11 @@ _PART = re.compile(r'[A-Z0-9_]*')
 
 
 def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names of traits that are invalid whatever a machine is like."""
+    """Find names of traits that are invalid whatever a machine is like.
+
+    Actions set them, or the prefix of all traits that they replace is one;
+    conditions ask for them.
+    """
     for action in rule.actions:
         mistakes: list[tuple[str, str]] = []
         for write in effects.writes(action):
@@ -66,7 +70,11 @@ def _names(write: plugin.Write) -> Sequence[typing.Any]:
 
 
 def impossible(text: str) -> str | None:
-    """Return why text, whatever its fields are, is the name of no trait."""
+    """Return why a text is the name of no trait, None where it may be one.
+
+    It may be one if some values of its fields make it one. The message has a
+    name that is most likely meant.
+    """
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
         return trait_names.problem(''.join(map(str, pieces)))
@@ -91,7 +99,10 @@ def impossible(text: str) -> str | None:
 
 
 def _may_begin_filled(text: str) -> bool:
-    """Return whether traits may begin with text, whatever its fields are."""
+    """Return whether some trait may begin with a text, its fields filled in.
+
+    Only what is written out is looked at: a field may become any text.
+    """
     pieces = interpolation.parse(text)
     for piece in pieces:
         if isinstance(piece, str) and not _PART.fullmatch(piece):
@@ -115,7 +126,11 @@ _FIT = frozenset(('architecture', 'current_boot_mode'))
 
 
 def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names of traits made of text as machines have it."""
+    """Find names of traits that have a text of the machine in them as it is.
+
+    Such a text, as of a vendor, has blanks and lower case: the filter
+    ``trait`` makes a part of a name of it.
+    """
     for action in rule.actions:
         for write in effects.writes(action):
             names: typing.Any = []
@@ -137,7 +152,7 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _is_text_as_it_is(field: interpolation.Field) -> bool:
-    """Return whether a field gives text of the machine as it is."""
+    """Return whether a field gives text that does not fit into a trait."""
     if not field.root or not field.is_plain:
         return False
     if field_value.type_at((field.root, *field.steps)) != 'text':
@@ -146,8 +161,11 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
 
 
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find ports that one machine has, in a rule for all of them."""
-    # A condition on data, and perhaps one in a group, picks that machine.
+    """Find actions on a port that is written out, in a rule for all machines.
+
+    Only one machine has that port. A rule with a condition on data, or with a
+    group of conditions, may be meant for that machine alone.
+    """
     if any(
         '{' in str(condition.arguments) or condition.inner
         for condition in rule.conditions

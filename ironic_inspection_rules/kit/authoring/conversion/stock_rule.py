@@ -70,22 +70,26 @@ class _Malformed(Exception):
 class _StockConverter(rule.Conversion):
     """Converts one rule.
 
-    :ivar reasons: why the rule never did what it says.
-    :ivar earlier_failures: the failures before the first of the reasons.
+    A rule that never did what it says is switched off, not left out: so the
+    operator sees it, and why.
+
+    :ivar reasons_for_off: why the rule never did what it says; empty for a
+        rule that is not switched off.
+    :ivar earlier_failures: the failures before the first of these reasons.
     """
 
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
         super().__init__()
         self._ops = ops
         self._fills_values = fills_values
-        self.reasons: list[rule.Problem] = []
+        self.reasons_for_off: list[rule.Problem] = []
         self.earlier_failures: list[rule.Problem] = []
 
-    def never(self, message: str) -> None:
-        """Note that the rule never did what it says."""
-        if not self.reasons:
+    def switch_off(self, message: str) -> None:
+        """Note a reason to switch the rule off: it never did what it says."""
+        if not self.reasons_for_off:
             self.earlier_failures = list(self.failures)
-        self.reasons.append(rule.Problem(self.pointer, message))
+        self.reasons_for_off.append(rule.Problem(self.pointer, message))
 
     def refuse(self, message: str) -> rule.Conversion:
         """Return the conversion of a rule of which nothing is left."""
@@ -94,10 +98,33 @@ class _StockConverter(rule.Conversion):
         self.lose(message)
         return self
 
+    def finish(self, fields: Operation) -> None:
+        """Set the new rule, unless its fields are invalid in this language.
+
+        Then there is none, and the problems are noted as lost.
+        """
+        problems = validation.validate(fields, self._ops)
+        if not problems:
+            self.rule = {
+                name: value for name, value in fields.items() if value
+            }
+            return
+        for problem in problems:
+            self.pointer = problem.pointer
+            self.lose(problem.sentence)
+        # No rule is there that could be switched off.
+        self.hints = [
+            hint for hint in self.hints if hint not in self.reasons_for_off
+        ]
+
     def conditions(
         self, conditions: Iterable[typing.Any]
     ) -> Iterator[Operation]:
-        """Convert conditions; those that always hold are left out."""
+        """Convert conditions, and yield those that decide about a machine.
+
+        One that always holds is left out, with a hint. One that never holds,
+        or that fails every inspection, is a reason to switch the rule off.
+        """
         for index, condition in enumerate(conditions):
             self.pointer = f'/conditions/{index}'
             try:
@@ -106,12 +133,12 @@ class _StockConverter(rule.Conversion):
                 self.lose(
                     _('stock Ironic fails each inspection here: %s') % exc
                 )
-                self.never(
+                self.switch_off(
                     _('the rule is switched off and left as it is written')
                 )
                 continue
             if converted is False:
-                self.never(
+                self.switch_off(
                     _(
                         'this never holds in stock Ironic, so the rule '
                         'is switched off and left as it is written'
@@ -125,16 +152,17 @@ class _StockConverter(rule.Conversion):
                 yield converted
 
     def _condition(self, condition: Operation) -> Operation | bool:
-        """Convert one condition.
+        """Convert one condition, which may have a loop.
 
-        :returns: a truth value where it has always the same result.
+        :returns: the new condition, or a truth value where it has always the
+            same result.
         """
         _check(condition, stock_form.CONDITIONS)
         op, inverted = model.split_op(condition['op'])
         args = stock_form.by_name(condition['args'], stock_form.CONDITIONS[op])
         loop = condition.get('loop')
         if not loop:
-            read = _read(_forced(op, args), self._filled_arguments(op))
+            read = _read(_with_texts(op, args), self._filled_arguments(op))
             return stock_condition.convert(op, inverted, read, self)
         items = _items(loop)
         # "first" is "any" there: the first item for which it holds decides.
@@ -142,8 +170,9 @@ class _StockConverter(rule.Conversion):
             items = items[-1:]
 
         def convert_turn(item: typing.Any) -> Operation | bool:
-            # In loops stock Ironic fills in, and makes text of, all of them.
-            read = _forced(op, _read_turn(args, item), always=True)
+            # In a loop stock Ironic fills in all arguments, and makes text of
+            # them.
+            read = _with_texts(op, _read_turn(args, item), always=True)
             return stock_condition.convert(op, inverted, read, self)
 
         return stock_operation.conditions(
@@ -181,10 +210,15 @@ class _StockConverter(rule.Conversion):
                 )
 
     def _action(self, action: Operation, there: set[str]) -> list[Operation]:
-        """Convert one action; a loop may become several."""
+        """Convert one action; of a loop there may be several.
+
+        :param there: fields that exist where the conditions hold.
+        :returns: the new actions; none where it does nothing.
+        """
         _check(action, stock_form.ACTIONS)
         op = action['op']
         args = stock_form.by_name(action['args'], stock_form.ACTIONS[op])
+        # Stock Ironic writes it into the rules that it stores.
         args.pop('plugin_data', None)
 
         def convert_turn(item: typing.Any) -> Operation | None:
@@ -205,6 +239,8 @@ class _StockConverter(rule.Conversion):
     ) -> Operation | None:
         """Convert an action without a loop, None if it does nothing.
 
+        What is converted is checked as an action of a new rule would be.
+
         :raises: :class:`.rule.Inconvertible` for what no rule here may have.
         """
         converted = stock_operation.convert(op, args, there, self)
@@ -220,12 +256,18 @@ class _StockConverter(rule.Conversion):
 def convert(
     fields: Fields, ops: registry.Registry, fills_values: bool = True
 ) -> rule.Conversion:
-    """Convert a rule.
+    """Convert a rule of stock Ironic to one that does the same here.
+
+    A rule that never did anything there, such as one with a condition that
+    never holds, is switched off and keeps its operations as they are written.
+    There is no new rule for one that stock Ironic does not take, nor for one
+    with a condition that this language cannot say.
 
     :param fields: of the rule, as stock Ironic stores or reads it.
     :param fills_values: whether the Ironic that runs it fills in fields in
         the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
-    :returns: with the rule, if it can be one here, and what differs.
+    :returns: the new rule, if there is one, with hints, differences and what
+        is lost.
     """
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
@@ -253,14 +295,15 @@ def convert(
         lost_before_actions = len(converter.lost)
         actions = list(converter.actions(written['actions'], existing))
     except rule.Inconvertible as exc:
-        # Without one of its conditions it would run on more machines.
+        # An action that cannot be converted is left out. Without one of its
+        # conditions the rule would run on more machines.
         return converter.refuse(str(exc))
     except _Malformed as exc:
         return converter.refuse(
             _('stock Ironic does not take this rule: %s') % exc
         )
     except (KeyError, TypeError, AttributeError):
-        # The arguments are those of a stranger, and read in many places.
+        # Nothing has checked the arguments, which are read in many places.
         return converter.refuse(
             _(
                 'stock Ironic does not take this rule: an argument '
@@ -268,50 +311,42 @@ def convert(
             )
         )
     converter.pointer = ''
-    if converter.reasons:
+    if converter.reasons_for_off:
         # The actions stay as they are written, and nobody carries them out.
         del converter.lost[lost_before_actions:]
     elif not actions and len(converter.lost) > lost_before_actions:
-        converter.never(
+        converter.switch_off(
             _(
                 'none of its actions can be kept, so it is switched off and '
                 'left as it is written'
             )
         )
     elif not actions:
-        converter.never(
+        converter.switch_off(
             _(
                 'nothing of it does anything in stock Ironic, so it is '
                 'switched off and left as it is written'
             )
         )
-    if converter.reasons:
+    if converter.reasons_for_off:
         # Stock Ironic checks the conditions up to the one that never holds.
         failures = converter.earlier_failures
-        converter.hints = [*hints_on_fields, *failures, *converter.reasons]
+        converter.hints = [
+            *hints_on_fields,
+            *failures,
+            *converter.reasons_for_off,
+        ]
         converter.differences = failures
         converted['mode'] = model.OFF
         converted.update(written)
     else:
         converted.update(conditions=conditions, actions=actions)
-    problems = validation.validate(converted, ops)
-    for problem in problems:
-        converter.pointer = problem.pointer
-        converter.lose(problem.sentence)
-    if problems:
-        # Nor can it be a rule that is switched off.
-        converter.hints = [
-            hint for hint in converter.hints if hint not in converter.reasons
-        ]
-    else:
-        converter.rule = {
-            name: value for name, value in converted.items() if value
-        }
+    converter.finish(converted)
     return converter
 
 
 def _items(loop: typing.Any) -> list[typing.Any]:
-    """Return the items of a loop; a mapping is a single one."""
+    """Return the items of a loop; a mapping is a single item."""
     if isinstance(loop, dict):
         return [loop]
     items: list[typing.Any] = loop
@@ -319,12 +354,12 @@ def _items(loop: typing.Any) -> list[typing.Any]:
 
 
 def _check(operation: typing.Any, known: typing.Container[str]) -> None:
-    """Check that an operation is one that stock Ironic takes.
+    """Check that an operation has the form and an op of stock Ironic.
 
     Its arguments are not looked at.
 
-    :param known: the ops that may be there.
-    :raises: :class:`_Malformed` if it is not.
+    :param known: the ops that may be there: those of conditions or actions.
+    :raises: :class:`_Malformed` if stock Ironic does not take the operation.
     """
     if not isinstance(operation, dict):
         raise _Malformed(_('an operation is a mapping with "op" and "args"'))
@@ -337,6 +372,7 @@ def _check(operation: typing.Any, known: typing.Container[str]) -> None:
             )
     name = operation['op']
     if known is stock_form.CONDITIONS:
+        # A condition may be inverted, as "!eq".
         name, _inverted = model.split_op(name)
     if name not in known:
         raise _Malformed(
@@ -347,7 +383,14 @@ def _check(operation: typing.Any, known: typing.Container[str]) -> None:
 
 
 def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
-    """Convert the fields of a rule but its conditions and actions."""
+    """Convert the fields of a rule except for its conditions and actions.
+
+    What has no effect in stock Ironic, such as a scope, is dropped with a
+    hint. A phase that it never runs is a reason to switch the rule off.
+
+    :param converter: of the rule, which gets the hints and that reason.
+    :returns: the fields of the new rule.
+    """
     converted = {
         name: fields.get(name)
         for name in ('uuid', 'description', 'priority', 'phase')
@@ -373,23 +416,27 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
         )
     phase = fields.get('phase') or model.MAIN
     if phase != model.MAIN:
-        converter.never(
+        converter.switch_off(
             _(
                 'stock Ironic never runs the phase "%s", so the '
                 'rule is switched off'
             )
             % phase
         )
-        converted['phase'] = model.MAIN
-        if phase in model.PHASES:
-            converted['phase'] = phase
+        if phase not in model.PHASES:
+            # A rule of an unknown phase could not be stored.
+            phase = model.MAIN
+        converted['phase'] = phase
     return converted
 
 
 def _without_unknown(
     operation: typing.Any, where: str, converter: _StockConverter
 ) -> typing.Any:
-    """Leave out the keys that stock Ironic stores and never looks at.
+    """Return an operation with the keys that stock Ironic looks at.
+
+    Others, which it stores all the same, are dropped with a hint; keys without
+    a value, and the argument ``plugin_data``, without one.
 
     :param where: ``conditions`` or ``actions``.
     """
@@ -420,9 +467,10 @@ def _without_unknown(
 
 
 def _read(args: Operation, filled: Iterable[str]) -> Operation:
-    """Read the arguments of an operation without a loop.
+    """Return the arguments of an operation without a loop, with texts read.
 
-    :param filled: names of the arguments that stock Ironic formats.
+    :param filled: names of the arguments in which stock Ironic fills in
+        fields; the others stay as they are.
     """
     read = dict(args)
     for name in args.keys() & set(filled):
@@ -433,16 +481,18 @@ def _read(args: Operation, filled: Iterable[str]) -> Operation:
 
 
 def _read_turn(args: Operation, item: typing.Any) -> Operation:
-    """Read the arguments of an operation for one item of its loop."""
+    """Return the arguments as stock Ironic has them for an item of a loop."""
     return {
         name: stock_text.read_turn(value, item) for name, value in args.items()
     }
 
 
-def _forced(op: str, args: Operation, always: bool = False) -> Operation:
-    """Make text of compared values where stock Ironic does.
+def _with_texts(op: str, args: Operation, always: bool = False) -> Operation:
+    """Return the arguments of a condition with compared values made text.
 
-    :param args: of which ``force_strings`` is taken out: its work is done.
+    Stock Ironic makes text of them where ``force_strings`` is set, and in
+    loops. This language has no such argument: it is taken out of ``args``.
+
     :param always: whether stock Ironic does it without ``force_strings``.
     :raises: :class:`.rule.Inconvertible` if it would make text of a list or a
         mapping with fields.
@@ -464,7 +514,8 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
                     )
                 )
             text = str(stock_text.plain(value))
-            # Read here already: braces of a mapping begin no field.
+            # Marked as text without fields: the braces of a mapping, which
+            # is text now, begin none.
             value = stock_text.StockText(rule.escape(text), text)
         elif not isinstance(value, str | stock_text.StockText):
             value = str(value)

@@ -14,11 +14,13 @@ from ironic_inspection_rules.kit.machine.outliers import norm
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 _Sizes = dict[typing.Any, typing.Any]
-"""Sizes by which others are replaced, by those."""
+"""The common size of nearly equal ones, by the size that it replaces."""
 
 
 def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
-    """Return the sketches of peers with one size for nearly equal ones.
+    """Return the sketches of peers with nearly equal sizes made equal.
+
+    Of such sizes the most frequent one replaces the others.
 
     :param sketches: equal lists of parts in them are the same object, which
         holds for the result as well.
@@ -51,7 +53,9 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
 def _replaced_sizes(
     counted: Iterable[tuple[sketch.PartList, int]],
 ) -> dict[tuple[str, str], _Sizes]:
-    """Return the sizes to replace, by kind of parts and attribute.
+    """Return the common sizes that replace others, by part and attribute.
+
+    The key is the kind of parts with the name of the attribute.
 
     :param counted: lists of parts, and how many machines have each.
     """
@@ -68,7 +72,10 @@ def _replaced_sizes(
 def _with_sizes(
     part_list: sketch.PartList, replaced: dict[tuple[str, str], _Sizes]
 ) -> sketch.PartList:
-    """Return a list of parts with the sizes that stand for others."""
+    """Return a list of parts in which common sizes replace nearly equal ones.
+
+    :param replaced: the common sizes, by kind of parts and attribute.
+    """
     items = []
     for slot, attributes in part_list.items:
         unified = []

@@ -102,9 +102,10 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
 def _divided(
     sketches: tuple[sketch.Sketch, ...], enough: float
 ) -> list[tuple[sketch.Sketch, ...]]:
-    """Divide machines by the best feature, and the populations again.
+    """Divide machines by the best feature, and again what that gives.
 
-    :param enough: machines in a population, least.
+    :param enough: how many machines a population has at least.
+    :returns: populations of machines; all together if no feature divides them.
     """
     if len(sketches) < 2 * enough:
         return [sketches]
@@ -239,7 +240,13 @@ def part_lists(
 
 
 def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
-    """Return a feature, None where a field does not divide machines."""
+    """Return how a field divides machines, None where it does not.
+
+    It does where two or more of its values are frequent, and nearly all
+    machines have one of these.
+
+    :param enough: how many machines make a value frequent.
+    """
     counts = collections.Counter(column.values)
     counts.pop(None, None)
     values = {value for value, count in counts.items() if count >= enough}
@@ -343,7 +350,9 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
 def _middles(
     best: _Feature, features: Sequence[_Feature]
 ) -> list[tuple[Sequence[float], list[float]]]:
-    """Return the numbers of machines, and the usual ones of populations.
+    """Return the numbers of machines, and the most frequent in populations.
+
+    By these :class:`_Assignment` says how near a machine is to a population.
 
     :returns: for every feature that is a number: the number of every machine,
         and the most frequent one of every population.
@@ -430,7 +439,7 @@ def _normal_values(
 
 
 def _as_text(column: _FieldColumn, value: typing.Any) -> str:
-    """Return a value for people, of a multiset "2 × A, 1 × B"."""
+    """Return a value for people; of the values of parts "2 × A, 1 × B"."""
     if column.amounts is not None:
         return finding.number(column.path, value)
     if not isinstance(value, tuple):

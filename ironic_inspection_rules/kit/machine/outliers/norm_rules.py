@@ -84,7 +84,7 @@ class GroupNorm:
         self._is_one_kind = len(group.kinds) == 1
 
     def add(self, reduced: Reduced) -> None:
-        """Add a machine."""
+        """Add the data of a normal machine, if no equal one is there yet."""
         for path, value in reduced.keys.items():
             known = self.keys.setdefault(path, [])
             if value not in known:
@@ -95,7 +95,10 @@ class GroupNorm:
             self.machines[reduced.text] = facts
 
     def rules(self) -> list[dict[str, typing.Any]]:
-        """Return rules that record where a machine of the group is odd."""
+        """Return rules in mode ``audit`` that record how a machine is odd.
+
+        Their conditions hold for the machines of the group alone.
+        """
         tolerated = component.Tolerance()
         if not self._is_one_kind:
             # A profile of all kinds would also accept a broken machine that
@@ -119,7 +122,10 @@ class GroupNorm:
 
 
 def _among(path: str, values: Sequence[typing.Any]) -> dict[str, typing.Any]:
-    """Return the condition that a machine is of a group."""
+    """Return the condition that a machine has one of the values of a group.
+
+    :param path: of the value that the peers of the group have in common.
+    """
     root, *names = data_path.parse(path)
     if all(map(str.isidentifier, names)):
         place = '.'.join([root, *names])

@@ -38,9 +38,9 @@ def render(
     findings: Sequence[table_comparison.TableFinding],
     by: str | None,
 ) -> str:
-    """Return the page.
+    """Return the HTML page on machines beside the rows of a table.
 
-    :param findings: are listed; secret columns are masked in them.
+    :param findings: what the page lists; secret columns are masked in them.
     :param by: the column that groups machines, None if none does.
     """
     name = expected.definition.name
@@ -222,6 +222,10 @@ def _groups_card(by: str | None, groups: Sequence[_Group]) -> page.Card | None:
 def _entries_card(
     by: str | None, entries: Sequence[_Entry], groups: Sequence[_Group]
 ) -> page.Card | None:
+    """Return the card with the table of all entries, None for no entries.
+
+    Its rows can be filtered by state and by group.
+    """
     if not entries:
         return None
     columns = [
