@@ -192,10 +192,10 @@ def _description(response: Any) -> str | None:
 def items(
     baremetal, path: str, name: str, query: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """List a collection, page by page.
+    """Yield the items of a collection, page by page.
 
     :param name: of the list in the answer.
-    :param query: of the first page; None counts as not given.
+    :param query: of every page; None counts as not given.
     """
     query = without_none(**query)
     while True:
@@ -203,6 +203,7 @@ def items(
         yield from page[name]
         if 'next' not in page:
             return
-        # The link to the next page holds all of the query, with the marker.
+        # The link to the next page has the marker. In Ironic's list of nodes
+        # it lacks most filters: those of the first page are sent again.
         following = urlparse.urlsplit(page['next'])
-        query = dict(urlparse.parse_qsl(following.query))
+        query = {**query, **dict(urlparse.parse_qsl(following.query))}

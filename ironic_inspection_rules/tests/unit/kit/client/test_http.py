@@ -26,6 +26,42 @@ class Baremetal:
         return response
 
 
+class Pages:
+    """A bare metal proxy whose lists have two pages.
+
+    As in Ironic's list of nodes, the link to the second page has few of the
+    parameters of the first one.
+    """
+
+    def __init__(self):
+        self.queries = []
+
+    def request(self, _path, _method, params, **_arguments):
+        self.queries.append(params)
+        page = {'nodes': [{'uuid': f'page {len(self.queries)}'}]}
+        if 'marker' not in params:
+            page['next'] = 'http://x/v1/nodes?sort_key=id&limit=1&marker=m'
+        response = requests.Response()
+        response.status_code = 200
+        response._content = json.dumps(page).encode()
+        return response
+
+
+class ItemsTestCase(base.TestCase):
+    def test_all_pages_are_asked_for_with_the_same_filters(self):
+        ironic = Pages()
+        filters = {'conductor_group': '', 'driver': 'ipmi', 'owner': None}
+
+        nodes = list(http.items(ironic, '/nodes', 'nodes', filters))
+
+        self.assertEqual(['page 1', 'page 2'], [n['uuid'] for n in nodes])
+        first, second = ironic.queries
+        self.assertEqual({'conductor_group': '', 'driver': 'ipmi'}, first)
+        self.assertEqual(
+            {**first, 'sort_key': 'id', 'limit': '1', 'marker': 'm'}, second
+        )
+
+
 class LargeTestCase(base.TestCase):
     def send(self, body):
         ironic = Baremetal()

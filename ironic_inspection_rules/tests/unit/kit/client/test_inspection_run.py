@@ -46,7 +46,17 @@ class InspectionRunTestCase(base.TestCase):
         self.assertEqual(
             [
                 ('GET', RUNS, {'params': {'limit': 1, 'detail': 'true'}}),
-                ('GET', RUNS, {'params': {'limit': '1', 'marker': 'b'}}),
+                (
+                    'GET',
+                    RUNS,
+                    {
+                        'params': {
+                            'limit': '1',
+                            'detail': 'true',
+                            'marker': 'b',
+                        }
+                    },
+                ),
             ],
             self.baremetal.calls,
         )
