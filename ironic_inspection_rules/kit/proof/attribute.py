@@ -34,9 +34,12 @@ _TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
 def is_trait(
     machine: machines.SymbolicMachine, name: values.Alternative
 ) -> logic.Formula | None:
-    """Return when a text is a good name of a trait.
+    """Return the formula for machines on which a text is the name of a trait.
 
-    :returns: None where that is not known: of no text, or a text that is no
+    The solver cannot tell: it chooses a truth value, and names are computed
+    for the texts that are tried.
+
+    :returns: None where that is not followed: of no text, or a text that is no
         whole field.
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
@@ -46,6 +49,7 @@ def is_trait(
     )
     if facet is None:
         return None
+    # A text to try for which it is true.
     facet.near.add('CUSTOM_A')
     return facet.terms[0]
 
@@ -66,15 +70,18 @@ def read(
 ) -> Value:
     """Return a value as it is after it was written to an attribute.
 
+    What the attribute does not take is an error of the rule.
+
     :param path: of the attribute, or below it.
     :param table: the attributes of nodes, or those of ports.
+    :param alternative: the value that is written.
     """
     if isinstance(alternative, values.Const):
         try:
-            known = schema.read_value(path, alternative.value, table)
+            stored = schema.read_value(path, alternative.value, table)
         except exceptions.OperationError:
             return values.FAILED
-        return values.const(known)
+        return values.const(stored)
     if isinstance(alternative, values.UnknownValue | values.Failed):
         return values.only(alternative)
     if len(path) > 1:
@@ -106,11 +113,15 @@ def _read_text(
     table: Table,
     alternative: values.SolverTerm,
 ) -> Value:
-    """Return the text of a text or number, an error where it does not fit."""
+    """Return a text or a number as the text that an attribute stores.
+
+    It is an error on machines on which the attribute does not take the text.
+    """
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
     if number is not None:
-        # The solver hardly finds numbers whose text is of some length.
+        # Asked of the text of the number that is tried: the solver hardly
+        # finds numbers whose text is of some length.
         fits = machine.asks_text(
             number, f'{path[0]} takes', functools.partial(_takes, path, table)
         )
@@ -141,7 +152,7 @@ def _takes(path: data_path.Path, table: Table, text: str) -> bool:
 def _is_name(
     machine: machines.SymbolicMachine, text: typing.Any
 ) -> logic.Formula:
-    """Return when Ironic takes a text as the name of a node."""
+    """Return the formula for texts that Ironic takes as names of nodes."""
     names = machine.alphabet.language(schema.NODE_NAME)
     uuids = machine.alphabet.language(schema.UUID_LIKE)
     return z3.And(z3.InRe(text, names), z3.Not(z3.InRe(text, uuids)))
@@ -154,7 +165,10 @@ def extended(
     new: values.Alternative,
     once: values.Alternative,
 ) -> Value:
-    """Return a list with one more item.
+    """Return a list with one more item, as an action extends it.
+
+    The result is only followed where list, item and ``once`` are known; what
+    is no list is an error.
 
     :param is_crowded: whether the list has so many alternatives that no more
         are followed.
@@ -216,10 +230,14 @@ def capability_text(
 def no_capabilities(
     machine: machines.SymbolicMachine, path: data_path.Path, value: Value
 ) -> logic.Formula:
-    """Return when a write would make capabilities no text, an error.
+    """Return the formula for machines whose capabilities would be no text.
 
-    :param path: where the value is written, from the node on.
-    :param value: which may be above the text of capabilities, with it inside.
+    A write that makes them so is an error of the rule.
+
+    :param path: where the value is written, from the node on: at the text of
+        the capabilities, above it with the text inside of the value, below it
+        or somewhere else.
+    :param value: that is written.
     """
     names = cells.CAPABILITY_TEXT[1:]
     if path[: len(names)] == names and path != names:
@@ -237,7 +255,7 @@ def no_capabilities(
 def _is_no_text(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return when a value is neither text nor nothing."""
+    """Return the formula for a value being neither text, null nor missing."""
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)
     if isinstance(alternative, values.SolverTerm):

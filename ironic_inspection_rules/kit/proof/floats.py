@@ -58,14 +58,17 @@ _LARGEST_INTEGER = 2**53
 
 
 def of_integer(machine: Machine, term: logic.Term) -> values.Value:
-    """Return an integer as a float."""
+    """Return an integer as the float that Python makes of it."""
     return _rounded(machine, z3.ToReal(term), _is_float(term))
 
 
 def calculate(
     machine: Machine, name: str, term: logic.Term, number: float
 ) -> values.Value | None:
-    """Return what one of :data:`OPERATIONS` makes of a number.
+    """Return the result of one of :data:`OPERATIONS` on a number.
+
+    It is an error where the engine has one: of a division by zero, and of a
+    result that is too large.
 
     :param name: of the operation.
     :param term: the number of the machine, on the left.
@@ -105,9 +108,14 @@ def calculate(
 def _is_exact(
     name: str, term: logic.Term, number: float, exact: logic.Term
 ) -> logic.Formula:
-    """Return when a result is surely exact.
+    """Return the formula for a result that Python surely does not round.
 
-    Doubling a float, or halving it, changes none of its digits.
+    Such are products and quotients with a power of two, which changes none of
+    the digits of a float.
+
+    :param term: the number of the machine.
+    :param number: that the rule writes.
+    :param exact: the result as a real number.
     """
     mantissa, _exponent = math.frexp(abs(number))
     is_power_of_two = mantissa == 0.5
@@ -120,7 +128,7 @@ def _is_exact(
 
 
 def _is_float(integer: logic.Term) -> logic.Formula:
-    """Return when an integer is surely one of the floats."""
+    """Return the formula for an integer that surely is one of the floats."""
     return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
 
 
@@ -129,27 +137,30 @@ def _rounded(
 ) -> values.Value:
     """Return a real number as Python rounds it to a float.
 
-    One that is too large for a float is an error.
+    It is a new number of the solver, somewhere near the exact one: how Python
+    rounds, the solver does not know. One that is too large for a float is an
+    error.
 
-    :param is_exact: when the number is surely a float, and is not rounded.
+    :param is_exact: the formula for the number being a float, so that it is
+        not rounded.
     """
     key = exact.get_id()
     if key not in machine.rounded:
         name = f'number {len(machine.rounded)} rounded'
-        made = z3.Real(name)
-        machine.rounded[key] = exact, made
+        rounded = z3.Real(name)
+        machine.rounded[key] = exact, rounded
         machine.reasons[name] = 'how a float is rounded'
         size = z3.If(exact < 0, -exact, exact)
         error = size * _ERROR + _LEAST
         machine.domain += [
-            made >= exact - error,
-            made <= exact + error,
+            rounded >= exact - error,
+            rounded <= exact + error,
             # No result has the other sign.
-            z3.Implies(exact >= 0, made >= 0),
-            z3.Implies(exact <= 0, made <= 0),
-            z3.Implies(is_exact, made == exact),
+            z3.Implies(exact >= 0, rounded >= 0),
+            z3.Implies(exact <= 0, rounded <= 0),
+            z3.Implies(is_exact, rounded == exact),
         ]
-    _exact, made = machine.rounded[key]
-    fits = logic.is_within_floats(made)
-    result = values.only(values.SolverTerm(made))
+    _exact, rounded = machine.rounded[key]
+    fits = logic.is_within_floats(rounded)
+    result = values.only(values.SolverTerm(rounded))
     return values.choose(fits, result, values.FAILED)

@@ -143,9 +143,11 @@ class Proof:
                     yield answer
 
     def _concerned(self, question: str) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of the rules of every answer to a question.
+        """Yield, for every answer to a question, the rules that it is about.
 
-        A number is the index in the order in which rules run.
+        A rule is given by its index in the order in which rules run. Some
+        questions are about one rule, some about a pair; others are about all
+        rules together, and have one answer without an index.
         """
         numbers = range(len(self._rules))
         if question in (DEAD, SHADOWED):
@@ -160,7 +162,13 @@ class Proof:
             yield ()
 
     def _answer(self, question: str, *numbers: int) -> Answer | None:
-        """Answer a question about rules, None if the answer is trivial."""
+        """Answer a question about rules, None if the answer is trivial.
+
+        Where the search gives up, or fails by a mistake of this package, the
+        answer is "unknown" and says why.
+
+        :param numbers: the indices of the rules in the order they run in.
+        """
         asks: dict[str, Callable[..., Answer | None]] = {
             DEAD: self._dead,
             SHADOWED: self._shadowed,
@@ -263,12 +271,13 @@ class Proof:
         return Answer(DEAD, (passed.rule,), NO)
 
     def _shadowed(self, number: int) -> Answer | None:
-        """Answer whether a rule does nothing that is left in the end.
+        """Answer whether a rule has no effect on any machine that it matches.
 
         It is shadowed where on all machines an inspection with all rules ends
         as one without this rule, and it makes no call and no log entry.
 
-        :returns: None for a rule that is to change nothing, or matches no
+        :returns: None where the question is none: for a rule in mode
+            ``audit``, which is to change nothing, and for one that matches no
             machine.
         """
         passed = self._pass_of(number)
@@ -309,11 +318,13 @@ class Proof:
         without: Sequence[model.Rule],
         number: int,
     ) -> list[logic.Formula]:
-        """Return formulas of machines on which something of a rule is left.
+        """Return formulas for the machines on which a rule has an effect.
 
-        Each is searched by itself: that in most cases a machine is one of the
-        first saves the search of all of them.
+        It has one where the inspection ends otherwise than without the rule,
+        or where the rule made a call or a log entry. A machine is searched for
+        by one formula after the other: mostly the first one has some.
 
+        :param passed: what the rule did.
         :param without: all rules but this one.
         :param number: of the rule.
         """
@@ -322,22 +333,23 @@ class Proof:
         end = self._end
         end_without = self._inspection.resume(passed, without, number)
         ends_differ = self._ends_differ(end, end_without)
-        lasts = logic.disj(passed.lasts, ends_differ)
-        # An error of its vars or conditions is an effect too.
+        has_effect = logic.disj(passed.lasts, ends_differ)
+        # Also where it did not match: an error of its vars or conditions ends
+        # the inspection.
         effects = [
-            logic.conj(passed.matched, lasts),
-            logic.conj(passed.ends, lasts),
+            logic.conj(passed.matched, has_effect),
+            logic.conj(passed.ends, has_effect),
         ]
         if self._inspection.decides_first(passed.rule):
             # So is what it undoes where it does not match, or is an error of
             # its conditions where other rules would fail the inspection.
-            effects.append(lasts)
+            effects.append(has_effect)
         return effects
 
     def _leaves_lasting(self, rule: model.Rule, machine: Witness) -> bool:
-        """Return whether a rule calls or logs something for a machine.
+        """Return whether a rule makes a call or a log entry for a machine.
 
-        Of that nothing is in the state in which an inspection ends.
+        That is an effect which the end of the inspection does not show.
         """
         done = self._engine.evaluate(self._rules, machine)
         for record in done.traces:
@@ -351,7 +363,7 @@ class Proof:
     def _ends_differ(
         self, one: states.State, other: states.State
     ) -> logic.Formula:
-        """Return when two inspections of a machine end differently.
+        """Return the formula for machines on which two inspections end apart.
 
         The inventory is not compared: rules do not change it.
         """
@@ -491,9 +503,10 @@ def _reason_of(mistake: Exception) -> str:
 
 
 def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
-    """Return whether two sets have the same rules in the same order.
+    """Return whether two sets have rules that do the same, in one order.
 
-    Where they have, nothing needs to be searched.
+    Their UUIDs, descriptions and priorities may differ. Where this holds,
+    nothing needs to be searched.
     """
     if len(one) != len(other):
         return False
@@ -522,10 +535,10 @@ def _behaviour(rule: model.Rule) -> model.Rule:
 
 
 def _texts(tables: table.Tables) -> set[str]:
-    """Return the texts of tables that the alphabet of a proof needs.
+    """Return the texts in tables, of which a proof makes its alphabet.
 
-    Of a large table they are only those of its definition: the solver does
-    not look at its rows.
+    Of a large table it is only the template that names the row of a machine:
+    the solver does not look at the rows.
     """
     texts: set[str] = set()
     for expected in tables.values():
@@ -556,28 +569,29 @@ def _same_tables(one: table.Tables, other: table.Tables) -> bool:
 
 
 def parse(questions: str) -> list[str]:
-    """Read questions with commas between them.
+    """Return the questions in a text of an option, separated by commas.
 
-    :raises: ValueError that names a part that is no question.
+    :raises: ValueError that names a part that is no question, or asks for a
+        place that no node has.
     """
     parts = (part.strip() for part in questions.split(','))
     asked_for = [part for part in parts if part]
-    for asked in asked_for:
-        kind, _colon, path = asked.partition(':')
+    for question in asked_for:
+        kind, _colon, path = question.partition(':')
         if kind == GAP and path:
             try:
                 root, *steps = _place(path)
                 if root == 'node' and steps:
                     schema.check_path(tuple(steps), schema.NODE)
             except exceptions.InspectionRulesError as exc:
-                raise ValueError(f'{asked}: {exc}') from exc
-        elif asked not in OF_RULES:
+                raise ValueError(f'{question}: {exc}') from exc
+        elif question not in OF_RULES:
             raise ValueError(
                 _(
                     '%s is no question; there are dead, shadowed, conflict '
                     'and gap:<path>'
                 )
-                % asked
+                % question
             )
     return asked_for
 

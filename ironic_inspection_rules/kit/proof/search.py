@@ -114,8 +114,12 @@ class MachineSearch:
         """Begin to count the steps of all searches for the next answer."""
         self._steps_left = effort.STEPS_OF_QUESTION
 
-    def _settle(self) -> None:
-        """Collect the facts again, if more was asked of the machine since."""
+    def _collect_facts(self) -> None:
+        """Collect the facts about the machine, if it has other ones by now.
+
+        They are collected with every search: to follow a further rule may ask
+        for more parts of the machine, and so add facts about these.
+        """
         if self._asked == self._machine.asked:
             return
         domain, restrictions = self._machine.settle()
@@ -135,11 +139,11 @@ class MachineSearch:
         for cell in list(self._machine.cells.values()):
             for rank, usual in witnesses.usual_parts(cell):
                 self._note(usual, f'usual {rank} {cell.name}')
-        for exact, made in self._machine.rounded.values():
+        for exact, rounded in self._machine.rounded.values():
             # The formulas allow more rounded numbers than Python computes.
             # The engine hardly ever confirms a machine with one of those that
             # are not exact.
-            self._note(made == exact, f'usual 0 {made}')
+            self._note(rounded == exact, f'usual 0 {rounded}')
         for guess in self._machine.likely.values():
             self._note(guess, f'usual 0 {guess}')
         self._asked = self._machine.asked
@@ -152,32 +156,32 @@ class MachineSearch:
         self._facts.append(fact)
 
     def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
-        """Return a machine for which something holds; None if there is none.
+        """Return a machine for which a formula holds; None if there is none.
 
         :raises: :class:`Unclear` where the solver does not know.
         """
         if wanted is logic.FALSE:
             return None
-        # Ends here where nothing is left: to simplify a large formula takes
-        # long.
+        # Raises where no time or steps are left: to simplify a large formula
+        # takes long.
         self._limit_of_check()
         wanted = logic.simplified(wanted)
         if wanted is logic.FALSE:
             return None
-        self._settle()
+        self._collect_facts()
         self._solver = z3.Solver()
         self._solver.add(wanted)
         labels = self._add_facts(names(wanted))
-        return self._find(wanted, labels)
+        return self._find_in_rounds(wanted, labels)
 
-    def _add_facts(self, asked: set[str]) -> list[str]:
-        """Give the solver the facts about some names.
+    def _add_facts(self, wanted_names: set[str]) -> list[str]:
+        """Give the solver all facts that may decide about a wanted formula.
 
-        A fact relates names to others, so that the facts about these follow.
-        All other facts are about parts of a machine that do not matter, and
-        would only cost time.
+        These are the facts about its names, and those about further names that
+        such facts relate them to. All others are about parts of a machine that
+        do not matter, and would only cost time.
 
-        :param asked: the names in what is wanted.
+        :param wanted_names: the names in the formula.
         :returns: the labels of the assumptions among these facts.
         """
         labels: list[str] = []
@@ -185,7 +189,7 @@ class MachineSearch:
         added: set[int] = set()
         # Sorted, as a set has no order: where its formulas come in another
         # order the solver may find another machine, or none in time.
-        ahead = sorted(asked)
+        ahead = sorted(wanted_names)
         while ahead:
             name = ahead.pop()
             if name in seen:
@@ -204,13 +208,14 @@ class MachineSearch:
                 self._solver.add(formula)
         return labels
 
-    def _find(
+    def _find_in_rounds(
         self, wanted: logic.Formula, labels: list[str]
     ) -> witnesses.Witness | None:
-        """Return a machine for which most assumptions hold, None for none.
+        """Return a machine that is wanted and as usual as may be.
 
         A round gives up assumptions that the solver names as contradicting.
-        Fewer might do, but to look for them would cost more checks.
+        Fewer might do, but to look for them would cost more checks. None is
+        returned where no assumption is in the way: there is no machine.
 
         :param labels: of all assumptions.
         :raises: :class:`Unclear` where the solver does not know.
@@ -265,10 +270,11 @@ class MachineSearch:
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
     def _check(self, assumed: list[str]) -> set[str] | None:
-        """Return which assumptions contradict, None if none do.
+        """Return the labels of assumptions that contradict; None if none do.
 
         They contradict what was added to the solver, or one another; the set
-        is empty where what was added contradicts itself.
+        is empty where what was added contradicts itself. After None the
+        solver has a model, which is the machine.
 
         :raises: :class:`Unclear` where the solver does not know in time.
         """
@@ -325,7 +331,7 @@ class MachineSearch:
         return len(guesses & names(wanted)) + 2 <= cells.LONGEST
 
     def reasons(self, wanted: logic.Formula) -> str:
-        """Return why the engine may not confirm the machine found last.
+        """Return why the engine may not have confirmed the last machine.
 
         The reasons are the guesses that the machine depends on, and the
         restrictions that were lifted to find it.

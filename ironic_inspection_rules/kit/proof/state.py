@@ -128,9 +128,12 @@ def places(
 
 
 def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
-    """Yield the places of one write that an op declares.
+    """Yield the places that one write of an action may change.
 
-    Capabilities have two places, by name and as one text.
+    A place is a path from the name of a root on. Capabilities have two: by
+    name, and as one text; a write to either changes both.
+
+    :param write: as the op declares it.
     """
     if write.kind in ('trait', 'traits'):
         yield cells.TRAITS
@@ -148,9 +151,12 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 
 
 def _known_beginning(path: typing.Any) -> data_path.Path:
-    """Return the tokens of a path before the first that is not known.
+    """Return the tokens of a path that are the same on all machines.
 
-    That is one with a field in it, or the end of a list.
+    They end before a token with a field in it, and before the end of a list:
+    a write below may be anywhere there.
+
+    :param path: a text or its tokens; none are known of anything else.
     """
     if isinstance(path, tuple | list):
         path = data_path.pointer(path)
@@ -182,7 +188,11 @@ def address(port_id: values.Alternative) -> typing.Any:
 
 
 def known_address(port_id: values.Alternative) -> str:
-    """Return the MAC address that a rule writes out, else ``ANY_PORT``."""
+    """Return the MAC address by which a rule names a port, in lower case.
+
+    :returns: :data:`ANY_PORT` where only a machine shows it: where the rule
+        names the port by a field or a UUID.
+    """
     if not isinstance(port_id, values.Const):
         return ANY_PORT
     text = port_id.value
@@ -196,7 +206,13 @@ def known_address(port_id: values.Alternative) -> str:
 def is_at(
     machine: machines.SymbolicMachine, port: Value, address: typing.Any
 ) -> logic.Formula:
-    """Return when a port has a MAC address."""
+    """Return the formula for machines on which a port has a MAC address.
+
+    Values of the port's address that are no text never make it true. A known
+    address is noted as a text that the search is to try.
+
+    :param address: the MAC address as a term.
+    """
     parts = []
     for guard, alternative in values.step(port, 'address'):
         if isinstance(alternative, values.SolverTerm) and alternative.is_text:
@@ -208,11 +224,11 @@ def is_at(
 
 
 def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
-    """Return the value of a place after a change that cannot be followed.
+    """Return the unknown value of a place after a change that is not followed.
 
-    A place that always has a mapping still has one, with unknown entries: of
-    a value of any type, the reading of an entry might be an error that no
-    machine has.
+    A place that always has a mapping still has one, with unknown entries.
+    Were the whole value unknown, it might be a text, and to read an entry of
+    it an error that no machine has.
 
     :param reason: why the change cannot be followed.
     :param about: all that the value depends on.
@@ -236,7 +252,7 @@ def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
 
 
 def _is_mapping(place: data_path.Path) -> bool:
-    """Return whether there is a mapping at a place of any machine."""
+    """Return whether every machine has a mapping at a place."""
     if place in (('plugin_data',), cells.TRAITS, cells.CAPABILITIES):
         return True
     if len(place) != 2 or place[0] != 'node':
@@ -264,9 +280,13 @@ def put(
     new: Value,
     creates: bool = True,
 ) -> Put:
-    """Write a value at a path inside of a value.
+    """Return a value after a write at a path inside of it.
 
+    Every alternative of the value is written to by itself.
+
+    :param new: what is written; a missing value deletes.
     :param creates: whether missing parents are made. Deleting makes none.
+    :returns: the changed value, and where the write is an error.
     """
     if not path:
         return Put(new)
@@ -286,7 +306,11 @@ def _put_in(
     new: Value,
     creates: bool,
 ) -> Put:
-    """Write a value below one alternative; see :func:`put`."""
+    """Return one alternative after a write below it; see :func:`put`.
+
+    A missing parent becomes a mapping or a list. A change inside a list is
+    not followed: it makes the whole list unknown.
+    """
     if isinstance(into, values.Const):
         if into.value in (None, data_path.ABSENT):
             if not creates:
