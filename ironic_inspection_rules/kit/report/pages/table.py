@@ -148,8 +148,9 @@ class _Group:
         # The texts and the numbers of a name alternate, a text first, so that
         # a text is never compared with a number.
         words: list[str | int] = []
-        for word in re.split('([0-9]{1,18})', self.name):
-            if word.isdecimal():
+        for place, word in enumerate(re.split('([0-9]{1,18})', self.name)):
+            is_number = place % 2 == 1
+            if is_number:
                 words.append(int(word))
             else:
                 words.append(word)

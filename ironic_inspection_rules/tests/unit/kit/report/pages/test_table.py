@@ -106,6 +106,20 @@ class TablePageTestCase(base.TestCase):
         [item] = page_data.parts(data, 'item')
         self.assertEqual(long_name, item['heading'][0])
 
+    def test_the_name_of_a_rack_may_have_digits_of_any_script(self):
+        rows = [
+            {'serial': 'A1', 'rack': 'R2'},
+            {'serial': 'A2', 'rack': '\u0663'},
+        ]
+        expected = table_form.read(
+            'orders',
+            {'key': 'serial', 'of': '{inventory.serial}', 'rows': rows},
+        )
+        findings = list(table_comparison.findings(expected, [], 'rack'))
+        data = page_data.read(table_page.render(expected, findings, 'rack'))
+        names = [item['heading'][0] for item in page_data.parts(data, 'item')]
+        self.assertEqual(['R2', '\u0663'], names)
+
     def test_links_of_a_rack_choose_its_rows(self):
         links = [
             item['heading'][1] for item in page_data.parts(self.data, 'item')
