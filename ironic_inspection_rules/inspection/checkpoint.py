@@ -42,11 +42,26 @@ def of_phase(
     :param error: the failure that a rule requested, if any.
     :param run: see :meth:`.recorder.RunRecorder.checkpoint`.
     """
+    # Lists of root, path and value; without a value where it was removed.
+    changes: list[list[Any]] = []
+    for root, path, value in target.final_values():
+        # Hooks change them too: the checkpoint has their difference.
+        if root == working_copy.PLUGIN_DATA:
+            continue
+        if root == working_copy.PORTS:
+            # By its UUID: hooks may create and remove ports before a later
+            # attempt.
+            port = target.get(root, path[:1])
+            path = (port['uuid'], *path[1:])
+        if value is data_path.ABSENT:
+            changes.append([root, path])
+        else:
+            changes.append([root, path, value])
     text = None
     if error is not None:
         text = str(error)
     return {
-        'changes': _final_values(target),
+        'changes': changes,
         'plugin_data': plugin_data,
         'more': more,
         'error': text,
@@ -83,7 +98,7 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
             except exceptions.OperationError:
                 # The port was removed meanwhile.
                 continue
-        # Without a value where it was removed, see _final_values.
+        # Without a value where it was removed, see of_phase().
         if len(change) == 2:
             target.unset(root, path)
         else:
@@ -107,24 +122,3 @@ def apply(changes: Difference, plugin_data: dict) -> None:
     plugin_data.update(changes['set'])
     for name in changes['unset']:
         plugin_data.pop(name, None)
-
-
-def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
-    """List the changed values of the node and its ports.
-
-    :returns: lists of root, path and value; without a value where it was
-        removed. Ports are named by their UUID.
-    """
-    values: list[list[Any]] = []
-    for root, path, value in target.final_values():
-        # Hooks change them too: the checkpoint has their difference.
-        if root == working_copy.PLUGIN_DATA:
-            continue
-        if root == working_copy.PORTS:
-            port = target.get(root, path[:1])
-            path = (port['uuid'], *path[1:])
-        if value is data_path.ABSENT:
-            values.append([root, path])
-        else:
-            values.append([root, path, value])
-    return values

@@ -36,6 +36,7 @@ from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import side_effects
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
 
@@ -73,9 +74,9 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         limits=rules.limits[model.EARLY],
     )
     seconds = time.perf_counter() - started
-    rule_counter.count_phase(
-        model.EARLY, outcome, seconds, None, outcome.error
-    )
+    # There is no node yet.
+    rule_counter.counter().count(outcome, None, outcome.error)
+    metrics.send_phase(model.EARLY, outcome.error is None, seconds)
     if outcome.error:
         LOG.info(
             'The machine with %(machine)s is refused: %(error)s',

@@ -36,6 +36,7 @@ from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -370,7 +371,8 @@ class Inspection:
             error = exc
             self.run.note_error(phase, error, saving=True)
             self.run.add(phase, outcome, seconds, saved=False)
-        rule_counter.count_phase(phase, outcome, seconds, node.uuid, error)
+        rule_counter.counter().count(outcome, node.uuid, error)
+        metrics.send_phase(phase, error is None, seconds)
         if error:
             raise ironic_exception.HardwareInspectionFailure(
                 error=str(error)

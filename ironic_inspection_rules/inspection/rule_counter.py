@@ -7,7 +7,6 @@ import functools
 from ironic.common import context as ironic_context
 from ironic.conf import CONF
 
-from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.runs import metrics
@@ -39,19 +38,3 @@ def _write(rows: list[statistics.Row]) -> None:
         ironic_context.get_admin_context(), stored
     )
     metrics.send_rules(rows)
-
-
-def count_phase(
-    phase: str,
-    outcome: runner.PhaseOutcome,
-    seconds: float,
-    node_uuid: str | None,
-    error: Exception | None = None,
-) -> None:
-    """Add a phase to statistics and metrics.
-
-    :param seconds: how long its rules ran.
-    :param node_uuid: None in the early phase.
-    """
-    counter().count(outcome, node_uuid, error)
-    metrics.send_phase(phase, error is None, seconds)

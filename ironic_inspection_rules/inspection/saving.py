@@ -273,27 +273,20 @@ def check_node_values(
     """
     properties = attributes.get('properties') or {}
     for name in ironic_node.REQUIRED_INT_PROPERTIES:
+        value = properties.get(name)
+        if value is None:
+            continue
+        try:
+            is_size = int(value) >= 0
+        except (TypeError, ValueError, OverflowError):
+            is_size = False
+        if is_size:
+            continue
         # Who set another property later is not to blame.
         with blaming(made, working_copy.NODE, f'/properties/{name}'):
-            _check_size(name, properties.get(name))
+            raise ValueError(
+                _('properties/%s must be a whole number that is not negative')
+                % name
+            )
     with blaming(made, working_copy.NODE, 'conductor_group'):
         utils.validate_conductor_group(attributes.get('conductor_group', ''))
-
-
-def _check_size(name: str, value: Any) -> None:
-    """Check a property of a node that has to be a number.
-
-    :param value: None if the node has none.
-    :raises: ValueError if it is no such number.
-    """
-    if value is None:
-        return
-    try:
-        is_size = int(value) >= 0
-    except (TypeError, ValueError, OverflowError):
-        is_size = False
-    if not is_size:
-        raise ValueError(
-            _('properties/%s must be a whole number that is not negative')
-            % name
-        )

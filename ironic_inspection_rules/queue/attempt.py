@@ -213,7 +213,7 @@ class Attempt(inspection.Inspection):
         """Load the driver, and take the data that the request came with."""
         request = self.request
         self.task.load_driver()
-        early = self.checkpoints.get(model.EARLY)
+        early = self.checkpoints.get(model.EARLY, {})
         if early:
             # Plugin data as the early rules left them.
             checkpoint.apply(early, request.plugin_data)
@@ -225,23 +225,20 @@ class Attempt(inspection.Inspection):
             # Copied, as other tasks share the interface.
             driver.inspect = copy.copy(driver.inspect)
             driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
-        self._begin_with_early_phase()
+        self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _take_up_run(self) -> None:
         """Have the run contain what rules did in earlier attempts.
 
         For a delivery that runs no rules itself, but stores the run.
         """
-        self._begin_with_early_phase()
+        request = self.request
+        early = self.checkpoints.get(model.EARLY, {})
+        self.begin(request.inventory, request.plugin_data, early.get('run'))
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
             saved = self.checkpoints.get(phase, {})
             self.run.take_up(phase, saved.get('run'))
-
-    def _begin_with_early_phase(self) -> None:
-        request = self.request
-        early = self.checkpoints.get(model.EARLY, {})
-        self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _inspect(self) -> str | None:
         """Process posted data as Ironic's conductor does.

@@ -240,7 +240,8 @@ class DatabaseQueue:
             is_held = db_request.change_request(
                 request.uuid, request.token, values, self._lease
             )
-        _require(request, is_held)
+        if not is_held:
+            raise exceptions.LeaseLost(request.uuid)
         return begun
 
     def save_checkpoints(
@@ -265,7 +266,8 @@ class DatabaseQueue:
             self._lease,
             session=transaction,
         )
-        _require(request, is_held)
+        if not is_held:
+            raise exceptions.LeaseLost(request.uuid)
         return dataclasses.replace(request, checkpoints=checkpoints)
 
     def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
@@ -311,7 +313,8 @@ class DatabaseQueue:
                 error,
                 session=transaction,
             )
-        _require(request, is_held)
+        if not is_held:
+            raise exceptions.LeaseLost(request.uuid)
         return dataclasses.replace(request, state=reached, last_error=error)
 
     def retry(
@@ -349,7 +352,8 @@ class DatabaseQueue:
                 values,
                 due_in=delay + _precedence(request.event),
             )
-        _require(request, is_held)
+        if not is_held:
+            raise exceptions.LeaseLost(request.uuid)
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
         """Abort a request that no worker has begun to process.
@@ -560,12 +564,3 @@ def _same(
         if waiting_text != json.dumps(data[name], sort_keys=True):
             return False
     return True
-
-
-def _require(request: queue_request.Request, is_held: bool) -> None:
-    """Check that a change was made by the last delivery of a request.
-
-    :raises: LeaseLost if it was not, and so was not made.
-    """
-    if not is_held:
-        raise exceptions.LeaseLost(request.uuid)

@@ -39,6 +39,14 @@ LOG = log.getLogger(__name__)
 MAX_DELAY = 30.0
 """Most seconds before a request is delivered again."""
 
+_TRANSITION_EVENTS = {
+    queue_request.CONTINUE: state.CONTINUE,
+    queue_request.REAPPLY: state.CONTINUE,
+    queue_request.TIMEOUT: state.TIMEOUT,
+    queue_request.POWER_ON: state.INSPECT,
+}
+"""Events of the table of states, by the event of the request."""
+
 _FAILURES_FOR_MAX_DELAY = 16
 """Failures in a row after which the delay does not grow any more."""
 
@@ -67,13 +75,13 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
             end = f'the last one failed: {request.last_error}'
         refusal = f'given up after {request.attempts} attempts; {end}'
         return RunDecision(state.ERROR, refusal)
-    change = state.advance(request.state, request.transition_event)
+    event = _TRANSITION_EVENTS[request.event]
+    change = state.advance(request.state, event)
     if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
             return RunDecision(request.state)
         refusal = (
-            f'the event {request.transition_event} is not allowed in '
-            f'the state {request.state}'
+            f'the event {event} is not allowed in the state {request.state}'
         )
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:

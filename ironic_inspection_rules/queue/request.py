@@ -37,13 +37,6 @@ OVERTAKEN = 'superseded by a newer inspection of the node'
 DELIVERY_PREFIX = 'inspection-request:'
 """Prefix of the names of deliveries."""
 
-_TRANSITION_EVENTS = {
-    CONTINUE: state.CONTINUE,
-    REAPPLY: state.CONTINUE,
-    TIMEOUT: state.TIMEOUT,
-    POWER_ON: state.INSPECT,
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class Request:
@@ -82,11 +75,6 @@ class Request:
     inventory: dict = dataclasses.field(default_factory=dict, repr=False)
     plugin_data: dict = dataclasses.field(default_factory=dict, repr=False)
     checkpoints: dict = dataclasses.field(default_factory=dict, repr=False)
-
-    @property
-    def transition_event(self) -> str:
-        """The event of :mod:`.state` that processing this request fires."""
-        return _TRANSITION_EVENTS[self.event]
 
     @property
     def delivery(self) -> str:

@@ -135,6 +135,9 @@ def _describe(
     """
     rule = rule_trace.rule
     changes = []
+    confirmed = []
+    # For every value of "confirmed", how many changes the rule made before.
+    made_before = []
     # By the number of changes that were made, how many of them are recorded:
     # those for which there was no room are left out.
     recorded = [0]
@@ -143,11 +146,16 @@ def _describe(
             if room.take(change.path):
                 changes.append(_change(change, action.op, room))
             recorded.append(len(changes))
-    confirmed = _confirmations(rule_trace, room_to_confirm)
+        for change in action.confirmed:
+            if room_to_confirm.take(change.path):
+                confirmed.append(_change(change, action.op, room_to_confirm))
+                # Both are counted from the first change of the phase.
+                first = rule_trace.actions[0].earlier
+                made_before.append(change.earlier - first)
     # Where a change moved the items of a list, the place of a confirmed value
     # depends on how many changes came before it.
     if any('left' in change for change in changes):
-        for confirmation, earlier in confirmed:
+        for confirmation, earlier in zip(confirmed, made_before, strict=True):
             confirmation['earlier'] = recorded[earlier]
     conditions = [
         {'op': op, 'result': result, 'reason': shortening.shorten_text(reason)}
@@ -162,9 +170,7 @@ def _describe(
         'changes': changes,
     }
     if confirmed:
-        record['confirmed'] = [
-            confirmation for confirmation, _earlier in confirmed
-        ]
+        record['confirmed'] = confirmed
     decided = [
         _decided_action(action)
         for action in rule_trace.actions
@@ -175,39 +181,6 @@ def _describe(
     if rule.mode == model.AUDIT:
         record['error'] = shortening.shorten_text(rule_trace.error)
     return record
-
-
-def _confirmations(
-    rule_trace: trace.RuleTrace, room: Room
-) -> list[tuple[Record, int]]:
-    """Build the records of values that an action set as they were already.
-
-    :param room: is taken for them.
-    :returns: pairs of a record, and how many changes the rule had made before.
-    """
-    confirmations = []
-    for action in rule_trace.actions:
-        for change in action.confirmed:
-            if not room.take(change.path):
-                continue
-            # Both are counted from the first change of the phase.
-            earlier = change.earlier - rule_trace.actions[0].earlier
-            confirmations.append((_change(change, action.op, room), earlier))
-    return confirmations
-
-
-def object_of(change: engine_change.Change) -> str:
-    """Return the object of a change; a port by its UUID."""
-    if change.port:
-        return f'port {change.port}'
-    return change.object
-
-
-def moved(change: engine_change.Change) -> data_path.Path:
-    """Return the place of a change; any item of a list if it moved them."""
-    if change.left is None:
-        return change.place
-    return (*change.place[:-1], data_path.APPEND)
 
 
 def _decided_action(action: trace.ActionTrace) -> Record:

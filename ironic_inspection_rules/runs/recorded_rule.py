@@ -120,13 +120,20 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
-        path = data_path.pointer(phase_record.moved(change))
+        name = change.object
+        if change.port:
+            name = f'port {change.port}'
+        place = change.place
+        if change.left is not None:
+            # Any item of the list, as the change has moved them.
+            place = (*place[:-1], data_path.APPEND)
+        path = data_path.pointer(place)
         # All or none: what is left out would pass for another rule's.
         if not room[uuid].take(path):
             places[uuid] = None
         of_rule = places.setdefault(uuid, [])
         if of_rule is not None:
-            of_rule.append([phase_record.object_of(change), path])
+            of_rule.append([name, path])
     return places
 
 

@@ -15,10 +15,8 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
-from ironic_inspection_rules.engine.run import trace
 
 LOG = log.getLogger(__name__)
 
@@ -62,8 +60,16 @@ class RuleCounter:
         :param node_uuid: of the machine, None before it is known.
         """
         now = timeutils.utcnow().isoformat()
-        enforced = _matched_rules(outcome.traces)
-        audited = _matched_rules(outcome.audited)
+        enforced = {
+            rule_trace.rule.uuid: rule_trace.rule
+            for rule_trace in outcome.traces
+            if rule_trace.matched
+        }
+        audited = {
+            rule_trace.rule.uuid: rule_trace.rule
+            for rule_trace in outcome.audited
+            if rule_trace.matched
+        }
         matched = {**audited, **enforced}
         would_fail = {
             rule_trace.rule.uuid: rule_trace.rule
@@ -142,17 +148,6 @@ class RuleCounter:
             self._timer = threading.Timer(self._period, self.flush)
             self._timer.daemon = True
             self._timer.start()
-
-
-def _matched_rules(
-    traces: collections.abc.Iterable[trace.RuleTrace],
-) -> dict[str, model.Rule]:
-    """Return the rules that matched, by their UUIDs."""
-    rules = {}
-    for rule_trace in traces:
-        if rule_trace.matched:
-            rules[rule_trace.rule.uuid] = rule_trace.rule
-    return rules
 
 
 _SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
