@@ -115,7 +115,10 @@ def _compile(
     tables: Any,
     prune: bool,
 ) -> Plans:
-    """Compile posted rules and tables among the stored ones."""
+    """Compile the rule set that there would be with posted rules and tables.
+
+    It is decided and checked as when the rule set is replaced.
+    """
     _revision, stored = rule_object.StoredRule.read_rule_set(
         api.request.context
     )

@@ -214,7 +214,7 @@ def _refusal(
 def fault(
     reason: str, problems: Iterable[exceptions.Problem] = ()
 ) -> dict[str, Any]:
-    """Return an error of the client in Ironic's form.
+    """Return the body of an answer that refuses a request, as Ironic has it.
 
     :param problems: what is wrong where, for clients that show it in their
         own way; they are said in the reason, too.
@@ -359,12 +359,17 @@ class _Reader:
         )
 
     def read_float(self, text: str) -> float:
+        """Return a number with a fraction; note one that is not finite."""
         number = float(text)
         if not math.isfinite(number):
             self.unusual.append(text)
         return number
 
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return an object; note it if a member is there twice.
+
+        Equal texts become one text, which saves memory in large tables.
+        """
         made = self._equal_texts.mapping(members)
         if len(made) != len(members):
             counts = collections.Counter(name for name, _value in members)
@@ -409,7 +414,9 @@ def _twice(
 
 
 def _place_of_unusual_number(document: Any) -> str:
-    """Return where the first number is that is none of JSON.
+    """Return the place of the first number that is not finite.
+
+    JSON has no such number.
 
     :returns: a JSON pointer; empty if the number is not in the document, as
         a later member of the same name has taken its place.

@@ -44,7 +44,7 @@ def page(
     marker: str = 'uuid',
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Return the answer for one page of a list.
+    """Return the answer for one page of a list, with a link to the next one.
 
     :param resource: path of the list.
     :param items: of the page, and one more if others follow.

@@ -52,7 +52,8 @@ def read_unserved(
     """Read which kinds of nodes wait for a worker that is not there.
 
     A kind is a driver and a conductor group. Nodes of it have waited too long,
-    and none of the workers here can serve them.
+    and none of the workers here can serve them. Only the requests that wait
+    longest are looked at, at most 500.
 
     :param served: the condition of requests that the workers can process, see
         :func:`.node_reservation.served_by`.
@@ -122,7 +123,10 @@ def _first_due() -> list[typing.Any]:
 
 
 def _delay(now: float, *first_due: float | None) -> float:
-    """Return the longest delay, from the columns of :func:`_first_due`."""
+    """Return the longest delay in seconds, 0 if nothing is due.
+
+    The parameters are the columns of :func:`_first_due`.
+    """
     # What is due later, such as at the end of a lease, has no delay.
     delay = 0.0
     for due_at in first_due:

@@ -75,7 +75,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    """Return the names of a text in their order, without duplicates."""
+    """Return the names between the commas of a text, without duplicates."""
     words = [word.strip() for word in text.split(',')]
     unique_words = dict.fromkeys(words)
     return tuple(word for word in unique_words if word)
@@ -110,9 +110,10 @@ def conditions(
 def select_rare(
     terms: tuple[Term, ...],
 ) -> sa.CompoundSelect[tuple[str]] | None:
-    """Build the query for the names of required traits that are rare.
+    """Build the query for the names of required traits that few nodes have.
 
-    It asks for those traits that would be looked up one by one.
+    By these :func:`on_nodes` begins the query of nodes. Only traits that are
+    looked up one by one are asked for.
 
     :returns: a query whose cost does not grow with the fleet, or None when no
         trait is required.

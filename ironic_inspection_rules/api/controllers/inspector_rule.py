@@ -41,7 +41,10 @@ def get_one(uuid: str) -> Answer:
 
 
 def create(body: Any) -> Answer:
-    """Make a rule."""
+    """Store a new rule in ironic-inspector's language, and return it.
+
+    Newer versions of its API answer with 201.
+    """
     rule = inspection_rule.store(_parse(body))
     if inspector_forms.requested_version() >= _CREATED_SINCE:
         api.response.status_int = http_client.CREATED
@@ -126,11 +129,18 @@ def _parse(body: Any) -> model.Rule:
 
 
 def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
-    """Return a rule's content in the old language, None if it has no words."""
+    """Return conditions and actions of a rule in the old language.
+
+    :returns: None if that language cannot express them.
+    """
     return translate.restore(rule, start.rules().ops)
 
 
 def _all() -> Iterator[tuple[rule_object.StoredRule, dict[str, Any]]]:
+    """Yield stored rules with their form in the old language.
+
+    Those that it cannot express are left out.
+    """
     for rule in rule_object.StoredRule.list(api.request.context):
         form = _form(rule)
         if form is not None:
@@ -138,6 +148,10 @@ def _all() -> Iterator[tuple[rule_object.StoredRule, dict[str, Any]]]:
 
 
 def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
+    """Return a stored rule with its form in the old language.
+
+    :raises: RuleNotFound also for one that this language cannot express.
+    """
     if uuidutils.is_uuid_like(uuid):
         rule = rule_object.StoredRule.get_by_uuid(
             api.request.context, request.rule_uuid(uuid)

@@ -64,7 +64,11 @@ def _order(command: CommandWords) -> tuple[str, tuple[str, ...]]:
 
 
 def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
-    """Load a command, and read its words from its parser."""
+    """Load a command, and read the words that complete it from its parser.
+
+    :param program: the program that the command belongs to.
+    :param point: the entry point of the command.
+    """
     words = tuple(point.name.split('_'))
     # What cliff has for an application, as far as a parser needs one.
     application = types.SimpleNamespace(
@@ -79,6 +83,7 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
         choices = tuple(str(choice) for choice in action.choices or ())
         for option in action.option_strings:
             options[option] = choices
+        # An option that must have a value; a flag has 0 of them.
         if action.nargs not in (0, '?', '*'):
             valued += action.option_strings
         if not action.option_strings:
@@ -92,7 +97,10 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
 def _next_words(
     known: Iterable[CommandWords],
 ) -> dict[tuple[str, ...], list[str]]:
-    """Return the words that may follow the first words of commands."""
+    """Return the words that may come next, by the words that come before.
+
+    The latter begin with the program, such as ``('openstack', 'baremetal')``.
+    """
     following: dict[tuple[str, ...], list[str]] = {}
     for command in known:
         for number, word in enumerate(command.words):
@@ -104,7 +112,7 @@ def _next_words(
 
 
 def _cases(known: list[CommandWords]) -> Iterator[str]:
-    """Yield the branches of ``case`` in bash and zsh.
+    """Yield the branches of the ``case`` of a script for bash or zsh.
 
     Their patterns are for the words before the one that is completed. A shell
     takes the first branch that fits: the most exact ones come first.

@@ -339,7 +339,10 @@ def _shown_fields(rule: rule_files.Rule) -> Plain:
 
 
 def _show(fleet: Plain, output: TextIO) -> None:
-    """Print what the page of --report shows, as tables."""
+    """Print the result for people: the page of --report as short tables.
+
+    :param fleet: the whole result.
+    """
     totals = fleet['summary']
     parts = [
         _first_line(totals),
@@ -369,7 +372,11 @@ def _show(fleet: Plain, output: TextIO) -> None:
 
 
 def _first_line(totals: Plain) -> str:
-    """Return how many machines were tried, pass, fail and differ."""
+    """Return how many machines pass, fail and get another result.
+
+    :param totals: the summary. It counts other results only where the rules
+        are compared with those in force.
+    """
     tried_count = totals['tried']
     passing = totals['ok']
     line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
@@ -389,7 +396,10 @@ def _first_line(totals: Plain) -> str:
 
 
 def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of how often rules matched, failed and erred."""
+    """Yield a table of how often rules matched and failed, if there are any.
+
+    It has a column of audited machines only where some rule counts them.
+    """
     rules = totals['rules']
     if not rules:
         return
@@ -412,7 +422,11 @@ def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of the traits and the like that machines get or lose."""
+    """Yield a table of what machines get or lose, if they do.
+
+    It has traits, resource classes and capabilities, and how many machines get
+    and lose them.
+    """
     titles = {
         summary.TRAIT: _('trait'),
         summary.RESOURCE_CLASS: _('resource class'),
@@ -433,7 +447,7 @@ def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of the largest groups of machines treated alike."""
+    """Yield a table of the largest groups of machines that change alike."""
     groups = fleet['summary']['groups']
     names = {node['uuid']: _name(node) for node in fleet['nodes']}
     rows = []
@@ -460,7 +474,10 @@ def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _machines(fleet: Plain) -> Iterator[str]:
-    """Yield a line for each machine if there are few."""
+    """Yield a line for each machine, if there are few.
+
+    A comparison has none: its results are only what differs.
+    """
     nodes = fleet['nodes']
     if fleet['compared'] or len(nodes) > _MOST_NAMES:
         return
@@ -475,7 +492,10 @@ def _machines(fleet: Plain) -> Iterator[str]:
 
 
 def _passing(node: Plain) -> str:
-    """Return what a node that passes would have."""
+    """Return a sentence on a node that passes, and what it would have.
+
+    That is its resource class and its traits, by which Nova chooses it.
+    """
     after = summary.differences(node['changes'], node, compared=False)
     traits = _('no traits')
     if after[summary.TRAIT].after:
@@ -499,7 +519,7 @@ def _passing(node: Plain) -> str:
 
 
 def _lines_of_group(group: Plain) -> Iterator[str]:
-    """Yield what becomes of the machines of a group, a line each."""
+    """Yield lines that say what becomes of the machines of a group."""
     if group['error']:
         yield _('fails: %s') % command.cut(group['error'], _LONGEST_ERROR)
     for change in group['changes'][:_MOST_CHANGES]:
@@ -512,7 +532,11 @@ def _lines_of_group(group: Plain) -> Iterator[str]:
 
 
 def _change_line(change: Plain) -> str:
-    """Return a change that all nodes of a group have in common."""
+    """Return a line on a change that all nodes of a group have in common.
+
+    It begins with + for what is added, - for what is removed, ~ for what gets
+    another value.
+    """
     is_removed = change['op'] == 'remove'
     if change['object'] == 'traits':
         name = change['path'][1:]

@@ -74,6 +74,8 @@ class RequestThreads:
     ) -> Iterator[Result]:
         """Call a function with each item, and yield the results in order.
 
+        The calls are made in threads, and shown in the progress bar.
+
         :param function: called again after a transient error.
         :param weigh: returns the progress that an item counts for.
         """

@@ -108,6 +108,12 @@ class InspectorData(dict[str, typing.Any]):
         return node
 
     def __missing__(self, name: str) -> typing.Any:
+        """Return a value that ironic-inspector had, and these data have not.
+
+        It is made as its hooks did, or is in another place of the data.
+
+        :raises: KeyError if there is no such value.
+        """
         if name in _ADDED:
             return _ADDED[name](self)
         for root, *steps in rendering.SECOND_NAMES.get(name, ()):
@@ -126,6 +132,10 @@ def _cpus(document: InspectorData) -> int:
 
 
 def _cpu_arch(document: InspectorData) -> str:
+    """Return the architecture of the processor.
+
+    :raises: KeyError if the inventory does not have it.
+    """
     architecture = data_path.get(document.inventory, ('cpu', 'architecture'))
     if architecture is data_path.ABSENT or architecture is None:
         raise KeyError('cpu_arch')

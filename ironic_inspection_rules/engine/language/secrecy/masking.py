@@ -357,7 +357,7 @@ def mask_url(url: str) -> str:
 
 
 def mask_text(text: str) -> str:
-    """Return free text without credentials in URLs, secrets and keys."""
+    """Return free text with ``******`` for credentials, secrets and keys."""
     if len(text) < _SHORTEST_TEXT:
         return text
     return _SECRETS_IN_TEXT.sub(_mask_match, text)

@@ -110,7 +110,11 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
 
 
 def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
-    """Find inequalities of more than two values."""
+    """Find inequalities of more than two values.
+
+    Their author mostly wants all values to differ; only neighbours are
+    compared.
+    """
     for condition in rule.all_conditions:
         name = condition.op.name.removeprefix(plugin.VERSION)
         compared = condition.arguments.get('values')

@@ -74,7 +74,7 @@ def check_capabilities(
 
 
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find hints at the root device that another boot may make wrong."""
+    """Find root device hints that may mean another disk after a reboot."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             for name, value in _root_device_hints(write, steps).items():

@@ -92,7 +92,10 @@ class _OneRow(table.Table):
 
 
 def _one_row(whole: table.Table, column: str) -> table.Table:
-    """Return a table with the first row only, of which a column is hidden."""
+    """Return a table with a single row, of which one column is hidden.
+
+    It is the first row of the table, with a value in that column.
+    """
     row = dict(next(iter(whole.rows), {}))
     if not row.get(column):
         row[column] = _SECRET

@@ -114,6 +114,7 @@ def _may_begin_filled(text: str) -> bool:
 
 
 def _may_begin(text: str) -> bool:
+    """Return whether a standard or a custom trait may begin with a text."""
     if text.startswith(_CUSTOM):
         return _PART.fullmatch(text) is not None
     if _CUSTOM.startswith(text):

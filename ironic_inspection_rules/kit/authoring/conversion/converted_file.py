@@ -57,6 +57,9 @@ def convert(
 ) -> ConvertedFile:
     """Convert all rules of a file; those of this language stay as they are.
 
+    The new file begins with comments on what differs for all rules. Its tables
+    are left out, as other languages have none.
+
     :param stock: whether rules that are not ironic-inspector's are meant for
         stock Ironic.
     """
@@ -144,7 +147,11 @@ class _FileWriter:
     def add(
         self, rule: file_rule.WrittenRule, converted: conversion.Conversion
     ) -> None:
-        """Write a converted rule, with its hints as comments."""
+        """Write a converted rule, with its hints as comments.
+
+        Of one that could not be converted only the comments are written. What
+        gets lost, or differs, is noted as well.
+        """
         for problem in [*converted.lost, *converted.differences]:
             self.lose(rule, problem)
         comments = []
@@ -169,7 +176,10 @@ class _FileWriter:
         return ConvertedFile('\n'.join(self._pieces), self._lost)
 
     def linted_result(self, path: str) -> ConvertedFile:
-        """Return the file; findings of lint in it are losses, too."""
+        """Return the file as written so far, after lint has read it.
+
+        A rule in which lint finds an error does not work: that is a loss, too.
+        """
         text = '\n'.join(self._pieces)
         findings = _linted(path, text, self._rules, self._ops)
         return ConvertedFile(text, [*self._lost, *findings])
@@ -178,7 +188,11 @@ class _FileWriter:
 def _convert_stock(
     entry: dict[str, typing.Any], ops: registry.Registry
 ) -> conversion.Conversion:
-    """Convert a rule of a file that is meant for stock Ironic."""
+    """Convert a rule of a file that is meant for stock Ironic.
+
+    A template of Ansible in it is noted as lost: the file should have been
+    rendered first.
+    """
     converted = stock_rule.convert(entry, ops)
     # Ironic reads doubled braces as literal ones, so the conversion has no
     # difference to note.
@@ -213,7 +227,7 @@ def _convert_old(
             invalid = conversion.Conversion()
             invalid.lost.extend(exc.problems)
             conversions[rule.index] = invalid
-    # Together, since a rule may change what conditions of a later one read.
+    # All at once, since a rule may change what a later one reads.
     converted = inspector.convert(list(valid.values()))
     conversions.update(zip(valid, converted, strict=True))
     return conversions

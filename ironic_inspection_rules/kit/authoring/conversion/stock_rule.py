@@ -92,7 +92,10 @@ class _StockConverter(rule.Conversion):
         self.reasons_for_off.append(rule.Problem(self.pointer, message))
 
     def refuse(self, message: str) -> rule.Conversion:
-        """Return the conversion of a rule of which nothing is left."""
+        """Give the rule up, and return its conversion without a new rule.
+
+        Its hints would be of no use; the message is noted as lost.
+        """
         self.hints.clear()
         self.differences.clear()
         self.lose(message)
@@ -190,7 +193,9 @@ class _StockConverter(rule.Conversion):
     def actions(
         self, actions: Iterable[typing.Any], there: set[str]
     ) -> Iterator[Operation]:
-        """Convert actions.
+        """Convert actions, and yield those that do something.
+
+        One that cannot be converted is left out, and noted as lost.
 
         :param there: fields that exist where the conditions hold.
         """

@@ -99,7 +99,10 @@ class Addresses:
         return self._replaced(address, address.max_prefixlen).packed
 
     def _replaced(self, address: Address, length: int) -> Address:
-        """Return what replaces an address.
+        """Return the address that replaces an address.
+
+        The same first bits always become the same ones, so that addresses of
+        one network stay in one network.
 
         :param length: of the network that the address names, in bits; all bits
             where it names a host.
@@ -113,7 +116,7 @@ class Addresses:
         bits = f'{int(address):0{width}b}'
         fixed_length = _fixed_length(address)
         fixed_bits = bits[:fixed_length]
-        # Bit by bit, so that addresses of one network stay in one network.
+        # Every bit is changed by those before it alone.
         free_bits = tuple(map(int, bits[fixed_length:]))
         bases = (2,) * len(free_bits)
         shifted = self._numbers.shift(
@@ -185,7 +188,10 @@ def _write(address: Address, replacement: Address, host: str) -> str:
 
 
 def parse(host: str) -> Address | None:
-    """Return an address, also one with leading zeros: ``010.000.000.001``."""
+    """Return an address, None if the text is none.
+
+    Its numbers may have leading zeros: ``010.000.000.001``.
+    """
     if _QUAD.fullmatch(host):
         host = '.'.join(str(int(part)) for part in host.split('.'))
     try:

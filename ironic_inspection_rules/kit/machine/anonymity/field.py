@@ -120,7 +120,10 @@ def is_model(name: str) -> bool:
 
 
 def is_version(text: str, kind: FieldKind) -> bool:
-    """Return whether four numbers in a text are rather a version."""
+    """Return whether four numbers in a text are a version, and no IP address.
+
+    :param kind: of the field that has the text.
+    """
     if kind is FieldKind.MAYBE_VERSION:
         return _WORD.fullmatch(text) is not None
     return kind is FieldKind.VERSION

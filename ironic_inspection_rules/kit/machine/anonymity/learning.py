@@ -86,7 +86,10 @@ def learn(
 
 
 def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
-    """Add the identifiers in a text, and the text if it is a name.
+    """Add the identifiers in a text, and the text itself if it is a name.
+
+    Identifiers are known by their form, such as that of a MAC address, and
+    names also by a label before them: "Serial Number: CZ3409XK7Q".
 
     :param kind: of the field that has the text.
     """
@@ -148,10 +151,10 @@ def _learn_element(learned: known.Known, kind: int, content: str) -> None:
 
 
 def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
-    """Keep names of interfaces and disks, and words of models, in all texts.
+    """Note names of interfaces and disks, and words of models, as no secrets.
 
-    A switch may have a port ``eth0``, and a host the name of a vendor: they
-    must not be replaced in the data of all parts.
+    They are not replaced anywhere. A switch may have a port ``eth0``, and a
+    host the name of a vendor: with their names all parts would be renamed.
 
     :param name: of the field that has the value.
     """
@@ -180,9 +183,12 @@ def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
 
 
 def kind_of_pair(value: dict[str, Any]) -> Kind | None:
-    """Return the kind of a mapping of a name and a value, else None.
+    """Return what the value in a mapping of a name and a value is.
 
-    Such as ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
+    Such a mapping is ``{"name": "Serial Number", "value": "CZ3409XK7Q"}``.
+
+    :returns: the kind of field that the name says; None for any other mapping,
+        and for a name that says nothing.
     """
     if not any(known.lower_ascii(key) in _VALUE_OF_PAIR for key in value):
         return None

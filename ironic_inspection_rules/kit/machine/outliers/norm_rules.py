@@ -29,7 +29,7 @@ class Reduced(typing.NamedTuple):
 
 
 def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
-    """Return what rules are made of.
+    """Return the small part of a machine's data that rules are made of.
 
     :param by: see :func:`.sketch.draw`.
     """
@@ -46,6 +46,7 @@ class Norms:
     """
 
     def __init__(self, result: peers.Result) -> None:
+        # A machine with any finding is not taken for normal.
         odd = {finding.machine for finding in result.findings}
         self._norms = [GroupNorm(group) for group in result.groups]
         self._norm_of: dict[str, GroupNorm] = {}

@@ -119,7 +119,12 @@ class _Group:
         self.not_right = [entry for entry in entries if not entry.is_right]
 
     def as_item(self, by: str) -> page.Item:
-        """Return the item that the page has for the group."""
+        """Return the item of the list of groups that is about this one.
+
+        It says how many entries are as expected, and which are not.
+
+        :param by: the column that groups entries.
+        """
         whole = len(self.entries)
         right = whole - len(self.not_right)
         words = page.count(whole, 'entry', 'entries')
@@ -157,7 +162,7 @@ class _Group:
         return -len(self.not_right), words
 
     def _by_state(self) -> Iterator[page.Part]:
-        """Yield a line for each state in which something is not right."""
+        """Yield a line for each state that is not right, with some entries."""
         for state in table_comparison.STATES:
             labels = [
                 entry.label for entry in self.not_right if entry.state == state
@@ -173,7 +178,7 @@ class _Group:
 
 
 def _groups(entries: Sequence[_Entry]) -> list[_Group]:
-    """Return the groups, those in which most is not right first."""
+    """Return the entries in groups, those with most that is wrong first."""
     by_name: dict[str, list[_Entry]] = {}
     for entry in entries:
         by_name.setdefault(entry.group, []).append(entry)
@@ -186,6 +191,7 @@ def _groups(entries: Sequence[_Entry]) -> list[_Group]:
 
 
 def _headline(entries: Sequence[_Entry]) -> str:
+    """Return the sentence that counts what is not as expected."""
     whole = page.count(len(entries), 'row or machine', 'rows and machines')
     not_right = sum(not entry.is_right for entry in entries)
     verb = 'are'
@@ -196,6 +202,10 @@ def _headline(entries: Sequence[_Entry]) -> str:
 
 
 def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
+    """Return the tiles with the count of every state.
+
+    A click on one shows only the rows of that state.
+    """
     numbers = table_machines.counts(findings)
     tiles = []
     for state in table_comparison.STATES:
@@ -208,6 +218,10 @@ def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
 
 
 def _groups_card(by: str | None, groups: Sequence[_Group]) -> page.Card | None:
+    """Return the card that lists the groups, None if entries have no groups.
+
+    :param by: the column that groups entries.
+    """
     if by is None or not groups:
         return None
     items = tuple(group.as_item(by) for group in groups)

@@ -67,7 +67,7 @@ class Capacity:
         self._counts = [_Counts(wanted) for wanted in flavors]
 
     def add(self, entry: Plain, node: Plain) -> None:
-        """Count a node.
+        """Count a node for all flavors, before and after the rules.
 
         :param entry: the answer for it, of an evaluation that does not
             compare.
@@ -101,7 +101,10 @@ class _Counts:
     def add(
         self, node: Plain, before: _Offer, after: _Offer, by: Mapping[str, str]
     ) -> None:
-        """Count a node.
+        """Count a node for the flavor, before and after the rules.
+
+        A node that only one of the two offers makes fit is lost or gained, and
+        listed with the rules that did it.
 
         :param before: what it offers now.
         :param after: what it offers after the rules.
@@ -203,16 +206,17 @@ def _reasons(
 ) -> list[str]:
     """Return the UUIDs of the rules by which an offer does not serve a flavor.
 
-    :param without: the offer that does not.
-    :param by: see :meth:`_Counts.add`.
+    :param without: the offer that does not serve it.
+    :param by: the rule that changed something, see :meth:`_Counts.add`.
     """
-    changed: list[str] = []
+    in_the_way: list[str] = []
     if without.use is None:
-        changed += [*_OUT_OF_SERVICE, _FAILED]
+        in_the_way += [*_OUT_OF_SERVICE, _FAILED]
     if without.resource_class != wanted.resource_class:
-        changed.append(_RESOURCE_CLASS)
-    changed += sorted(wanted.required - without.traits)
-    changed += sorted(wanted.forbidden & without.traits)
-    rules = [by[name] for name in changed if by.get(name)]
+        in_the_way.append(_RESOURCE_CLASS)
+    in_the_way += sorted(wanted.required - without.traits)
+    in_the_way += sorted(wanted.forbidden & without.traits)
+    # What is in the way, and no rule has changed, was so before.
+    rules = [by[name] for name in in_the_way if by.get(name)]
     # Every rule once, the first reason first.
     return list(dict.fromkeys(rules))
