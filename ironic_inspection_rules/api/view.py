@@ -68,7 +68,11 @@ def page(
 
 
 def _next_link(resource: str, limit: int, marker: Any) -> str:
-    """Return the link to the next page, with the parameters of this one."""
+    """Return the link to the next page, with the parameters of this one.
+
+    :param resource: path of the list.
+    :param marker: of the last item on this page.
+    """
     # Pairs, not a mapping: one name may be there several times.
     parameters = []
     for name, value in api.request.GET.items():

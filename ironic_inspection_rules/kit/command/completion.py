@@ -242,7 +242,11 @@ def zsh(known: list[CommandWords]) -> str:
 
 
 def fish(known: list[CommandWords]) -> str:
-    """Return a script that completes commands in fish."""
+    """Return a script that completes commands in fish.
+
+    Fish has a line ``complete`` for every word. Its condition is that the
+    words before it are those of a command, or begin with them.
+    """
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name, client=CLIENT)]
     helps = {

@@ -447,7 +447,10 @@ def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of the largest groups of machines that change alike."""
+    """Yield a table of the largest groups of machines that change alike.
+
+    A last line says how many groups it leaves out.
+    """
     groups = fleet['summary']['groups']
     names = {node['uuid']: _name(node) for node in fleet['nodes']}
     rows = []

@@ -129,7 +129,11 @@ class EditInspectionRule(command.ShowOne):
 
 
 def _content(name: str, path_or_json: str) -> Any:
-    """Read the variables, the conditions or the actions of a rule."""
+    """Return the variables, conditions or actions that an option gives.
+
+    :param name: of the option.
+    :param path_or_json: the path of a file, or the text itself.
+    """
     source = [path_or_json]
     # Distinguish a text from a file name as the shipped commands do.
     if path_or_json.lstrip().startswith(('[', '{')):
@@ -362,7 +366,11 @@ _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 
 def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the name and the phase of a rule, and how it was decided."""
+    """Return the cells of a rule that may be shown whole.
+
+    :returns: its name and its phase; and the results of its conditions, a
+        line each.
+    """
     lines = []
     for condition in rule['conditions'] or ():
         line = f'{condition["op"]}: {_VERDICTS[condition["result"]]}'
@@ -374,7 +382,12 @@ def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
 
 
 def _as_tables(result: dict[str, Any]) -> str:
-    """Return a table of rules and one of changes, and what else is of note."""
+    """Return the result of trying rules on one machine, for people.
+
+    It has a table of rules and why they matched or did not, and one of
+    changes; below come audited rules, an error and warnings. Of a sensitive
+    rule only its UUID is there.
+    """
     rows = []
     for rule in result['rules']:
         name, why = disclosure.read(
@@ -407,7 +420,7 @@ def _as_tables(result: dict[str, Any]) -> str:
 
 
 def _audit_lines(rule: dict[str, Any]) -> list[str]:
-    """Return what a rule in mode ``audit`` would do, under its name."""
+    """Return lines on what a matching rule in mode ``audit`` would do."""
     lines = [_('audit: %s') % (rule['description'] or rule['uuid'])]
     if rule['changes']:
         lines.append(_table_of_changes(rule['changes']))

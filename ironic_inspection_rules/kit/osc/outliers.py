@@ -256,7 +256,10 @@ class _Search:
                 span.forget(steps[machine])
 
     def _versions(self, start: str, machine: str) -> list[MachineVersion]:
-        """Return the kept inspections of a machine, the newest first."""
+        """Return the kept inspections of a machine, the newest first.
+
+        :param start: the earliest time.
+        """
         inventories = client.inventories(
             self._baremetal, self._uuids[machine], since=start
         )

@@ -235,7 +235,12 @@ class Proof:
         return Answer(question, rules, YES, reason, witness)
 
     def _machine_that_matches(self, number: int) -> Witness | None:
-        """Return a machine that a rule matches, None if there is none."""
+        """Return a machine that a rule matches, None if there is none.
+
+        The engine has confirmed that the rule matches it.
+
+        :raises: :class:`Unclear` where it does not, or the search gives up.
+        """
         passed = self._pass_of(number)
         if number in self._matching:
             return self._matching[number]
@@ -458,7 +463,11 @@ class Proof:
         )
 
     def _different(self) -> Answer:
-        """Answer whether the two sets of rules treat a machine differently."""
+        """Answer whether the two sets of rules treat a machine differently.
+
+        Only sets with the same tables can be compared. That they have the same
+        rules answers "no" without a search.
+        """
         if not self._same_tables:
             raise Unclear(_('the tables differ'))
         others = [rule for rule in self._other if rule.mode != model.OFF]
@@ -556,7 +565,7 @@ def _texts(tables: table.Tables) -> set[str]:
 
 
 def _same_tables(one: table.Tables, other: table.Tables) -> bool:
-    """Return whether two sets have the same tables, with the same rows."""
+    """Return whether two sets have the same tables, with rows in one order."""
     if one.keys() != other.keys():
         return False
     for name, mine in one.items():

@@ -14,7 +14,11 @@ from ironic_inspection_rules.kit.terminal import table
 
 
 def render(result: peers.Result) -> str:
-    """Return a table of findings, and lines about kinds and few peers."""
+    """Return findings as text: a table of them, and what else is of note.
+
+    Lines below are on groups with several kinds of machines, on groups that
+    are too small to compare, and on how many machines were compared.
+    """
     lines = []
     for group in result.groups:
         if len(group.kinds) > 1:
@@ -77,7 +81,7 @@ def _table(findings: Sequence[finding.Outlier]) -> str:
 
 
 def _kind(machine_kind: kind.MachineKind) -> str:
-    """Return how many machines are of a kind, and what they have otherwise."""
+    """Return how many machines are of a kind, and by what it differs."""
     count = len(machine_kind.sketches)
     machines = _P('%d machine', '%d machines', count) % count
     if not machine_kind.differs:

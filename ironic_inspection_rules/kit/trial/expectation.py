@@ -120,8 +120,9 @@ def _check_part(
 
 
 def _holds(part: typing.Any, value: typing.Any) -> bool:
-    """Return whether ``{has: …}`` and the like hold of a value.
+    """Return whether a value has all parts that are expected of it.
 
+    :param part: such as ``{has: […]}``.
     :returns: False for any other expectation, which is compared as a whole.
     """
     if not isinstance(part, dict):
@@ -132,7 +133,12 @@ def _holds(part: typing.Any, value: typing.Any) -> bool:
 
 
 def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
-    """Return whether one of ``has``, ``matches`` and ``contains`` holds."""
+    """Return whether a value has the part that is expected of it.
+
+    :param kind: ``has`` for items of a list, else ``matches`` or ``contains``
+        for a regular expression over a text.
+    :param wanted: the items, or the expression.
+    """
     if kind == 'has':
         if not isinstance(value, list):
             return False

@@ -24,7 +24,11 @@ _SCOPE = '/node/properties/inspection_scope'
 
 
 def check_never(rule: Rule) -> checked_rule.Mistakes:
-    """Find conditions that never hold, alone or beside others of the rule."""
+    """Find conditions that never hold, alone or beside others of the rule.
+
+    The scope of the rule counts as one of the others. With such a condition
+    the rule, or the action, never does anything.
+    """
     for condition in rule.all_conditions:
         message = _why_never(rule, condition)
         if message is not None:
@@ -45,7 +49,11 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
-    """Return why a condition never holds by itself, None where it may."""
+    """Return why a condition never holds by itself, None where it may.
+
+    It contradicts itself, compares values that differ, or is a group in which
+    one condition always holds and none must.
+    """
     if _constant(condition) is False or _contradicts_itself(condition):
         return _('this condition never holds')
     differing = _differing(condition)
@@ -84,7 +92,11 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_always(rule: Rule, condition: Operation) -> str | None:
-    """Return the message for a condition that always holds, else None."""
+    """Return the message for a condition that always holds, else None.
+
+    It is always true, compares values that differ and is inverted, or is a
+    group in which one condition always holds and one is enough.
+    """
     if _constant(condition) is True:
         return _('this condition always holds')
     differing = _differing(condition)

@@ -126,6 +126,8 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
     """Return why one of the ``vars`` is not there, None where it is.
 
+    The rule has no such name, or computes it later than it is used.
+
     :param use: a field over ``vars``, anywhere in the rule.
     """
     known = list(rule.rule.vars)
@@ -233,6 +235,9 @@ def _root_meant(use: reach.Use) -> str:
 def _problem(use: reach.Use) -> str | None:
     """Return why a field can never exist, None where it can.
 
+    Reasons are an index below zero, an item outside of a loop, an unknown
+    root, and a name that nodes, ports or items do not have.
+
     :param use: a field over any name but ``vars``.
     """
     root = use.steps[0]
@@ -298,9 +303,9 @@ def _no_attribute(field: str, name: str) -> str:
 
 
 def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
-    """Find ``{data[…]}`` and ``node://…`` of nothing in an old operation.
+    """Find ``{data[…]}`` and ``node://…`` that lead to nothing.
 
-    Only ops of ironic-inspector read them; of others there is no mistake.
+    Only ops of ironic-inspector read them; other operations are passed over.
     """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):

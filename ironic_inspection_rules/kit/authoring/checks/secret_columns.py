@@ -152,6 +152,8 @@ def _is_written(
 def _machine(written: typing.Any) -> Json:
     """Return the data of a machine that has a value for every field.
 
+    Fields over names of the rule, and over tables, are passed over.
+
     :param written: values of a rule, with fields in them.
     """
     roots: Json = {}

@@ -46,7 +46,10 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _never_there(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find conditions that ask for a trait of an invalid name."""
+    """Find conditions that ask whether a node has a trait of no valid name.
+
+    They are "one-of" over the traits of the node, and never hold.
+    """
     for condition in rule.all_conditions:
         value = condition.arguments.get('value')
         if condition.op.name != 'one-of' or not isinstance(value, str):

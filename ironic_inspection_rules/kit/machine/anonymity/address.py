@@ -72,10 +72,14 @@ class Addresses:
         self._numbers = numbers
 
     def replace(self, text: str) -> str | None:
-        """Replace an address or a network; None if it is none.
+        """Return what replaces a text that is an address or a network.
+
+        Zone and length stay. An address that identifies nobody, such as a
+        netmask, stays as it is.
 
         :param text: perhaps with a zone or a length: ``fe80::1%eth0``,
             ``10.0.0.0/8``.
+        :returns: None for any other text.
         """
         written, slash, length = text.partition('/')
         host, percent, zone = written.partition('%')
@@ -158,7 +162,10 @@ def _fixed_length(address: Address) -> int:
 
 
 def _write(address: Address, replacement: Address, host: str) -> str:
-    """Write a replacement in the notation of an address.
+    """Return a replacement as text, in the notation of the address.
+
+    Kept are leading zeros, zeros that are written out or left out, an IPv4
+    address with dots at the end of one of IPv6, and capitals.
 
     :param host: the address as it was written.
     """
@@ -209,7 +216,10 @@ def has_ipv4(address: Address) -> bool:
 
 
 def is_common(address: Address) -> bool:
-    """Return whether an address identifies nobody, such as a netmask."""
+    """Return whether an address identifies nobody, so that it may stay.
+
+    Such are netmasks, loopback and multicast addresses.
+    """
     if address.is_unspecified or address.is_loopback or address.is_multicast:
         return True
     if isinstance(address, ipaddress.IPv6Address):

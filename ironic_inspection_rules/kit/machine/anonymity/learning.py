@@ -135,7 +135,13 @@ def _looks_like_serial(key: str) -> bool:
 
 
 def _learn_element(learned: known.Known, kind: int, content: str) -> None:
-    """Add what an element of an LLDP frame says of a switch."""
+    """Add what an element of an LLDP frame says of a switch or its port.
+
+    It may be a name or another text, a MAC address, or an IP address.
+
+    :param kind: the type of the element.
+    :param content: its octets, in hexadecimal.
+    """
     text = lldp.text(kind, content)
     if text:
         text_kind = Kind.OTHER

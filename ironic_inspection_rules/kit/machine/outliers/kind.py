@@ -161,7 +161,10 @@ def _dividing_features(
 
 
 def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
-    """Yield the fields of machines, without numbers that are measured."""
+    """Yield the fields by which machines may be divided, with all values.
+
+    They are texts, lists of parts, and numbers that are not measured.
+    """
     for path, values in field_comparison.texts(sketches):
         yield _FieldColumn(peer_difference.kind_of(path), path, values)
     for (kind, source), lists in part_lists(sketches).items():
@@ -179,7 +182,11 @@ def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
 def _part_columns(
     kind: str, path: str, lists: Sequence[sketch.PartList | None]
 ) -> Iterator[_FieldColumn]:
-    """Yield columns of the number, the attributes and the slots of parts."""
+    """Yield columns on the parts of a list: number, attributes and slots.
+
+    :param path: of the list in the data of a machine.
+    :param lists: one for every machine; equal ones are the same object.
+    """
     tables: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
         if part_list is None or id(part_list) in tables:
@@ -388,7 +395,13 @@ class _Ranked(typing.NamedTuple):
 def _differences(
     populations: Sequence[Sequence[sketch.Sketch]], least: int
 ) -> list[list[KindDifference]]:
-    """Return the fields in which kinds of machines differ, for every kind."""
+    """Return the fields in which kinds of machines differ, for every kind.
+
+    Only a field of which every kind has a normal value is taken, and of these
+    the most telling ones: parts before settings.
+
+    :param least: how many machines of a kind must report a field.
+    """
     sketches: list[sketch.Sketch] = []
     for population in populations:
         sketches += population

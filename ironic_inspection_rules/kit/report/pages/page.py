@@ -286,7 +286,11 @@ def alike(keys: Sequence[Hashable]) -> list[list[int]]:
 
 
 def _plain(value: typing.Any) -> typing.Any:
-    """Return a description as JSON data, each object with its kind."""
+    """Return a part of a page as JSON data, which the page draws.
+
+    An object becomes a mapping of its fields, with the name of its class as
+    its kind.
+    """
     if isinstance(value, PageTable):
         return _plain_table(value)
     if dataclasses.is_dataclass(value):

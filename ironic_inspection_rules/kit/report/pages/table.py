@@ -92,7 +92,7 @@ class _Entry:
 
     @property
     def opened(self) -> tuple[page.Part, ...]:
-        """The parts that its row opens to: the differences by column."""
+        """What a click on its row shows: differences of machine and row."""
         lines = []
         for difference in self.differences:
             column = difference.column
@@ -191,7 +191,10 @@ def _groups(entries: Sequence[_Entry]) -> list[_Group]:
 
 
 def _headline(entries: Sequence[_Entry]) -> str:
-    """Return the sentence that counts what is not as expected."""
+    """Return the sentence that counts what is not as expected.
+
+    Such as "5 of 32 rows and machines are not as expected."
+    """
     whole = page.count(len(entries), 'row or machine', 'rows and machines')
     not_right = sum(not entry.is_right for entry in entries)
     verb = 'are'
