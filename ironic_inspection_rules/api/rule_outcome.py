@@ -174,9 +174,10 @@ def _recorded(
 ) -> Answer | None:
     """Return what the record of a run says of a rule.
 
-    Of a rule that did not match it has nothing.
+    It has rules that matched, that undid what they had set as they did not
+    match any more, and that were audited.
 
-    :returns: members of the answer; None if the record does not have the rule.
+    :returns: members of the answer; None for a rule that did nothing.
     """
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):

@@ -112,8 +112,8 @@ def select_rare(
 ) -> sa.CompoundSelect[tuple[str]] | None:
     """Build the query for the names of required traits that few nodes have.
 
-    By these :func:`on_nodes` begins the query of nodes. Only traits that are
-    looked up one by one are asked for.
+    SQLite does not know which ones these are, see :func:`on_nodes`. Only those
+    that are looked up one by one are asked for.
 
     :returns: a query whose cost does not grow with the fleet, or None when no
         trait is required.

@@ -200,11 +200,11 @@ def evaluate_nodes(
 ) -> Iterator[NodeResults]:
     """Try rules on nodes, page by page, and yield the results of each node.
 
-    The answer to a comparison has only what differs. Who needs all that rules
-    do as well asks for every page a second time, without a comparison.
+    The answer to a comparison has only what differs. Where all that rules do
+    is needed as well, every page is asked for once more without a comparison.
 
     :param nodes: of which the UUIDs are sent.
-    :param needs_whole: whether :attr:`NodeResults.whole` is used.
+    :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
     :param options: further arguments of :func:`.fleet.evaluate_page`.
     """
     asks_twice = needs_whole and options.get('compare')

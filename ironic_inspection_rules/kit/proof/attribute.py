@@ -36,8 +36,8 @@ def is_trait(
 ) -> logic.Formula | None:
     """Return the formula for machines on which a text is the name of a trait.
 
-    The solver cannot tell: it chooses a truth value, and names are computed
-    for the texts that are tried.
+    The solver cannot tell. It chooses a truth value, which is computed without
+    it for all texts that are tried.
 
     :returns: None where that is not followed: of no text, or a text that is no
         whole field.

@@ -115,10 +115,10 @@ class MachineSearch:
         self._steps_left = effort.STEPS_OF_QUESTION
 
     def _collect_facts(self) -> None:
-        """Collect the facts about the machine, if it has other ones by now.
+        """Collect all facts about the machine, unless they are as before.
 
-        They are collected with every search: to follow a further rule may ask
-        for more parts of the machine, and so add facts about these.
+        Whoever follows further rules asks for more parts of the machine, which
+        have facts of their own: the next search needs these, too.
         """
         if self._asked == self._machine.asked:
             return
@@ -211,13 +211,17 @@ class MachineSearch:
     def _find_in_rounds(
         self, wanted: logic.Formula, labels: list[str]
     ) -> witnesses.Witness | None:
-        """Return a machine that is wanted and as usual as may be.
+        """Return a machine that is wanted, and as usual as may be.
 
-        A round gives up assumptions that the solver names as contradicting.
-        Fewer might do, but to look for them would cost more checks. None is
-        returned where no assumption is in the way: there is no machine.
+        A round gives up assumptions that the solver names as contradicting:
+        first what is usual, then restrictions. Fewer might do, but to look for
+        them would cost more checks.
+
+        :param wanted: the formula that holds for the machine.
 
         :param labels: of all assumptions.
+        :returns: None where there is no machine: nothing that could be given
+            up is in the way.
         :raises: :class:`Unclear` where the solver does not know.
         """
         restrictions = []

@@ -26,8 +26,7 @@ _SCOPE = '/node/properties/inspection_scope'
 def check_never(rule: Rule) -> checked_rule.Mistakes:
     """Find conditions that never hold, alone or beside others of the rule.
 
-    The scope of the rule counts as one of the others. With such a condition
-    the rule, or the action, never does anything.
+    The scope of the rule counts as one of the others.
     """
     for condition in rule.all_conditions:
         message = _why_never(rule, condition)
@@ -76,7 +75,7 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
 
 
 def _contradicts_itself(condition: Operation) -> bool:
-    """Return whether a condition states two facts of a field that exclude."""
+    """Return whether a condition states of a field what cannot both be so."""
     return any(
         one.field == other.field and facts.exclude(one, other)
         for one, other in itertools.combinations(facts.of(condition), 2)
@@ -95,7 +94,8 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
     """Return the message for a condition that always holds, else None.
 
     It is always true, compares values that differ and is inverted, or is a
-    group in which one condition always holds and one is enough.
+    group: one condition in it always holds, and one is enough; or two exclude
+    one another, and not all may hold.
     """
     if _constant(condition) is True:
         return _('this condition always holds')

@@ -214,10 +214,7 @@ def _negative_index(use: reach.Use) -> str | None:
 
 
 def _root_meant(use: reach.Use) -> str:
-    """Return the hint for a field that begins with no name that fields have.
-
-    It is the field or name that is most likely meant.
-    """
+    """Return the hint for a field over an unknown root: what may be meant."""
     root = use.steps[0]
     meant = data_meant(use.text)
     if meant:

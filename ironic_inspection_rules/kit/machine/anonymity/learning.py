@@ -157,10 +157,10 @@ def _learn_element(learned: known.Known, kind: int, content: str) -> None:
 
 
 def keep_parts(learned: known.Known, value: Any, name: str = '') -> None:
-    """Note names of interfaces and disks, and words of models, as no secrets.
+    """Note names of interfaces and disks, and words of models, to be kept.
 
-    They are not replaced anywhere. A switch may have a port ``eth0``, and a
-    host the name of a vendor: with their names all parts would be renamed.
+    A switch may have a port ``eth0``, and a host the name of a vendor. Were
+    such names identifiers, they would be replaced in the data of all parts.
 
     :param name: of the field that has the value.
     """
