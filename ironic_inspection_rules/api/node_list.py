@@ -47,10 +47,17 @@ def listed(
     chassis_uuid: str | None,
     parameters: dict[str, typing.Any],
 ) -> dict[str, typing.Any]:
-    """List, by Ironic, the nodes that the filters by trait keep.
+    """Answer a list of nodes as Ironic does, with filters by trait as well.
 
-    :param stock: :data:`GET_ALL` or :data:`DETAIL`.
-    :param parameters: of the request, beside the chassis.
+    While Ironic makes its list, its query of the database is narrowed to the
+    nodes that the filters keep.
+
+    :param stock: Ironic's own method: :data:`GET_ALL` or :data:`DETAIL`.
+    :param parameters: of the request, beside the chassis; those of the
+        filters are taken out.
+    :returns: the answer of Ironic, in which the link to the next page has the
+        filters, too.
+    :raises: NotAcceptable for a microversion without traits.
     """
     filters = {}
     for name in trait_filter.PARAMETERS:

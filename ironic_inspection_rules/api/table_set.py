@@ -93,6 +93,8 @@ def decide(
     :param prune: whether stored tables that are not given go.
     :param restored: tables of a revision, with secrets, in place of given
         ones.
+    :returns: what is to be stored, which the caller does, and all tables that
+        are in force afterwards.
     :raises: InvalidTables with the places of all problems.
     """
     stored = in_force.stored_tables
@@ -141,7 +143,13 @@ def _refuse_built_in(posted: Any, built_in: table.Tables) -> None:
 def _read(
     posted: Any, stored: Mapping[str, table_store.StoredTable]
 ) -> dict[str, table.Table]:
-    """Read the given tables; secrets that they lack are those stored."""
+    """Read the given tables from their JSON form.
+
+    A table that is exported has no secret columns. Secrets that a given table
+    lacks are taken from the stored one, by the key of the row.
+
+    :raises: InvalidTables.
+    """
     wanted = table_form.read_all(posted)
     for name, wanted_table in wanted.items():
         if name not in stored:
@@ -160,7 +168,14 @@ def _compare(
     before: table_store.StoredTable | None,
     after: table.Table | None,
 ) -> table_change.Step:
-    """Compare a table with the stored one; equal chunks are not looked at."""
+    """Return what becomes of a table, compared with the stored one.
+
+    A large table changes in few rows. Only the rows in chunks that are not
+    equal are compared.
+
+    :param before: None for a table that is new.
+    :param after: None for one that goes.
+    """
     stored: Collection[str] = ()
     definition_before = None
     if before is not None:
@@ -178,6 +193,7 @@ def _compare(
         digests[chunk.digest] = None
         if chunk.digest not in stored:
             new += chunk.pairs
+    # Whether the order of rows or of columns is another.
     moved = list(stored) != list(digests)
     gone: list[db_table.Pair] = []
     if before is not None:

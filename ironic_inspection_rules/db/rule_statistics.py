@@ -25,7 +25,7 @@ _CHUNK = 2000
 
 @transaction.retried
 def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add numbers to those that are stored: all of them, or none.
+    """Add the counters of one process to those stored: all of them, or none.
 
     :param rows: values of all columns; ``since`` is that of rules without
         stored numbers.
@@ -38,6 +38,10 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _sums(new: Any) -> dict[str, Any]:
+    """Return what the columns of a stored row become.
+
+    :param new: the columns of the row that is added to it.
+    """
     old = _TABLE.c
     sums: dict[str, Any] = {}
     for name in SUMMED:

@@ -83,6 +83,10 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
 
 
 def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
+    """Return the chunk of some rows, with a digest of its text.
+
+    :param texts: the JSON of the rows, one by one.
+    """
     # What the encoder would make of all pairs at once.
     text = f'[{",".join(texts)}]'
     hashed = hashlib.blake2b(text.encode(), digest_size=20)
@@ -162,7 +166,10 @@ def put(
     size: int,
     chunks: Sequence[Stored],
 ) -> str | None:
-    """Store a table.
+    """Store a table as a revision has it, if it has changed.
+
+    Rows of earlier revisions stay: those that are no longer in force end with
+    this revision.
 
     :param definition: all of it but its rows.
     :param size: the number of its rows.
@@ -197,7 +204,12 @@ def put(
 
 
 def remove(session: orm.Session, revision: int, name: str) -> bool:
-    """Remove a table, and return whether there was one."""
+    """End a table with a revision, and return whether there was one.
+
+    Its rows stay stored for earlier revisions, until :func:`forget`.
+
+    :param revision: the first that does not have the table.
+    """
     ended = _end(session, _VERSIONS, revision, _VERSIONS.c.name == name)
     _end(session, _CHUNKS, revision, _CHUNKS.c.name == name)
     return bool(ended)
@@ -215,7 +227,11 @@ def forget(session: orm.Session, oldest: int) -> None:
 def _put_chunks(
     session: orm.Session, revision: int, name: str, chunks: Sequence[Stored]
 ) -> bool:
-    """Store the chunks of a table, and return whether any has changed."""
+    """Store the chunks of a table, and return whether any has changed.
+
+    Only chunks that are new or have moved are written; the rows of those that
+    are gone end with this revision.
+    """
     rows_before = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
         .where(_CHUNKS.c.name == name, _CHUNKS.c.end_revision.is_(None))
@@ -265,10 +281,14 @@ def _put_chunks(
 def _staying_rows(
     rows: Sequence[Any], chunks: Sequence[Stored]
 ) -> dict[int, Any]:
-    """Find the rows of the database that stay, by the number of a chunk.
+    """Return the rows of the database that stay as they are.
 
-    :param rows: those of the table, in order.
+    A chunk keeps its row where it stands in the same order to others that
+    stay. Chunks that have moved are written anew, as a row has its position.
+
+    :param rows: of the database, all chunks of the stored table in order.
     :param chunks: those that the table is to have, in order.
+    :returns: by the index of the chunk in ``chunks``.
     """
     matcher = difflib.SequenceMatcher(
         None,

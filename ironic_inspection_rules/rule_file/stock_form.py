@@ -84,7 +84,8 @@ _TEXTS = frozenset(('True', 'False', 'None'))
 def load(path: str) -> list[dict[str, typing.Any]]:
     """Read the file of ``[inspection_rules]built_in_rules``.
 
-    :returns: its rules; one without a UUID has one by its content.
+    :returns: its rules. One without a UUID gets one that is made of its
+        content, so that it is the same each time the file is read.
     :raises: ValueError if it cannot be read, or is no list of rules.
     """
     try:
@@ -109,9 +110,11 @@ def load(path: str) -> list[dict[str, typing.Any]]:
 
 
 def uuid_of(name: typing.Any) -> str:
-    """Return the UUID of a rule that may have any text for one.
+    """Return the UUID of a rule that is taken over from stock Ironic.
 
-    It is written as UUIDs are stored, whatever capitals and dashes it has.
+    There a rule may have any text for a UUID, of which one is made that is
+    always the same. A real UUID is written as UUIDs are stored, whatever
+    capitals and dashes it has.
     """
     if uuidutils.is_uuid_like(name):
         return str(uuid.UUID(name))
@@ -191,7 +194,10 @@ def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
 
 
 def _has_plugin_data(args: typing.Any) -> bool:
-    """Return whether arguments have the mapping that Ironic adds to them."""
+    """Return whether arguments have an entry that Ironic's API adds.
+
+    It is ``plugin_data``, or an empty mapping in the third place of a list.
+    """
     if isinstance(args, dict):
         return 'plugin_data' in args
     return isinstance(args, list) and args[2:] == [{}]

@@ -155,15 +155,19 @@ class _Extent:
 
 
 def nodes(text: str) -> list[yaml.Node]:
-    """Return the documents of a file as YAML has them, with their marks.
+    """Return the documents of a file as nodes of YAML, with their places.
 
-    :raises: YAMLError where they cannot be read.
+    An empty document is left out.
+
+    :param text: of the whole file.
+    :raises: YAMLError where they cannot be read, or are too large.
     """
     text = readable(text)
     try:
         _check_bounds(text)
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
-        # libyaml reads ahead, and has a depth and words of its own for it.
+        # libyaml has a bound of its own for the depth, and other words for
+        # it; it reads ahead, so that ours may not have been reached.
         before = text[: exc.problem_mark.index + 1]
         if budget.is_deeper(before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP
@@ -174,13 +178,16 @@ def nodes(text: str) -> list[yaml.Node]:
 
 
 def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
-    """Return the lines of the items of a list, counted from zero.
+    """Return the lines in which the items of a list begin, from zero.
+
+    An item that is an alias counts where the alias stands, for messages about
+    it; its node has the place of the anchor.
 
     :param text: of the whole file.
     """
-    # An item that is an alias is the node of its anchor, and has the place of
-    # that. So it begins before the list, or is an earlier item or inside of
-    # one; other items begin behind the end of the item before.
+    # The node of an alias is that of its anchor, which comes before. So it
+    # begins before the list, or is an earlier item or inside of one; other
+    # items begin behind the end of the item before.
     has_aliases = False
     end = node.start_mark.index
     for item in node.value:
@@ -216,9 +223,10 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
 def readable(text: str) -> str:
     """Return the text of a file as YAML can read it, of the same length.
 
-    Two escapes of JSON that are one character, which YAML refuses, become two
-    marks of an unknown character; :func:`construct` reads such a value again,
-    from the text as it is in the file.
+    Of JSON, tabs between values become blanks. A pair of escapes that is one
+    character to JSON, and that YAML refuses, becomes two marks of an unknown
+    character; :func:`construct` reads such a value again, from the text as it
+    is in the file.
     """
     # Only JSON has tabs where they matter to YAML, and only between values.
     if text.lstrip().startswith(('[', '{')):
@@ -277,7 +285,9 @@ def _check_bounds(text: str) -> None:
 
 
 def _problem(node: yaml.Node, text: str) -> str | None:
-    """Return what is wrong with a value, mostly that it needs quotes.
+    """Return what is wrong with a node, mostly that it needs quotes.
+
+    The nodes inside of it are not looked at.
 
     :param text: of the whole file.
     :returns: None if nothing is.
@@ -300,9 +310,12 @@ def _problem(node: yaml.Node, text: str) -> str | None:
 
 
 def _unquoted_field(node: yaml.MappingNode) -> str | None:
-    """Return that a mapping is a field without quotes, None if it is not.
+    """Return what to write where a mapping is a field without quotes.
 
-    To YAML ``{node.name}`` is a mapping of one key without a value.
+    To YAML ``{node.name}`` is a mapping of one key without a value, and
+    ``{{`` the beginning of a mapping with a mapping for its key.
+
+    :returns: a sentence; None if it is no field.
     """
     if not node.flow_style or len(node.value) != 1:
         return None
@@ -468,6 +481,11 @@ def check_names(node: yaml.MappingNode) -> None:
 
 
 def _require_text(key: yaml.Node, *tags: str) -> None:
+    """Check that a key is text, as keys of JSON are.
+
+    :param tags: the tags of YAML that it may have.
+    :raises: MarkedYAMLError for any other, such as that of a number.
+    """
     if key.tag not in tags:
         problem = _('keys must be text')
         if isinstance(key, yaml.ScalarNode) and key.value:

@@ -139,6 +139,12 @@ class Trial:
     def _evaluate_machine(
         self, machine: RequestedMachine, facts: working_copy.Facts
     ) -> Entry:
+        """Return the entry of a machine on which the rules are tried.
+
+        It has the result, the rules that match, the changes, the source of
+        the data, whether the node still has the traits of its instance, and,
+        if asked for, the comparison with the rules in force.
+        """
         outcome = self._evaluate(self.plans, facts)
         entry = {
             'uuid': machine.node.uuid,
@@ -211,10 +217,11 @@ class Trial:
 def read(
     context: Any, page: fleet_page.Page
 ) -> Iterator[list[RequestedMachine]]:
-    """Read what rules may see of machines, some at a time.
+    """Yield the requested machines in their order, some at a time.
 
-    Inventories are read in portions: only one of them is in memory, if the
-    caller keeps none.
+    Nodes are read for many machines at once, their inventories in smaller
+    portions: only one portion is in memory, if the caller keeps none. A
+    machine that is not there is yielded with the problem.
     """
     for first in range(0, len(page.nodes), _NODES):
         requested = page.nodes[first : first + _NODES]
@@ -385,7 +392,10 @@ def _fields(kind: Any, row: Entry) -> Entry:
 def _represent(
     plans: posted_rules.Plans, outcome: evaluation.Evaluation
 ) -> Entry:
-    """Return how rules would end, and which of them match."""
+    """Return how an inspection with the rules would end, and which match.
+
+    Rules in mode ``audit`` that match are among them.
+    """
     matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
     audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]
     if audited:
@@ -411,7 +421,10 @@ def _represent(
 
 
 def _validates(facts: working_copy.Facts) -> bool | None:
-    """Check if a node has the traits of its instance, if it has any."""
+    """Check if a node has the traits that its instance asks for.
+
+    :returns: None where no instance asks for any.
+    """
     node = facts.node or {}
     required = data_path.get(node, ('instance_info', working_copy.TRAITS))
     if required is None or required is data_path.ABSENT:

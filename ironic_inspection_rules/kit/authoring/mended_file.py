@@ -90,6 +90,9 @@ def mend_text(
 ) -> tuple[str, list[Mended]]:
     """Return the text of a file after mending, and what was mended.
 
+    A name that is mended may bring another slip to light, so it is read and
+    mended again until nothing is left to mend.
+
     :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
     """
     # The parser leaves the mark out, so with it all places would be off by
@@ -161,9 +164,12 @@ def _make(
 def _make_all(
     text: str, read: document.Document, wanted: Wanted
 ) -> str | None:
-    """Return the text with all changes.
+    """Return the text of a file with all changes, if it reads as expected.
 
-    :returns: None if it does not read as the changed rules, or is the same.
+    The changes are made twice, in the values of the rules and in the text.
+    The edited text is read again and has to give the changed values.
+
+    :returns: None if it gives others, or no change has changed anything.
     """
     by_entry: dict[int, list[Change]] = {}
     by_place = []
@@ -379,7 +385,11 @@ def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 
 
 def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
-    """Yield what mends the attributes that actions write."""
+    """Yield what mends the first name in the paths that actions write.
+
+    It is the name of an attribute of the node or of a port. A path in which
+    the wrong name is there twice is left as it is.
+    """
     attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
         for path, tokens in effects.writes_at_paths(action):
@@ -415,12 +425,15 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
 def _rewrite(
     pointer: str, text: str, old: str, new: str | None
 ) -> Iterator[Change]:
-    """Yield the change of a name in the text of a field, if it is clear.
+    """Yield the change of a name in a field, if it is clear what is meant.
 
     A near name with another unit is not put in: ``physical_gb`` may be a slip
     for ``physical_mb``, but the number beside it would be wrong.
 
+    :param pointer: of the text that the field is in.
     :param text: of the field, without braces.
+    :param old: the wrong name.
+    :param new: the name that is meant, None where that is not known.
     """
     if new is None or _UNIT.findall(old) != _UNIT.findall(new):
         return

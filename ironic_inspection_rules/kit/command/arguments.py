@@ -35,7 +35,12 @@ class _Option:
     place: int
 
     def takes(self, word: str) -> bool:
-        """Check whether the next word is a value of this option."""
+        """Check whether the next word is a value of this option.
+
+        An option of one or several values takes any first word. It takes more
+        only if it may have several, as long as its type accepts them: a file
+        behind them is no number.
+        """
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
         if '=' in self.words[0]:
@@ -46,12 +51,14 @@ class _Option:
             return word == STANDARD_OUTPUT and not has_value
         if not has_value:
             return True
+        if self.action.nargs != '+':
+            return False
         try:
             if callable(self.action.type):
                 self.action.type(word)
         except (argparse.ArgumentTypeError, TypeError, ValueError):
             return False
-        return self.action.nargs == '+'
+        return True
 
 
 def arranged(

@@ -148,10 +148,12 @@ class UnknownStep(typing.NamedTuple):
 def find(
     root: InventoryField, steps: typing.Iterable[str]
 ) -> InventoryField | UnknownStep:
-    """Follow steps from a field as far as the field is known.
+    """Return the known field that steps lead to, or the first wrong step.
 
-    :returns: the field, itself unknown below if it is open; or where the
-        first wrong step is.
+    Below a field whose members are not known nothing can be wrong: such a
+    field is returned in place of all that is in it.
+
+    :param root: the field that the steps begin in.
     """
     field = root
     known_steps: list[str] = []
@@ -185,23 +187,23 @@ def needs(steps: typing.Iterable[str]) -> list[str]:
 
 
 def _provided_by(providers: tuple[Provider, ...]) -> list[str]:
-    """Return which hook, collector or interface provides a field.
+    """Return which hook, collector or interface has to provide a field.
 
-    :returns: one phrase; none of services, which are always there.
+    :returns: at most one phrase, such as "needs the hook raid-device or
+        needs the ramdisk's collector pci-devices"; none for a service, which
+        is always there.
     """
-    names: dict[str, set[str]] = {}
+    names_by_kind: dict[str, set[str]] = {}
     for source in providers:
-        names.setdefault(source.kind, set()).add(source.name)
-    interfaces = sorted(names.pop('interface', ()))
-    if interfaces and not names:
+        names_by_kind.setdefault(source.kind, set()).add(source.name)
+    interfaces = sorted(names_by_kind.pop('interface', ()))
+    if interfaces and not names_by_kind:
         return [_('%s only') % ', '.join(map(str.capitalize, interfaces))]
-    phrases = [
-        _('needs the hook %s') % name for name in sorted(names.get('hook', ()))
-    ]
-    phrases += [
-        _("needs the ramdisk's collector %s") % name
-        for name in sorted(names.get('collector', ()))
-    ]
+    phrases = []
+    for hook in sorted(names_by_kind.get('hook', ())):
+        phrases.append(_('needs the hook %s') % hook)
+    for collector in sorted(names_by_kind.get('collector', ())):
+        phrases.append(_("needs the ramdisk's collector %s") % collector)
     if len(phrases) > 1:
         phrases = [_(' or ').join(phrases)]
     if interfaces:
@@ -210,7 +212,13 @@ def _provided_by(providers: tuple[Provider, ...]) -> list[str]:
 
 
 def sources(steps: typing.Iterable[str]) -> tuple[Provider, ...]:
-    """Return what provides a field, or else the field it is in."""
+    """Return what provides a field.
+
+    Where that is not known of the field itself, or it is no known field, it
+    is what provides the nearest field around it.
+
+    :param steps: the path of the field.
+    """
     field = known()
     providers = field.sources
     for name in steps:

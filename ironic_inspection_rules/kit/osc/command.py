@@ -41,14 +41,16 @@ class Guarded:
     """The words of a call, which its help shows."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Return a parser that takes options between positional words."""
+        """Return a parser that takes options between positional words.
+
+        Wrong words end the command with status 1. 2, which is argparse's, is
+        a result of some commands.
+        """
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
         arguments.show_example(parser, self.example)
 
         def refuse(message: str) -> None:
-            # Like any other error; argparse would return 2, which is a
-            # result of some commands.
             parser.print_usage(sys.stderr)
             parser.exit(
                 1,
@@ -109,7 +111,12 @@ class Guarded:
             self.app = app
 
     def _what_is_missing(self, exc: Exception) -> str | None:
-        """Return what a call failed for, if the API does not have it."""
+        """Return why the API has no such call, if that is what failed.
+
+        :returns: a sentence for an API of Ironic without this plugin, or for
+            one that is not Ironic's; None for any other error, or where the
+            API cannot be asked.
+        """
         if not (
             isinstance(exc, sdk_exceptions.HttpException)
             and exc.response is not None

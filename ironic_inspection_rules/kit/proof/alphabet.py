@@ -69,7 +69,11 @@ class Alphabet:
         self._all_below = functools.lru_cache(None)(self._decide_below)
 
     def cleaned(self, text: str) -> str:
-        """Replace what is no character of it by one that is like it."""
+        """Return a text with the sign in place of characters outside of it.
+
+        The solver may choose any of these in a text, and takes all of them
+        for one; only the sign is treated by Python as the solver does it.
+        """
         characters = []
         for character in text:
             if character not in self.characters:
@@ -84,12 +88,14 @@ class Alphabet:
     def _language(
         self, pattern: str, searches: bool = False
     ) -> logic.Language:
-        """Return the language of texts that match as a whole.
+        """Return the language of texts that match a pattern as a whole.
 
-        An anchor is one of :func:`marked`'s marks.
+        An anchor in the pattern is one of :func:`marked`'s marks.
 
-        :param searches: whether a line may end after what matches.
-        :raises: :class:`.logic.Untranslatable` where there is none.
+        :param searches: whether ``$`` also matches before a newline that ends
+            the text, as it does in a search.
+        :raises: :class:`.logic.Untranslatable` where the solver has no
+            language for the pattern.
         """
         parsed = _parser.parse(pattern)
         parts = list(parsed)
@@ -101,15 +107,18 @@ class Alphabet:
         return reader.sequence(parts, parsed.state.flags, True)
 
     def matching(self, pattern: str, searches: bool) -> logic.Language:
-        """Return the language of texts that match, between marks.
+        """Return the language of the marked texts that match a pattern.
+
+        :func:`marked` puts a text between two marks, which anchors match.
 
         :param searches: whether a part of the text is enough.
-        :raises: :class:`.logic.Untranslatable` where there is none.
+        :raises: :class:`.logic.Untranslatable` where the solver has no
+            language for the pattern.
         """
         body = self.language(pattern, searches)
         if searches:
             return z3.Concat(_any_text(), body, _any_text())
-        # An anchor of the expression has read the mark already.
+        # The language has a mark already where the pattern has an anchor.
         begin = z3.Option(z3.Re(_BEGIN))
         end = z3.Option(z3.Re(_END))
         return z3.Concat(begin, body, end)
@@ -287,7 +296,7 @@ def _codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
 
 
 def _anchors(parts: list[typing.Any], kind: str) -> int:
-    """Return how many anchors of a kind one text may have to meet.
+    """Return how many anchors of a kind a single match may have to pass.
 
     :param parts: of a parsed expression.
     :param kind: ``BEGIN`` or ``END``, as in the names of the parser.
@@ -322,8 +331,8 @@ class _Reader:
 
         :param is_last: whether nothing of the expression follows them.
         """
-        for one, other in zip(parts, parts[1:], strict=False):
-            if str(one[0]) == str(other[0]) == 'AT':
+        for part, next_part in zip(parts, parts[1:], strict=False):
+            if str(part[0]) == str(next_part[0]) == 'AT':
                 raise logic.Untranslatable('two anchors in a row')
         made = []
         for number, (kind, value) in enumerate(parts, 1):
@@ -374,6 +383,11 @@ class _Reader:
     def _repeated(
         self, least: int, most: typing.Any, inner: typing.Any, flags: int
     ) -> logic.Language:
+        """Return the language of a repetition, such as ``a{2,5}`` or ``a*``.
+
+        :param most: a number, or the ``MAXREPEAT`` of Python's parser.
+        :param inner: the parts of the expression that are repeated.
+        """
         body = self.sequence(list(inner), flags, False)
         if most == 0:
             # The solver reads a loop up to 0 as one without an end.

@@ -63,9 +63,10 @@ ERROR = Truth(logic.FALSE, logic.TRUE)
 
 
 def _joined(parts: Sequence[Truth]) -> Truth:
-    """Return the truth of which one part is that of any machine.
+    """Return the truth of a condition from those of its cases.
 
-    The guards of the parts, which are in them, exclude one another.
+    The cases exclude one another: every machine is in one of them, and the
+    guard that says so is already part of its truth.
     """
     holds = logic.disj(*(part.holds for part in parts))
     fails = logic.disj(*(part.fails for part in parts))
@@ -134,15 +135,21 @@ def _looped(written: Written, scope: Scope) -> Truth:
     """Return when a condition with a loop holds."""
     parts = []
     for guard, alternative in looped_over(written['loop'], scope):
-        truth = _looped_over(written, alternative, scope)
+        truth = _over_alternative(written, alternative, scope)
         parts.append(truth.where(guard))
     return _joined(parts)
 
 
-def _looped_over(
+def _over_alternative(
     written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
-    """Return when a condition holds over one alternative of its loop."""
+    """Return when a condition with a loop holds, if the loop has one value.
+
+    As in the engine, over null and what is missing it does not hold, and over
+    anything else than a list or a mapping it is an error.
+
+    :param alternative: what the loop goes over.
+    """
     if alternative.is_missing:
         return NEVER
     if isinstance(alternative, values.Const):
@@ -161,7 +168,7 @@ def _looped_over(
         holds = scope.machine.guess(reason, 'holds', *about)
         fails = scope.machine.guess(reason, 'fails', *about)
         return Truth(holds, fails)
-    return _over(written, alternative, scope)
+    return _over_items(written, alternative, scope)
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
@@ -219,10 +226,16 @@ class _Item:
     truth: Truth
 
 
-def _over(
+def _over_items(
     written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
-    """Return when a condition holds over the items of a list."""
+    """Return when a condition holds over the items of its loop.
+
+    ``multiple`` says for which of them it has to hold. Over a list without
+    items it never does.
+
+    :param alternative: the list, or a mapping, which is the only item.
+    """
     # The condition without its loop, which is asked for every item.
     once = {name: part for name, part in written.items() if name != 'loop'}
     items = []
@@ -547,13 +560,15 @@ def _operands(
 def _ended(
     chosen: Alternatives, asks_missing: bool, machine: machines.SymbolicMachine
 ) -> Truth | None:
-    """Return the truth where an argument surely has no value.
+    """Return the truth of a condition with an argument that has no value.
 
-    Arguments are read in order: the first that has none decides, and the op
-    is not asked.
+    Arguments are read in order: the first that is missing makes the condition
+    false, the first that is an error makes it an error, and the op is not
+    asked.
 
-    :param asks_missing: whether the op asks about a value that is missing.
-    :returns: None where all arguments have a value, or may have one.
+    :param asks_missing: whether the op itself takes a missing value.
+    :returns: None where every argument has a value or may have one, so that
+        the op has to be asked.
     """
     fails = logic.FALSE
     unknown: list[values.Alternative] = []

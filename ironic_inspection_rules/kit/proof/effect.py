@@ -207,10 +207,12 @@ class SymbolicEffects:
     def attribute(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Set an attribute of the node or of a port, or delete it.
+        """Set or delete an attribute of the node or a port, or a part of it.
 
-        A whole attribute that is deleted gets its default; below it, a part
-        is removed.
+        A whole attribute that is deleted gets its default. Values that the
+        attribute cannot hold end the inspection with an error.
+
+        :param when: the action is carried out.
         """
         table = schema.NODE
         if 'port_id' in args:
@@ -220,7 +222,7 @@ class SymbolicEffects:
             # A whole attribute cannot be deleted: it is set to its default.
             sets = 'value' in args or len(path) == 1
             if sets:
-                # Attributes keep their default in place of null.
+                # Null in an attribute is its default.
                 written = args.get('value', values.const(None))
                 read = functools.partial(
                     attributes.read, self._machine, path, table
@@ -245,12 +247,15 @@ class SymbolicEffects:
     def _follow_capabilities(
         self, when: Formula, path: data_path.Path, value: Value, sets: bool
     ) -> None:
-        """Change the capabilities by name where their text was written.
+        """Update the capabilities by name after a write to their text.
 
-        They are kept in two forms: as one text, and by name. After a write of
-        the text those by name are unknown, or gone with the text.
+        They are kept in two forms: as the text ``properties/capabilities``,
+        and by name. After a write of the text, or of ``properties`` as a
+        whole, those by name are unknown, or gone with the text.
 
-        :param path: where a value was written, from the node on.
+        :param when: the value was written.
+        :param path: where it was written, from the node on. Anywhere else
+            than at the text or around it nothing is to be done.
         :param sets: whether a value was set, and none removed.
         """
         names = cells.CAPABILITY_TEXT[1:]
@@ -258,8 +263,7 @@ class SymbolicEffects:
             return
         gone = values.absent(values.step(value, *names[len(path) :]))
         if path != names and gone is logic.TRUE:
-            # A mapping has replaced the one that they were in, and has no
-            # text of capabilities: nor has it any by name, being new.
+            # A new mapping has replaced ``properties``, and has neither form.
             return
         text = values.unknown('capabilities as a text', value)
         by_name = values.choose(gone, values.NOTHING, text)
@@ -273,7 +277,15 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> None:
-        """Write in the port that a MAC address names."""
+        """Write a value in the port that a MAC address names.
+
+        The inspection of a machine without such a port ends with an error.
+        Where the port is named by anything else, such as its UUID, all ports
+        become unknown.
+
+        :param when: the action is carried out.
+        :param path: in the port.
+        """
         for guard, alternative in port_id:
             both = logic.conj(when, guard)
             address = states.address(alternative)
@@ -317,11 +329,17 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> tuple[values.ItemList, Formula]:
-        """Write in the port of an address.
+        """Write a value in the port of one list that has an address.
 
-        :param guard: when the machine has these ports.
-        :returns: the ports with it, and when there is such a port.
+        The value is written in every item, guarded by whether the item is the
+        port. A path that leads into something else than a mapping or a list
+        ends the inspection with an error.
+
+        :param when: the action is carried out.
+        :param guard: the ports of the machine are this list.
+        :returns: the list with the value, and when it has such a port.
         """
+        # Not only loops read the list now: see ItemList.
         ports.uses.add('port')
         items = []
         is_there = []
@@ -340,8 +358,8 @@ class SymbolicEffects:
     def extend(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Append a value to a list of the node, or of plugin data.
 
-        A place that is no list, or a list that would be too long, is an
-        error, which ends the inspection.
+        A place that is no list ends the inspection with an error. A list with
+        too many alternatives is followed no longer, and becomes unknown.
 
         :param when: the action is carried out.
         """
@@ -379,7 +397,13 @@ class SymbolicEffects:
     def capability(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Set or remove a capability, and forget the text that has them."""
+        """Set or remove a capability by its name.
+
+        Capabilities are kept by name, and also as the one text of them all,
+        of which it is not followed how this changes it: it becomes unknown.
+
+        :param when: the action is carried out.
+        """
         sets = 'value' in args
         self._forget_capability_text(when, args)
         text = values.NOTHING
@@ -401,16 +425,22 @@ class SymbolicEffects:
                     *args.values(),
                 )
                 continue
-            known = str(name.value).strip()
-            is_bad_name = sets and not _names_capability(known)
+            known_name = str(name.value).strip()
+            is_bad_name = sets and not _names_capability(known_name)
             is_broken = logic.disj(
                 logic.known(is_bad_name), self._is_broken(text)
             )
             both = self.unless(both, is_broken)
-            self._put(both, (*cells.CAPABILITIES, known), text, sets)
+            self._put(both, (*cells.CAPABILITIES, known_name), text, sets)
 
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
-        """Make unknown a text of capabilities that a rule has set before."""
+        """Make the text of all capabilities unknown, if a rule has set it.
+
+        The text that a machine has before any rule is no value of its own:
+        there is nothing to forget then.
+
+        :param when: a capability is set or removed by its name.
+        """
         node = self.state.roots['node']
         properties = values.step(node, 'properties')
         has_text = False
@@ -433,7 +463,12 @@ class SymbolicEffects:
         self._trait(when, args['name'], call.op.name != 'remove-trait')
 
     def _trait(self, when: Formula, names: Value, adds: bool) -> None:
-        """Add or remove the trait that a value names."""
+        """Add or remove the trait that a value names.
+
+        To add what is no name of a trait ends the inspection with an error.
+
+        :param adds: False to remove it.
+        """
         for guard, name in names:
             both = logic.conj(when, guard)
             if not isinstance(name, values.Const):
@@ -485,7 +520,13 @@ class SymbolicEffects:
         return self._machine.guess(reason, 'is', known, name)
 
     def traits(self, call: ActionCall, when: Formula, args: Arguments) -> None:
-        """Replace the traits that begin with a prefix."""
+        """Replace the traits that begin with a prefix by those of a list.
+
+        A list that is none, or has a trait without the prefix, ends the
+        inspection with an error.
+
+        :param when: the action is carried out.
+        """
         prefixes = args.get('prefix', values.const(''))
         for guard, (names, prefix) in values.product(
             [args['names'], prefixes]
@@ -517,15 +558,16 @@ class SymbolicEffects:
                 self.end(logic.conj(is_named, is_outside))
                 self._trait(is_named, item, True)
 
-    def _is_outside(self, names: Value, prefix: str) -> Formula:
-        """Return when a trait does not begin with a prefix.
+    def _is_outside(self, item: Value, prefix: str) -> Formula:
+        """Return when an item of ``set-traits`` lacks the prefix.
 
-        To set such a trait is an error of ``set-traits``.
+        To set such a trait is an error of the action, as is an item that is
+        no text.
         """
         if not prefix:
             return logic.FALSE
         outside = []
-        for guard, name in names:
+        for guard, name in item:
             begins = logic.FALSE
             if isinstance(name, values.Const):
                 begins = logic.known(str(name.value).startswith(prefix))

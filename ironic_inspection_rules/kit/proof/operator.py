@@ -134,12 +134,17 @@ def _text_matches(
 ) -> logic.Formula:
     """Return when a regular expression matches a text of the solver.
 
-    The formula is noted at a whole field: where its filters are asked about
-    as well, a text that matches is among those that are tried.
+    The machine is told that this text has none of the characters that stand
+    for anchors. Where the text is a whole field, the formula is noted there:
+    filters of the field are tried on a few texts only, and one that matches
+    has to be among them.
+
+    :param searches: whether a part of the text is enough.
     """
     language = machine.alphabet.matching(regex, searches)
     holds = z3.InRe(alphabets.marked(text), language)
     machine.keep_marks_out(text)
+    # None for a text that is put together of others.
     variable = machine.texts.get(text.get_id())
     if variable is not None:
         variable.languages[holds.get_id()] = holds
@@ -191,6 +196,11 @@ def _number_matches(
 
 
 def _one_of(operands: Operands) -> logic.Formula:
+    """Return when a value is one of several.
+
+    These are the traits of the node, a list of the machine, or a list that is
+    known.
+    """
     value = operands.named['value']
     among = operands.named['values']
     if isinstance(among, values.TraitNames):
@@ -199,14 +209,13 @@ def _one_of(operands: Operands) -> logic.Formula:
         return _is_item(operands.machine, value, among)
     if not isinstance(among, values.Const) or not among.is_list:
         raise logic.Untranslatable('membership in what is no list')
-    return logic.disj(
-        *(
-            relations.between(
-                operands.machine, 'eq', value, values.Const(item)
-            )
-            for item in among.value
+    parts = []
+    for item in among.value:
+        known_item = values.Const(item)
+        parts.append(
+            relations.between(operands.machine, 'eq', value, known_item)
         )
-    )
+    return logic.disj(*parts)
 
 
 def _is_trait_there(
@@ -239,7 +248,11 @@ def _is_trait_there(
 def _is_item(
     machine: Machine, value: values.Alternative, among: values.ItemList
 ) -> logic.Formula:
-    """Return when a list has an item that is equal to a value."""
+    """Return when a list has an item that is equal to a value.
+
+    Only the first items have formulas of their own: whether the value is
+    among the items behind them is a guess.
+    """
     parts = []
     for exists, item in among.items_of_loop():
         for guard, alternative in item:
@@ -261,6 +274,10 @@ def _is_item(
 
 
 def _is_true(operands: Operands) -> logic.Formula:
+    """Return when a value is true: yes, true, or a number other than 0.
+
+    Anything else is not, and may not be false either.
+    """
     value = operands.named['value']
     if value.kind == 'text':
         return _is_word(operands.machine, value, _YES)
@@ -270,6 +287,7 @@ def _is_true(operands: Operands) -> logic.Formula:
 
 
 def _is_false(operands: Operands) -> logic.Formula:
+    """Return when a value is false: no, false, or 0."""
     value = operands.named['value']
     if value.kind == 'text':
         return _is_word(operands.machine, value, _NO)
@@ -279,14 +297,16 @@ def _is_false(operands: Operands) -> logic.Formula:
 
 
 def _is_word(
-    machine: Machine, value: values.Alternative, word: str
+    machine: Machine, value: values.Alternative, words: str
 ) -> logic.Formula:
-    """Return when a text is a word, in capitals or not."""
+    """Return when a text is one of some words.
+
+    :param words: :data:`_YES` or :data:`_NO`, regular expressions.
+    """
     text = value.as_term()
     machine.keep_marks_out(text)
-    return z3.InRe(
-        alphabets.marked(text), machine.alphabet.matching(word, False)
-    )
+    language = machine.alphabet.matching(words, False)
+    return z3.InRe(alphabets.marked(text), language)
 
 
 def _is_empty(operands: Operands) -> logic.Formula:

@@ -55,7 +55,10 @@ class RulePart(typing.NamedTuple):
 
 
 def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
-    """Yield the conditions and actions of a rule, groups before their own."""
+    """Yield the conditions and actions of a rule.
+
+    A group comes before the conditions in it, and an action before its own.
+    """
     yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
@@ -167,7 +170,7 @@ class Coverage:
         ]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
-        """Return of every result of every part of a rule if it was reached.
+        """Return whether machines reached the results of a rule's parts.
 
         A condition has the results true and false, an action that it ran.
 
@@ -274,7 +277,7 @@ class Coverage:
         return disclosure.described(rule, self._described, covered=covered)
 
     def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return the counts of the parts of a rule."""
+        """Return a rule with the counts of its conditions and actions."""
         conditions = self._conditions(
             rule.conditions, (rule.uuid, 'conditions')
         )
@@ -292,7 +295,10 @@ class Coverage:
     def _action(
         self, action: Operation, place: Place
     ) -> dict[str, typing.Any]:
-        """Return the counts of an action, and of its conditions."""
+        """Return on how many machines an action ran, or why it did not.
+
+        The counts of its own conditions are among them.
+        """
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._idle(place)
         if idle:
@@ -304,7 +310,12 @@ class Coverage:
     def _conditions(
         self, conditions: typing.Iterable[Operation], above: Place
     ) -> list[dict[str, typing.Any]]:
-        """Return the counts of conditions, and of those in groups."""
+        """Return on how many machines conditions were true, and false.
+
+        A group has the counts of the conditions in it as well.
+
+        :param above: the place that they are in.
+        """
         made = []
         for index, operation in enumerate(conditions):
             place = (*above, index)
@@ -434,8 +445,10 @@ def measure(
     advance: file_work.Advance,
     tables: table.Tables = machine_test.NO_TABLES,
 ) -> Coverage:
-    """Try rules on machines from files, on all processors.
+    """Return the coverage of rules by machines, tried on all processors.
 
+    :param paths: of the files with the machines.
+    :param advance: see :func:`.file_work.in_chunks`.
     :param tables: what the rules read as ``{tables.NAME}``.
     """
     total = Coverage(rules, tables)

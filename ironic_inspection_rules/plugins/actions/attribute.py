@@ -82,7 +82,12 @@ class AttributeAction(plugin.Action):
         value: typing.Any = data_path.ABSENT,
         extends: bool = False,
     ) -> plugin.Write:
-        """Return what is written at the path; see :class:`.plugin.Write`."""
+        """Return the declaration of a write at the path of the action.
+
+        :param arguments: of the action, as the rule has them.
+        :param value: what is written; without it, the value is removed.
+        :param extends: whether it is appended to a list.
+        """
         kind = 'node'
         if self.TABLE is schema.PORT:
             kind = 'port'

@@ -90,14 +90,14 @@ class SetCapability(plugin.Action):
         if first is not None:
             _argument, problem = first
             raise exceptions.OperationError(problem)
-        # As they are read again: Ironic and the next action that changes a
-        # capability leave out white space around names and values.
+        # As the text will be read again: Ironic and the next action that
+        # changes a capability leave out white space around names and values.
         name = name.strip()
         value = value.strip()
         capabilities = {**read(target), name: value}
         if target.get(plugin.NODE, PATH) == _as_text(capabilities):
-            # Nothing changes. The rule has set this part of the text, not
-            # the other capabilities.
+            # Nothing changes, and only this capability is noted as what the
+            # rule wants there: the others in the text are not its own.
             target.confirm(plugin.NODE, (*PATH, name), value)
         else:
             _write(target, capabilities, name)

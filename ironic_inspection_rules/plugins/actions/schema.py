@@ -235,11 +235,16 @@ def path_schemas(
         for name, attribute in table.items()
         if attribute.kind == 'a mapping'
     )
-    patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{engine_schema.END}']
+    patterns = [
+        # Into a mapping: "/extra/a", "extra/a", and the older "extra.a".
+        rf'/?{mappings}/',
+        rf'{mappings}\.[^/]*{engine_schema.END}',
+    ]
     if targets:
+        # A whole attribute: "/driver".
         whole = engine_schema.names(targets)
         patterns.append(rf'/?{whole}{engine_schema.END}')
-    # What an unpaired brace stands for is not known.
+    # A field may stand for any name.
     patterns.append(r'/?[^/]*\{')
     return {
         'path': [{'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}]

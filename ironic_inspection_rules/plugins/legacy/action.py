@@ -231,7 +231,14 @@ def _refuse_masked(
     seen: document.InspectorData,
     fields: list[tuple[str, text.Steps]],
 ) -> None:
-    """Check that no field is or has a secret that the rule does not see."""
+    """Check that no field is or has a secret that the rule does not see.
+
+    The rule would write the mask in place of the secret.
+
+    :param seen: the data as the rule sees them, with masks.
+    :param fields: as they are written, with their paths in the data.
+    :raises: :class:`.exceptions.MaskedField`.
+    """
     if not fields:
         return
     real = document.InspectorData(target.roots)

@@ -73,7 +73,13 @@ def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
 
 
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
-    """Parse a written rule, or what can be checked beside its problems."""
+    """Return a written rule as the checks take it.
+
+    Of a rule that would be refused, the parts without problems are checked
+    all the same: fields, variables, and operations that can be read.
+
+    :param ops: those that the rule may use.
+    """
     try:
         rule = file_rule.parse(written.entry, ops)
     except exceptions.InvalidRule as exc:

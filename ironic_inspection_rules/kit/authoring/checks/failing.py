@@ -52,7 +52,13 @@ def _loop(
     operation: file_rule.Operation,
     items: Items,
 ) -> str | None:
-    """Return why an operation cannot have its loop, None if it may."""
+    """Return why a loop makes every inspection fail, None if it may work.
+
+    It goes over text, or over a field that is known to be no list.
+
+    :param items: what is known of the loop items, by the pointer of the
+        operation that sees them.
+    """
     loop = operation.loop
     if not isinstance(loop, str):
         return None
@@ -78,7 +84,12 @@ def _list(
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
 ) -> str | None:
-    """Return why the values of one-of are no list, None if they may be."""
+    """Return why the values of ``one-of`` are no list, None if they may be.
+
+    Only a field is looked at, whose type is known.
+
+    :param item: what is known of the loop item that the condition sees.
+    """
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
         return None
@@ -100,10 +111,12 @@ def _port(
     owner: typing.Any,
     item: reach.KnownLoopItem | None,
 ) -> str | None:
-    """Return why a text is no MAC address or UUID of a port.
+    """Return why a text names no port, None if it may name one.
+
+    A port is named by its MAC address or UUID.
 
     :param owner: what an action names as the port, of any type.
-    :returns: None where it may be one.
+    :param item: what is known of the loop item that the action sees.
     """
     if not isinstance(owner, str):
         return None

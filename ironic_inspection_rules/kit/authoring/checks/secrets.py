@@ -101,7 +101,10 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find what a sensitive rule shows of itself where it writes."""
+    """Find actions with which a sensitive rule shows values of its own.
+
+    Data of the machine that it writes are no secret of the rule.
+    """
     if not rule.rule.sensitive:
         return
     for action in rule.actions:
@@ -148,7 +151,12 @@ def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
 def _leaves(
     write: plugin.Write,
 ) -> typing.Iterator[tuple[data_path.Path, typing.Any]]:
-    """Yield the plain values that are written, each with its path."""
+    """Yield the plain values that are written, with their paths.
+
+    The name of a member that has a field in it is among them, as the value of
+    the field is written there. Traits, and paths that are not known before
+    the rule runs, yield nothing.
+    """
     if write.kind == 'capability':
         yield (), write.value
         return
@@ -222,7 +230,7 @@ def _is_own(
             ahead += _arguments_in_result(part.filters)
             if (part.root, part.steps) not in known:
                 known.add((part.root, part.steps))
-                ahead += _made_of(part, rule, action)
+                ahead += _own_values_read_by(part, rule, action)
         elif isinstance(part, str):
             for piece in interpolation.parse(part):
                 if not isinstance(piece, str):
@@ -234,12 +242,16 @@ def _is_own(
     return False
 
 
-def _made_of(
+def _own_values_read_by(
     field: interpolation.Field,
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> typing.Iterator[typing.Any]:
-    """Yield the values of the rule that a field reads, none for others."""
+    """Yield the values that the rule itself gives to what a field reads.
+
+    These are values of its ``vars``, and items of a literal loop. A field over
+    the data of a machine yields none.
+    """
     if field.root == model.VARS:
         yield _at(rule.rule.vars, field.steps)
     elif field.root == interpolation.ITEM:
@@ -314,7 +326,11 @@ def _masked_in(
     action: file_rule.Operation,
     secrets: set[reach.Steps],
 ) -> typing.Iterator[tuple[str, str]]:
-    """Yield the arguments of an action with a secret in a field of theirs.
+    """Yield the arguments of an action that read a secret of the machine.
+
+    Fields over ``vars`` and over the item of a loop are followed to the data
+    that these are made of. Arguments that are messages are left out: a secret
+    reads ``******`` there, and is no error.
 
     :param secrets: the paths of secrets, also of those with plain names.
     :returns: the name of the argument, and the field.
@@ -342,7 +358,11 @@ def _masked_in(
 
 
 def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
-    """Return whether a value of a rule is or has a secret of the machine."""
+    """Return whether a value of a rule is or has a secret of the machine.
+
+    :param source: a field of the data that the value is made of.
+    :param secrets: the paths of secrets, also of those with plain names.
+    """
     steps = (source.root, *source.steps)
     # The columns of a row have names of their own.
     if not source.is_row and any(map(masking.is_secret, source.rest)):
@@ -353,11 +373,13 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     for use in stepped_into:
         if any(map(masking.is_secret, use.steps)):
             return True
-    if (
+    ends_with_get = (
         source.is_kept
         and stepped_into
-        and (source.field.filters[-1].name == _GET)
-    ):
+        and source.field.filters[-1].name == _GET
+    )
+    if ends_with_get:
+        # The value is what "get" has stepped to, not all that the field reads.
         steps = stepped_into[-1].steps
     if source.is_kept and source.rest not in ((), _VALUE):
         # It is a named part of a place that may have secrets: only the names

@@ -52,9 +52,13 @@ class ConvertedPath:
 
 
 def convert_path(field: str) -> ConvertedPath:
-    """Convert the field of a condition.
+    """Convert the field of a condition, an old path with or without ``[*]``.
 
-    :raises: :class:`Inconvertible`.
+    A path through the items of lists becomes loops: ``ports[*].address`` is
+    the field ``{item.address}`` in a loop over the list.
+
+    :param field: a JSON path, perhaps with ``data://`` or ``node://``.
+    :raises: :class:`Inconvertible` for a path that no field or loop can take.
     """
     scheme, _path = old_field.split(field)
     steps = old_field.steps(field)
@@ -210,7 +214,8 @@ def _in_loops(
     converted = condition
     for loop in reversed(loops):
         if 'loop' in converted:
-            # A condition has one loop, so the next is around a group.
+            # A condition has only one loop: an outer one is that of a group
+            # with this condition alone in it.
             group = 'any-of'
             if multiple == 'all':
                 group = 'all-of'
@@ -264,7 +269,12 @@ class _InspectorConverter(rule.Conversion):
         return converted
 
     def _condition(self, condition: OldOperation) -> Operation:
-        """Convert one condition, with its path as loops and a field."""
+        """Convert one condition, with its path as loops and a field.
+
+        What it does otherwise here is noted.
+
+        :raises: :class:`Inconvertible`.
+        """
         args = condition['args']
         path = convert_path(args['field'])
         op = condition['op'].removeprefix(translate.PREFIX)
@@ -371,6 +381,7 @@ class _InspectorConverter(rule.Conversion):
             if args.get('maintenance'):
                 converted['args']['maintenance'] = True
         else:
+            # A trait is added or removed.
             converted = {'op': op, 'args': {'name': args['name']}}
         if action.get('revert'):
             converted['revert'] = True
@@ -454,6 +465,10 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
 
     They are taken as one set, which is all that inspection runs: what an
     earlier one changes matters to the later ones.
+
+    :returns: a conversion of every rule, with what is lost and what to look
+        at. It has no rule where one of the conditions is lost, or all of the
+        actions; single actions that are lost are left out of it.
     """
     conversions: list[rule.Conversion] = []
     for index, old in enumerate(rules):

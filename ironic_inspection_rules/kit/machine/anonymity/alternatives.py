@@ -24,9 +24,13 @@ class Edge(enum.Enum):
 
 
 def compiled(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
-    """Return one pattern of many, the longest first.
+    """Return one compiled pattern that matches any of many.
 
-    :param patterns: with a letter, a digit or an escaped character first.
+    Where several match at a place, the longest is taken.
+
+    :param patterns: by what must not be around a match. They begin with a
+        letter, a digit or an escaped character.
+    :returns: a pattern that matches nothing if there are none.
     """
     alternatives = []
     for edge, of_edge in patterns.items():

@@ -52,8 +52,11 @@ class Frames:
         self._mend = mend
 
     def element(self, kind: int, content: str) -> str:
-        """Replace the content of one element.
+        """Return the content of an element with its identifiers replaced.
 
+        What is of no known type may be anything, and is replaced as a whole.
+
+        :param kind: the type of the element, a number.
         :param content: hexadecimal digits.
         """
         try:
@@ -77,9 +80,11 @@ class Frames:
         return made.hex()
 
     def _identifier(self, kind: int, subtype: int, octets: bytes) -> bytes:
-        """Replace the ID of a chassis or a port.
+        """Replace the ID of a chassis or a port by one of the same form.
 
-        :param subtype: says what the octets are.
+        :param kind: the type of the element, one of the two.
+        :param subtype: whether the octets are a MAC address, a network
+            address behind its family, or text.
         """
         if subtype == _MAC[kind] and len(octets) == 6:
             return bytes.fromhex(self._forms.octets(octets.hex()))
@@ -110,11 +115,16 @@ class Frames:
         return self._forms.opaque(octets)
 
     def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
-        """Replace what is behind the number of an organization.
+        """Return the content of an organization with identifiers replaced.
 
-        :param who: the number.
+        Of IEEE only the name of a VLAN identifies anything, of LLDP-MED what
+        is text, and places. What another organization means is not known: its
+        content is replaced as a whole.
+
+        :param who: the number of the organization, three octets.
         :param subtype: an octet whose meaning the organization defines; empty
             if the element ends before it.
+        :param rest: the content behind these.
         """
         number = 0
         if subtype:
@@ -176,6 +186,7 @@ def address(kind: int, content: str) -> str | None:
         return None
     if kind != _MANAGEMENT_ADDRESS or len(octets) < 2:
         return None
+    # The first octet counts the family and the address, which follow it.
     packed = octets[2 : 1 + octets[0]]
     if len(packed) != _FAMILIES.get(octets[1]):
         return None
@@ -183,7 +194,10 @@ def address(kind: int, content: str) -> str | None:
 
 
 def _as_text(octets: bytes, replace: Text) -> bytes:
-    """Replace the text that octets are."""
+    """Replace the text that octets are, in the encoding that they have.
+
+    :param replace: returns the new text.
+    """
     # Octets that are no UTF-8 are read as a character each.
     for encoding in ('utf-8', 'latin-1'):
         with contextlib.suppress(UnicodeDecodeError):

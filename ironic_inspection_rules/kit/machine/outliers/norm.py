@@ -86,7 +86,13 @@ def shared_counts(
 ) -> Norm | None:
     """Return the values that nearly all peers share; see :func:`shared`.
 
-    :param counts: how many peers have each value.
+    Normal are all values that a quarter of the peers have, and at least
+    ``least`` of them; or else the most frequent one.
+
+    :param counts: how many peers have a value.
+    :param least: peers that must report something.
+    :returns: None where the normal values together are not those of nearly
+        all peers.
     """
     of = counts.total()
     if of < least:
@@ -137,12 +143,17 @@ class Range:
 def numbers(
     values: Sequence[float], least: int, measured: bool, extreme: bool = False
 ) -> Range | None:
-    """Return the range of normal numbers, None where there is none.
+    """Return the normal number of peers, and the machines far from it.
+
+    Counts and capacities are compared with the number that nearly all peers
+    share; where there is none, and for what is measured, with the median.
 
     :param values: of the peers; NaN where one reports none.
     :param least: peers that must report a number.
     :param measured: whether the number is measured, so that all differ.
     :param extreme: whether it is the least or the most of several.
+    :returns: None where too few peers report a number, or their numbers vary
+        too much.
     """
     known = [
         (place, value)
@@ -193,10 +204,14 @@ def _is_accepted(value: float, normal: Norm) -> bool:
 
 
 def _spread(known: Sequence[tuple[int, float]], noise: float) -> Range | None:
-    """Compare numbers by their median and median absolute deviation.
+    """Return the median of numbers, and the numbers that are far from it.
+
+    How far is too far depends on their median absolute deviation.
 
     :param known: places of machines, and their numbers.
     :param noise: a share of the median that is always expected.
+    :returns: None where the numbers vary too much to be compared, or more
+        than a quarter of the machines would be odd.
     """
     amounts = [value for _place, value in known]
     middle = statistics.median(amounts)

@@ -315,7 +315,7 @@ class _BySlot:
     def _missing(
         self, part_list: sketch.PartList, slot: str
     ) -> peer_difference.PeerDifference:
-        """Return that there is no part where peers have one."""
+        """Return the difference of an empty slot that peers have filled."""
         usual = describe(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
         return peer_difference.PeerDifference(
@@ -352,7 +352,7 @@ class _BySlot:
     def _moved(
         self, part_list: sketch.PartList, home: str, slot: str
     ) -> peer_difference.PeerDifference:
-        """Return that a part is in another slot than that of its peers.
+        """Return the difference of a part in another slot than in peers.
 
         :param home: the slot where peers have it.
         """
@@ -376,7 +376,12 @@ class _BySlot:
         part: Attributes,
         names: Sequence[str],
     ) -> peer_difference.PeerDifference:
-        """Return that a part differs in attributes from those of peers."""
+        """Return the difference of a part with other attributes than in peers.
+
+        The peers are counted by the most telling of these attributes.
+
+        :param names: of the attributes, of which the first few are named.
+        """
         names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
         normal = self._norms[slot, names[0]]
         has = {name: part[name] for name in names}
@@ -501,7 +506,13 @@ class _ByNumber:
         lost: Attributes,
         added: Attributes,
     ) -> peer_difference.PeerDifference:
-        """Return that a machine has fewer or more parts than its peers."""
+        """Return the difference of a machine with fewer or more parts.
+
+        :param normal: the numbers of parts that peers have.
+        :param lost: the usual values that its parts lack, by attribute; the
+            first of them describe a part that is missing.
+        :param added: the unusual ones that they have, for a part too many.
+        """
         number = len(part_list.items)
         is_fewer = number < normal.value
         has = str(number)
@@ -528,7 +539,10 @@ class _ByNumber:
     def _changed(
         self, part_list: sketch.PartList, changed: Attributes, lost: Attributes
     ) -> peer_difference.PeerDifference:
-        """Return that some part differs from those of peers.
+        """Return the difference of a machine with some part of another kind.
+
+        Which part that is, is not known: the first unusual value is named
+        beside the first usual one.
 
         :param changed: unusual values that the machine has, by attribute.
         :param lost: the usual values that it lacks.
@@ -622,13 +636,15 @@ def describe(kind: str, part: Attributes) -> str:
 
 
 def _in_brackets(kind: str, values: Attributes) -> str:
-    """Return in brackets the part that has the first of some values.
+    """Return a part in words and brackets, for behind a number of parts.
 
-    :param values: of attributes, by name; empty for an empty text.
+    :param values: lists of values, by attribute: the part has the first of
+        each.
+    :returns: an empty text without values.
     """
     if not values:
         return ''
-    part = {name: some[0] for name, some in values.items()}
+    part = {name: of_name[0] for name, of_name in values.items()}
     return f' ({describe(kind, part)})'
 
 

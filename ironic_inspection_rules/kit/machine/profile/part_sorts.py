@@ -34,7 +34,10 @@ class ValueTest:
         return value in self.values
 
     def filter(self, name: str) -> str:
-        """Return the filter of a list that keeps the items with it."""
+        """Return the filter, for a field, that keeps the items that pass.
+
+        :param name: of the attribute that is tested.
+        """
         if self.values == (None,):
             # An item without the attribute is kept as well: a comparison does
             # not hold for it, neither "eq" nor "ne".
@@ -44,7 +47,10 @@ class ValueTest:
         return f"selectattr('{name}', 'one-of', {literal(self.values)})"
 
     def condition(self, name: str) -> dict[str, typing.Any]:
-        """Return the condition for the item of a loop."""
+        """Return the condition that the item of a loop passes the test.
+
+        :param name: of the attribute that is tested.
+        """
         field = f'{{item.{name}}}'
         if self.values == (None,):
             return {'op': 'is-none', 'args': {'value': field}}
@@ -64,7 +70,10 @@ class RangeTest:
         return component.is_number(value) and self.low <= value <= self.high
 
     def filter(self, name: str) -> str:
-        """Return the filter of a list that keeps the items with it."""
+        """Return the filter, for a field, that keeps the items that pass.
+
+        :param name: of the attribute that is tested.
+        """
         if self.low == self.high:
             return f"selectattr('{name}', 'eq', {self.low})"
         return (
@@ -73,7 +82,10 @@ class RangeTest:
         )
 
     def condition(self, name: str) -> dict[str, typing.Any]:
-        """Return the condition for the item of a loop."""
+        """Return the condition that the item of a loop passes the test.
+
+        :param name: of the attribute that is tested.
+        """
         field = f'{{item.{name}}}'
         return {'op': 'le', 'args': {'values': [self.low, field, self.high]}}
 
@@ -107,7 +119,7 @@ class PartSort:
 
     @property
     def condition(self) -> dict[str, typing.Any]:
-        """The condition for the item of a loop."""
+        """The condition that the item of a loop is of this sort."""
         conditions = [
             test.condition(name) for name, test in self.tests.items()
         ]
@@ -150,14 +162,19 @@ def find(
     listed: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
-    """Return the sorts of the parts of a sample.
+    """Return the sorts of the parts of a sample, which rules will count.
 
     Equal parts that all machines have are a sort. Parts that only some of them
-    have, such as disks of two vendors, become one sort together.
+    have, such as disks of two vendors, become one sort together, if they
+    agree in what may not differ within a sort: a spinning disk is never one
+    with a flash disk.
 
+    :param known: the list of parts and what distinguishes them.
     :param listed: the parts of every machine.
+    :param tolerated: how far sizes may be outside of those of the sample.
     """
     all_items = list(itertools.chain.from_iterable(listed))
+    # Attributes that no part of the sample reports say nothing.
     used = []
     for name in known.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
@@ -186,7 +203,10 @@ def find(
 
 
 def _key(item: component.PartItem, used: Sequence[str]) -> Key:
-    """Return the attributes of a part, None for a list or a mapping."""
+    """Return the attributes of a part by which it is compared.
+
+    An attribute that is missing, a list or a mapping is None.
+    """
     values = []
     for name in used:
         value = item.get(name)
@@ -202,7 +222,7 @@ def _without_overlaps(
     groups: Sequence[list[Key]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
-    """Make a sort of every group, but one sort of groups that overlap.
+    """Return a sort of every group, and one sort of groups that overlap.
 
     Otherwise a part whose size is in both ranges would be counted twice.
 

@@ -260,7 +260,10 @@ def _other_parts(
     listed: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> Iterator[Deviation]:
-    """Yield the ways in which a machine may have other parts.
+    """Yield the ways in which a machine may have other parts than the sample.
+
+    It may have too few or too many parts of a sort, parts of no sort, or any
+    parts where the sample has none.
 
     :param listed: the parts of every machine of the sample.
     """
@@ -298,7 +301,7 @@ def _other_parts(
 def _parts_of_no_sort(
     parts: component.ComparedParts, sorts: Sequence[part_sorts.PartSort]
 ) -> Deviation:
-    """Return the deviation of a machine with parts of another sort."""
+    """Return the deviation of a machine with parts of none of the sorts."""
     name = parts.component
     values = []
     for attribute in parts.attributes:
@@ -326,7 +329,10 @@ def _spaced(*words: str) -> str:
 
 
 def _within(low: int, field: str, high: int) -> tuple[Entry, str]:
-    """Return the condition that a number is not in a range, and the range."""
+    """Return the condition that a number is outside of a range.
+
+    :returns: the condition, and the range in words.
+    """
     if low == high:
         condition = _operation('!eq', values=[field, low])
         return condition, str(low)
@@ -337,7 +343,10 @@ def _within(low: int, field: str, high: int) -> tuple[Entry, str]:
 
 
 def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Entry, str]:
-    """Return the condition that a number is none of some, and these."""
+    """Return the condition that a number is none of those accepted.
+
+    :returns: the condition, and the accepted numbers in words.
+    """
     accepted = sorted(set(numbers))
     condition = _operation('!one-of', value=field, values=accepted)
     text = _(' or ').join(map(str, accepted))

@@ -123,7 +123,11 @@ def parse(
 
 
 def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
-    """Check whether extra specs name a resource class of bare metal."""
+    """Check whether extra specs ask for a custom resource class.
+
+    Flavors of virtual machines do not, and are left out of a count of bare
+    metal.
+    """
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
         _take(groups, key, value)
