@@ -44,10 +44,13 @@ _REFERENCE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 
 
 def entries(node: yaml.Node) -> list[yaml.Node]:
-    """Return the rules of a document.
+    """Return the nodes of a document that stand where rules do.
 
-    :returns: nodes that stand where rules do, whatever they are.
-    :raises: MarkedYAMLError where a member is unknown or has no list.
+    Whether they are valid rules is checked later.
+
+    :param node: the root of the document, in any of the forms above.
+    :raises: MarkedYAMLError for an object of Kubernetes, a name that is there
+        twice, an unknown member, and a member without a list of rules.
     """
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
@@ -61,21 +64,27 @@ def entries(node: yaml.Node) -> list[yaml.Node]:
         raise _of_kubernetes(node, members)
     if _actions(node) is not None:
         return [node]
-    if not members.keys().isdisjoint(LISTS) or _has_tables(members):
+    has_list = not members.keys().isdisjoint(LISTS)
+    if has_list or _has_tables(members):
         return _listed(node)
+    # A mapping of any other form is taken for a rule: its errors are reported.
     return _named(node) or [node]
 
 
 def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
-    """Return the tables of a document, whose entries were read.
+    """Return the tables of a document: pairs of a name and a node.
 
-    :returns: pairs of a name and what stands there, whatever it is.
-    :raises: MarkedYAMLError where the member is no mapping.
+    What stands under the name may be anything; it is checked later.
+
+    :param node: the root of a document that :func:`entries` has accepted.
+    :raises: MarkedYAMLError if ``tables`` is no mapping, or has a name twice.
     """
+    # A single rule has no tables, nor has a file of variables.
     if not isinstance(node, yaml.MappingNode) or _actions(node) is not None:
         return []
     members = {key.value: value for key, value in node.value}
-    if members.keys().isdisjoint(LISTS) and not _has_tables(members):
+    has_list = not members.keys().isdisjoint(LISTS)
+    if not has_list and not _has_tables(members):
         return []
     member = members.get(TABLES)
     if member is None or member.tag == yaml_text.NULL:
@@ -110,7 +119,11 @@ def _has_tables(members: dict[str, yaml.Node]) -> bool:
 
 
 def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the rules of a document that has them in a list."""
+    """Return the rules of a document with ``rules`` or ``inspection_rules``.
+
+    :returns: the items of these lists; none if it has tables alone.
+    :raises: MarkedYAMLError for an unknown member, and for what is no list.
+    """
     unknown = [
         key
         for key, _value in node.value
@@ -139,35 +152,40 @@ def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
 
 
 def _named(node: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the rules of a document that has them by name.
+    """Return the rules of a file of variables, where they stand by name.
 
-    Variables that are no rules are text, numbers and lists of these.
+    A variable is a rule or a list of rules. Beside these a file may have
+    texts, numbers and lists of them; anything else may be a rule that is
+    written wrongly, and is an error.
 
-    :returns: no rules if there are none by name.
+    :returns: an empty list if no variable is a rule.
+    :raises: MarkedYAMLError for a variable that is neither.
     """
     names = {key.value for key, _value in node.value}
     rules: list[yaml.Node] = []
-    others: list[yaml.Node] = []
+    # The names of variables that may be rules written wrongly.
+    doubtful: list[yaml.Node] = []
     for key, value in node.value:
         if _is_named_rule(value):
             rules.append(value)
         elif isinstance(value, yaml.MappingNode):
-            others.append(key)
+            doubtful.append(key)
         elif isinstance(value, yaml.SequenceNode):
             if any(map(_is_named_rule, value.value)):
+                # "{{ other }}" in it is a rule that the file has by its name.
                 rules += [
                     item for item in value.value if not _refers(item, names)
                 ]
             elif not _has_only_scalars(value):
-                others.append(key)
-    if rules and others:
+                doubtful.append(key)
+    if rules and doubtful:
         raise yaml.MarkedYAMLError(
             problem=_(
                 '"%s" is neither a rule nor a list of rules, as others '
                 'in this file are'
             )
-            % others[0].value,
-            problem_mark=others[0].start_mark,
+            % doubtful[0].value,
+            problem_mark=doubtful[0].start_mark,
         )
     return rules
 
@@ -177,10 +195,10 @@ def _has_only_scalars(node: yaml.SequenceNode) -> bool:
 
 
 def _is_named_rule(node: yaml.Node) -> bool:
-    """Return whether a mapping has a list of actions.
+    """Return whether a variable is a rule: a mapping with a list of actions.
 
-    A variable may have something else that it calls so. Of a sensitive rule
-    the API shows null.
+    ``actions`` may also be null, as the API shows those of a sensitive rule.
+    With any other ``actions`` it is a variable that is no rule.
     """
     actions = _actions(node)
     if actions is None:
@@ -191,7 +209,11 @@ def _is_named_rule(node: yaml.Node) -> bool:
 
 
 def _actions(node: yaml.Node) -> yaml.Node | None:
-    """Return the value of ``actions``, which may be merged into a mapping."""
+    """Return the node under ``actions`` of a mapping, None without one.
+
+    The mapping may have it by a merge key, ``<<``, from another mapping, or
+    from the first of several mappings that has it.
+    """
     if not isinstance(node, yaml.MappingNode):
         return None
     for key, value in node.value:
@@ -200,10 +222,10 @@ def _actions(node: yaml.Node) -> yaml.Node | None:
     for key, value in node.value:
         if key.tag != yaml_text.MERGE:
             continue
-        merged = [value]
+        merged_mappings = [value]
         if isinstance(value, yaml.SequenceNode):
-            merged = value.value
-        for mapping in merged:
+            merged_mappings = value.value
+        for mapping in merged_mappings:
             actions = _actions(mapping)
             if actions is not None:
                 return actions
@@ -221,17 +243,24 @@ def _refers(node: yaml.Node, names: set[str]) -> bool:
 def _of_kubernetes(
     node: yaml.MappingNode, members: dict[str, yaml.Node]
 ) -> yaml.MarkedYAMLError:
-    """Return the error for an object of Kubernetes, such as a ConfigMap."""
+    """Build the error for an object of Kubernetes in place of rules.
+
+    A ConfigMap or a Secret may contain a file of rules as text: the error
+    names its entries.
+
+    :param members: the nodes of the mapping by name.
+    """
     text = _('this is a %s of Kubernetes, not a file of rules') % (
         members['kind'].value
     )
-    inside = []
-    for name in ('data', 'stringData'):
-        data = members.get(name)
+    names_of_texts = []
+    for member in ('data', 'stringData'):
+        data = members.get(member)
         if isinstance(data, yaml.MappingNode):
-            inside += [f'{name}.{key.value}' for key, _value in data.value]
-    if inside:
+            for key, _value in data.value:
+                names_of_texts.append(f'{member}.{key.value}')
+    if names_of_texts:
         text += '; ' + _('write the text of %s to a file and give that') % (
-            _(' or ').join(inside)
+            _(' or ').join(names_of_texts)
         )
     return yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)

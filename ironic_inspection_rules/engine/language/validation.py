@@ -49,12 +49,17 @@ _SHAPE_OF_BUILT_IN = schema.Shape(
 def parse(
     rule: typing.Any, ops: registry.Registry, built_in: bool = False
 ) -> model.Rule:
-    """Read a rule from what its author wrote.
+    """Check a rule as its author wrote it, and return it as a frozen rule.
+
+    Null stands for the default of a field. Values that may be written in
+    several forms, such as ``"5"`` for a priority, are read.
 
     :param rule: a mapping as posted to the API or read from a file, with a
         ``uuid``.
-    :param built_in: whether priorities outside 0 … 9999 are allowed.
-    :raises: :class:`.exceptions.InvalidRule` with the first of the problems.
+    :param built_in: whether it is a built-in rule, whose priority may be
+        outside 0 … 9999.
+    :raises: :class:`.exceptions.InvalidRule` with the first of the problems,
+        as many as an answer may have.
     """
     problems = exceptions.first_of(_problems(rule, ops, built_in))
     if problems:
@@ -74,7 +79,7 @@ def is_old(rule: typing.Any) -> bool:
     """Return whether a rule is in the language of ironic-inspector."""
     if not isinstance(rule, dict):
         return False
-    # Here the operations of both lists are named by "op".
+    # In this language, conditions and actions have neither of these keys.
     return _has_operation_with(
         rule.get('conditions'), 'field'
     ) or _has_operation_with(rule.get('actions'), 'action')
@@ -116,10 +121,11 @@ def validate(
 def _problems(
     rule: typing.Any, ops: registry.Registry, built_in: bool
 ) -> typing.Iterator[Problem]:
-    """Yield all problems of a rule.
+    """Yield all problems of a rule, for :func:`parse` and :func:`validate`.
 
-    What would hide the others, or take long to look at, is alone: no mapping,
-    a rule that is too large, and one in another language.
+    If the rule is no mapping, too large, or in the language of
+    ironic-inspector, that is the only one: other checks would take long or
+    report what follows from it.
     """
     if not isinstance(rule, dict):
         yield Problem('', _('a rule must be a mapping'))
@@ -184,7 +190,11 @@ def _check_shape(
 
 
 def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Yield the problems of fields that the schema does not find."""
+    """Yield the problems of single fields that no JSON schema can express.
+
+    These are a scope in the early phase, characters that databases refuse in
+    texts, and fields in ``vars`` that are written wrongly.
+    """
     if rule.get('phase') == model.EARLY and rule.get('scope'):
         yield Problem('/scope', _('there is no node in the early phase'))
     for name in ('description', 'scope'):
@@ -206,15 +216,19 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
 def fields_of_node(
     rule: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[Problem]:
-    """Yield the fields that are refused in a rule of the early phase."""
+    """Yield a problem for every field of a rule that reads the node.
+
+    A rule of the early phase must have none: the node is not known yet.
+    """
     content = {name: rule.get(name) for name in model.CONTENT}
     for path, value in data_path.walk(content):
+        # The walk comes to the items of lists and the values of mappings by
+        # itself. Keys of mappings may have fields, too.
         if isinstance(value, list):
             continue
         if isinstance(value, dict):
-            # Its values are walked themselves, its keys are not.
             value = list(value)
-        # effects.fields has the last one first.
+        # In the order of the text: effects.fields has the last one first.
         for field in reversed(effects.fields(value)):
             if field.root in interpolation.OF_NODE:
                 yield Problem(

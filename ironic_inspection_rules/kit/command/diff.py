@@ -88,6 +88,8 @@ class Diff(arguments.FileCommand):
                 paths,
                 advance,
             )
+            # An iterator: machines are tried one after the other as they are
+            # taken from it.
             treatments = differences.note(treated)
             if parsed_args.html:
                 page = diff_page.render(
@@ -102,8 +104,8 @@ class Diff(arguments.FileCommand):
                     }
                 )
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # Machines are tried as they are taken. A page has taken them all;
-            # without a page they are taken here.
+            # The page has taken all machines; without a page they are taken
+            # here.
             for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -156,11 +158,12 @@ def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:
 
 
 class _Differences:
-    """Differences; machines that are treated alike are grouped.
+    """All differences: of rules, of tables, and of machines.
 
-    :ivar count: of machines.
+    :ivar count: how many machines were tried.
     :ivar problems: why files of machines cannot be read.
-    :ivar groups: the paths of machines that are treated alike.
+    :ivar groups: the paths of the machines that are treated differently than
+        before, by what they have in common.
     """
 
     def __init__(
@@ -177,7 +180,11 @@ class _Differences:
     def note(
         self, treated: typing.Iterable[machine_diff.Treatment]
     ) -> Iterator[machine_diff.Treatment]:
-        """Record machines, and yield them again."""
+        """Count and group machines as they pass, and yield them again.
+
+        So a page can be written while machines are tried, and the other
+        formats afterwards.
+        """
         for treatment in treated:
             self.count += 1
             if treatment.problem is not None:
@@ -188,7 +195,10 @@ class _Differences:
             yield treatment
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
+        """Return all differences as the formats JSON and YAML have them.
+
+        Machines that are treated alike are one entry.
+        """
         machines = []
         for (old, new, lines), paths in self.groups.items():
             machines.append(

@@ -95,7 +95,14 @@ def treat(
     new_plans: machine_test.Plans,
     nodes: machine_test.Nodes,
 ) -> Treatment:
-    """Try two sets of rules on one machine."""
+    """Evaluate two sets of rules on one machine, and compare what they leave.
+
+    What differs is the ending of the inspection and the data afterwards.
+
+    :param path: of the file with the inventory of the machine.
+    :param nodes: the nodes that belong to files of machines.
+    :returns: a treatment with a ``problem`` if a file cannot be read.
+    """
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
     except exceptions.InvalidDocument as exc:
@@ -107,6 +114,7 @@ def treat(
     after = _ending(new)
     if before != after:
         lines += ['inspection', f'- {before}', f'+ {after}']
+    # From the data after the old rules to those after the new rules.
     between = difference.between(old.facts, new.facts, facts.ports)
     lines += change_lines(change.with_before() for change in between.changes)
     if between.closed:
@@ -131,7 +139,10 @@ def _ending(outcome: evaluation.Evaluation) -> str:
 
 
 def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
-    """Yield changes as lines of a diff, under the names of the objects.
+    """Yield changes of data as lines of a diff, for a terminal or a page.
+
+    A line with the name of an object, such as ``node``, is followed by its
+    changes: ``- path: before`` and ``+ path: value``.
 
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
         ``value``; those of one object follow each other.

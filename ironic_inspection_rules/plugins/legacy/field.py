@@ -67,7 +67,9 @@ def split(field: str) -> tuple[str, str]:
 # The library makes its tables anew for each path, which takes 10 ms.
 @text_cache.for_short(maxsize=4096, longest=256)
 def parse(path: str) -> Path:
-    """Return the syntax tree of a JSON path, which must not be changed.
+    """Return the syntax tree of a JSON path, as ironic-inspector reads it.
+
+    Trees are cached: callers must not change them. ``[*]`` is read as ``[:]``.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
         that its tree would be too deep.
@@ -99,18 +101,23 @@ def _mark_any_item(match: re.Match[str]) -> str:
 
 
 def steps(field: str) -> tuple[Step, ...]:
-    """Return the steps of a field, if all of them are simple.
+    """Return the steps of a field, if its JSON path has only simple ones.
 
-    :returns: names, indices and :data:`ANY`, or nothing.
+    :returns: names, indices, and :data:`ANY` for ``[*]``; an empty tuple if
+        the path has a filter, a union or another step that is not simple.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     return _steps(_without_root(parse(split(field)[1])))
 
 
 def as_replacement(field: str) -> str | None:
-    """Return a field that has one value as a replacement field.
+    """Convert a field of ironic-inspector to a field of this language.
 
-    :returns: ``{inventory[cpu][count]}``, or None if that is not possible.
+    ``node://`` becomes the root ``node``. Data of the ramdisk are plugin
+    data here, but for the inventory.
+
+    :returns: ``{inventory[cpu][count]}``, for example; None if the field may
+        have several values, or a name in it has a bracket.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     path = steps(field)
@@ -119,7 +126,7 @@ def as_replacement(field: str) -> str | None:
     names = [str(step) for step in path]
     for name in names:
         if ']' in name:
-            # The brackets of a replacement field cannot hold it.
+            # It would end the brackets around the name.
             return None
     scheme, _path = split(field)
     if scheme == 'node':
@@ -133,11 +140,12 @@ def as_replacement(field: str) -> str | None:
 
 @text_cache.for_short(maxsize=4096, longest=256)
 def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
-    """Build a function that finds all values of a field.
+    """Build the function that finds all values of a field on a machine.
 
     :param field: a JSON path, perhaps with ``data://`` or ``node://``.
-    :returns: a function of the data by root name.
-    :raises: :class:`.exceptions.OperationError` if it is invalid.
+    :returns: a function that takes the data by root name and returns a list
+        of values. Functions are cached by the text of the field.
+    :raises: :class:`.exceptions.OperationError` if the field is invalid.
     """
     scheme, path = split(field)
     if scheme not in SOURCES:
@@ -152,14 +160,18 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     def find_all(roots: budget.View) -> Values:
         if find is not None:
             return find(source(roots), roots.budget)
-        # Parents and other rare nodes need the library's own search.
+        # The library's own search, which is slower and spends no budget, for
+        # nodes that few rules have, such as "`parent`".
         return [match.value for match in tree.find(source(roots))]
 
     return find_all
 
 
 def _without_root(path: Path) -> Path:
-    """Strip the ``$`` at the beginning, which has no meaning."""
+    """Return the tree of a JSON path without the ``$`` at its beginning.
+
+    A path means the same with it and without. The given tree is not changed.
+    """
     name = type(path).__name__
     if name == 'Root':
         return jsonpath.This()
@@ -167,19 +179,26 @@ def _without_root(path: Path) -> Path:
         return path
     left = _without_root(path.left)
     if name == 'Child' and isinstance(left, jsonpath.This):
+        # Of "$.a" only "a" is left.
         return path.right
     return type(path)(left, path.right)
 
 
 def _compile_node(path: Path) -> Find | None:
-    """Build a function that finds the values of a node in a value.
+    """Build the function that a JSON path's syntax tree stands for.
 
-    :returns: None if a node in the tree needs more than the value.
+    The function takes a value and a budget, and returns the values that the
+    path finds in it. Trees with two parts, such as a step below another, are
+    built of the functions of both parts.
+
+    :returns: None if a part of the tree is not known here, or cannot be
+        decided by the value alone, as the parent of a value.
     """
     # By the names of classes: not every release of the library has all.
     name = type(path).__name__
     names = _names(path)
     if names:
+        # A path of names alone, as most are, is one function: faster.
         return functools.partial(_walk, names)
     if name == 'This':
         return _find_itself
@@ -206,7 +225,7 @@ def _compile_node(path: Path) -> Find | None:
 
 
 def _names(path: Path) -> tuple[Step, ...]:
-    """Return the steps of a node if all of them are names; else nothing."""
+    """Return the steps of a syntax tree if all are names, else no steps."""
     path_steps = _steps(path)
     for step in path_steps:
         if not isinstance(step, str):
@@ -215,7 +234,10 @@ def _names(path: Path) -> tuple[Step, ...]:
 
 
 def _steps(path: Path) -> tuple[Step, ...]:
-    """Return the steps of a node if all of them are simple; else nothing."""
+    """Return the steps of a syntax tree if all are simple, else no steps.
+
+    Simple are a name, an index, and ``[:]`` for any item.
+    """
     name = type(path).__name__
     if name == 'Child':
         left = _steps(path.left)
@@ -233,6 +255,7 @@ def _steps(path: Path) -> tuple[Step, ...]:
 
 
 def _indices(path: Path) -> tuple[int, ...]:
+    """Return the indices of a step such as ``[0]`` or ``[0, 2]``."""
     # Releases of jsonpath-ng before 1.8 know one index only.
     return getattr(path, 'indices', None) or (path.index,)
 
@@ -240,7 +263,7 @@ def _indices(path: Path) -> tuple[int, ...]:
 def _walk(
     names: tuple[Step, ...], value: typing.Any, _allowance: budget.Budget
 ) -> Values:
-    """Return the one value at a path of names, or nothing."""
+    """Return a list with the value at a path of names, or an empty list."""
     for name in names:
         if not isinstance(value, dict):
             return []
@@ -256,7 +279,11 @@ def _find_itself(value: typing.Any, _allowance: budget.Budget) -> Values:
 
 
 def _find_members(value: typing.Any, _allowance: budget.Budget) -> Values:
-    """Return what ``*`` finds: jsonpath-rw finds nothing in a list."""
+    """Return the values of a mapping, which ``*`` finds.
+
+    In a list it finds nothing, as in jsonpath-rw, the library of
+    ironic-inspector.
+    """
     if not isinstance(value, dict):
         return []
     return list(value.values())
@@ -275,10 +302,12 @@ def _find_named(
 def _find_items(
     indices: tuple[int, ...], value: typing.Any, _allowance: budget.Budget
 ) -> Values:
-    """Return the items of the indices that a list is long enough for.
+    """Return the items of a list, or characters of a text, at some indices.
 
-    :raises: :class:`.exceptions.OperationError` for what has no items by
-        index, as in jsonpath-rw.
+    Indices behind the end find nothing, as in jsonpath-rw.
+
+    :raises: :class:`.exceptions.OperationError` for a value without items,
+        and for a negative index before the first item.
     """
     try:
         return [value[index] for index in indices if len(value) > index]
@@ -292,6 +321,10 @@ def _find_items(
 def _find_slice(
     part: slice, value: typing.Any, _allowance: budget.Budget
 ) -> Values:
+    """Return the items of a part of a list, as ``[1:3]`` finds them.
+
+    :raises: :class:`.exceptions.OperationError` for a value without items.
+    """
     # jsonpath-rw takes these for the only item of a list, and no others: a
     # number with a fraction and null are errors.
     if isinstance(value, dict | int | str):
@@ -306,7 +339,11 @@ def _find_slice(
 def _find_below(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
-    """Return the values found at any depth, in the order of the data."""
+    """Return the values of ``left..right``, in the order of the data.
+
+    The right part is looked for in every value that the left part finds, and
+    at any depth below it. Every value that is looked at spends an operation.
+    """
     values: Values = []
     # In reverse, as the next value is taken from the end.
     ahead = left(value, allowance)[::-1]
@@ -324,7 +361,10 @@ def _find_below(
 def _find_children(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
-    """Return what the right finds in each value that the left finds."""
+    """Return the values of ``left.right``.
+
+    The right part is looked for in every value that the left part finds.
+    """
     values: Values = []
     for parent in left(value, allowance):
         values += right(parent, allowance)
@@ -334,7 +374,10 @@ def _find_children(
 def _find_where(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
-    """Return the values of the left in which the right finds something."""
+    """Return the values of ``left where right``.
+
+    They are the values of the left part in which the right one finds any.
+    """
     return [
         candidate
         for candidate in left(value, allowance)

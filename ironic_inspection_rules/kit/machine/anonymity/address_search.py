@@ -2,6 +2,11 @@
 
 """Runs of digits, colons and dots, and the addresses in them.
 
+They are looked for in text that a machine sends, to replace them when its
+data are made anonymous. A run is divided into *parts*: hexadecimal numbers,
+four numbers with dots between them (a *quad*), and separators. Places are
+indices in the list of parts.
+
 Where an address ends is not always said: ``addr:10.0.0.1:22``,
 ``ip=10.0.0.5::10.0.0.1:255.255.255.0:host``, ``mac:52:54:00:12:34:56``.
 """
@@ -58,7 +63,10 @@ class AddressInRun(typing.NamedTuple):
 
 
 def find(text: str, start: int, end: int) -> list[AddressInRun]:
-    """Return the addresses of a run.
+    """Return the MAC, IPv4 and IPv6 addresses in a run.
+
+    Letters of words beside the run, which may look like hexadecimal digits,
+    are no part of an address, unless it is the first octet of a MAC address.
 
     :param start: where the run begins in the text.
     :param end: where the text goes on after it.
@@ -66,24 +74,27 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
     parts = list(_PARTS.finditer(text, start, end))
     first = 0
     last = len(parts)
-    # The last letters of a word that ends in hexadecimal digits, as in
-    # "iface:10.0.0.1", are no group.
-    if _LETTER.match(text, start - 1) and start:
+    # The run of "iface:10.0.0.1" begins with the last letters of a word.
+    is_behind_letter = start > 0 and _LETTER.match(text, start - 1)
+    if is_behind_letter:
         first = _after_word(parts)
     if _LETTER.match(text, end):
         last = _before_word(parts)
     whole_groups = parts[first:last]
     addresses = list(_addresses(whole_groups))
     if not addresses and len(whole_groups) < len(parts):
-        # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
-        for of_all_parts in _addresses(parts):
-            if of_all_parts.kind is Kind.OCTETS:
-                addresses.append(of_all_parts)
+        # "MAC52:54:00:12:34:56": the first octet is joined to a word.
+        for candidate in _addresses(parts):
+            if candidate.kind is Kind.OCTETS:
+                addresses.append(candidate)
     return addresses
 
 
 def _after_word(parts: list[re.Match[str]]) -> int:
-    """Return the place after the first colon, which ends the word."""
+    """Return the place after the word that a run begins in.
+
+    It ends with the first colon; without one, all of the run is the word.
+    """
     for place, part in enumerate(parts):
         if part[0] == ':':
             return place + 1
@@ -91,7 +102,10 @@ def _after_word(parts: list[re.Match[str]]) -> int:
 
 
 def _before_word(parts: list[re.Match[str]]) -> int:
-    """Return the place of the last colon, after which the word begins."""
+    """Return the place before the word that a run ends in.
+
+    It begins after the last colon; without one, all of the run is the word.
+    """
     for place in reversed(range(len(parts))):
         if parts[place][0] in (':', '::'):
             return place
@@ -99,10 +113,11 @@ def _before_word(parts: list[re.Match[str]]) -> int:
 
 
 def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
-    """Yield the addresses that parts of a run make, the longest at a place.
+    """Yield the addresses in the parts of a run, from left to right.
 
-    Octets are tried before IPv6, as groups of IPv6 may look like pairs of
-    digits.
+    At a place, a MAC address is tried before one of IPv6, whose groups may
+    look like pairs of digits, and the longest address is taken. The search
+    goes on behind an address.
     """
     place = 0
     while place < len(parts):
@@ -117,8 +132,8 @@ def _addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
             kind = Kind.IPV4
             after = place + 1
         if not after and _digits(part) > _PAIR:
-            # The word may end in hexadecimal digits, as "MAC52" does. Only its
-            # last two are the first octet.
+            # A word may be joined to the first octet, as in "MAC52:54:…". Of
+            # its hexadecimal digits, the last two are the octet.
             start = part.end() - _PAIR
             kind = Kind.OCTETS
             after = _octets(parts, place, _LONGEST_WORD)
@@ -135,10 +150,13 @@ def _digits(part: re.Match[str]) -> int:
 def _octets(
     parts: list[re.Match[str]], place: int, longest: int = _PAIR
 ) -> int:
-    """Return the place after pairs of digits with colons between them.
+    """Return the place after a MAC address or a longer address of octets.
 
+    It is at least six pairs of hexadecimal digits with colons between them.
+
+    :param place: where the address begins.
     :param longest: how many digits may be before the first colon.
-    :returns: 0 where there are fewer than six pairs.
+    :returns: 0 if there is no such address.
     """
     if not _PAIR <= _digits(parts[place]) <= longest:
         return 0
@@ -147,24 +165,30 @@ def _octets(
         if parts[after][0] != ':' or _digits(parts[after + 1]) != _PAIR:
             break
         after += 2
-    # Octets and the colons between them.
-    if after - place < 2 * _OCTETS - 1:
+    # Parts: octets and the colons between them.
+    least_parts = 2 * _OCTETS - 1
+    if after - place < least_parts:
         return 0
     return after
 
 
 def _ipv6(parts: list[re.Match[str]], place: int) -> int:
-    """Return the place after the longest IPv6 address, or 0."""
+    """Return the place after the longest IPv6 address that begins at a place.
+
+    It counts groups and ``::`` from left to right and notes where an address
+    may end; the longest text that is an address of a host is taken.
+
+    :returns: 0 if there is none.
+    """
     if parts[place][0] in (':', '.') or parts[place]['quad']:
         return 0
     text = parts[place].string
     groups = 0
     gaps = 0
-    # Places before which an address may end. The longest that is one is
-    # taken.
+    # Places after which an address may be complete.
     ends = []
-    for after in range(place, min(place + _LONGEST_IPV6, len(parts))):
-        part = parts[after]
+    for number in range(place, min(place + _LONGEST_IPV6, len(parts))):
+        part = parts[number]
         if part[0] == '.' or _digits(part) > _LONGEST_GROUP:
             break
         if part[0] == '::':
@@ -176,8 +200,9 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
             groups += 2
         if gaps > 1 or groups > _GROUPS:
             break
-        if part[0] != ':' and (gaps or groups == _GROUPS):
-            ends.append(after + 1)
+        has_all_groups = gaps > 0 or groups == _GROUPS
+        if part[0] != ':' and has_all_groups:
+            ends.append(number + 1)
         if part['quad']:
             break
     for after in reversed(ends):

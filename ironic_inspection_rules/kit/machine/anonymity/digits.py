@@ -33,34 +33,37 @@ class Digits:
         domain: str,
         prefix: bool = False,
     ) -> list[int]:
-        """Shift each digit by a number made of the key and other digits.
+        """Return the digits that replace those of a number.
 
-        The first pass takes the digits before it. A second pass takes those
-        behind it: numbers that begin alike do not do so any more. Two
-        numbers never become the same, as every shift can be undone. The last
-        digit always becomes another one, if it may have two values or more.
+        Every digit is shifted by a distance that is made of the key and other
+        digits: in a first pass of the digits before it, in a second pass of
+        those behind it. After the second one, numbers that begin alike do not
+        do so any more. Two numbers never become the same, as every shift can
+        be undone. The last digit always becomes another one, if it may have
+        two values or more.
 
-        :param bases: how many values each digit may have.
+        :param digits: of the number, the first one first.
+        :param bases: how many values a digit may have, digit by digit.
         :param domain: a name for a sort of numbers. Equal numbers of different
-            sorts are shifted differently.
-        :param prefix: whether there is no second pass: numbers that begin
-            alike still do, as the addresses of one network must.
+            sorts are replaced differently.
+        :param prefix: whether to leave the second pass out: numbers that
+            begin alike still do, as the addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
-        made = [
+        shifted = [
             _shifted(key, place, digits, bases) for place in range(len(digits))
         ]
         if not prefix:
             # Once more from behind: the first digits depend on the last ones.
-            made.reverse()
+            shifted.reverse()
             bases = bases[::-1]
             key = hmac.digest(key, b'back', 'sha256')
             # Not the last digit, which is at place 0 now: a second shift might
             # make it what it was at first.
-            for place in range(1, len(made)):
-                made[place] = _shifted(key, place, made, bases)
-            made.reverse()
-        return made
+            for place in range(1, len(shifted)):
+                shifted[place] = _shifted(key, place, shifted, bases)
+            shifted.reverse()
+        return shifted
 
     def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
         """Replace octets of unknown meaning."""
@@ -83,15 +86,17 @@ def cased(text: str, made: str) -> str:
 
 
 def laid_over(text: str, digits: str) -> str:
-    """Return a text with other digits in place of its hexadecimal ones.
+    """Return a text with other digits in place of its hexadecimal digits.
 
-    :param digits: as many as the text has.
+    All other characters stay, as the separators of an address or a UUID.
+
+    :param digits: the new digits in their order, as many as the text has.
     """
-    following = iter(digits)
+    remaining = iter(digits)
     characters = []
     for character in text:
         if character in string.hexdigits:
-            character = next(following)
+            character = next(remaining)
         characters.append(character)
     return ''.join(characters)
 
@@ -99,10 +104,14 @@ def laid_over(text: str, digits: str) -> str:
 def _shifted(
     key: bytes, place: int, digits: Sequence[int], bases: Sequence[int]
 ) -> int:
-    """Shift one digit by a number made of the key and the digits before it.
+    """Return a digit shifted by a distance made of the key and those before.
 
-    The shift can be undone, from the first digit on: when a digit is shifted
+    The shift can be undone from the first digit on: when a digit is shifted
     back, those before it are known again.
+
+    :param place: the index of the digit in ``digits`` and ``bases``.
+    :param bases: how many values a digit may have, digit by digit; one that
+        has only one value stays.
     """
     digit = digits[place]
     base = bases[place]

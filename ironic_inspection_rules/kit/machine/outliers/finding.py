@@ -94,7 +94,7 @@ class Outlier:
 
     @property
     def text(self) -> str:
-        """A sentence for people."""
+        """The finding as a sentence, with the values of machine and peers."""
         name = _NAMES.get(self.kind, self.kind)
         if self.slot:
             name = f'{name} {self.slot}'
@@ -212,7 +212,14 @@ def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
 
 
 def size(kind: str, amount: float) -> str:
-    """Write the size of a part: memory in GiB, a disk as it is sold."""
+    """Return the size of a part in the unit in which people know it.
+
+    Memory has a power of 1024, at most GiB; a disk one of 1000, as disks are
+    sold.
+
+    :param kind: of the part.
+    :param amount: in bytes.
+    """
     if kind == part_source.DIMM:
         for unit in ('B', 'KiB', 'MiB', 'GiB'):
             if amount < 1024 or unit == 'GiB':
@@ -226,9 +233,14 @@ def size(kind: str, amount: float) -> str:
 
 
 def number(path: str, amount: float) -> str:
-    """Write a number; memory in GiB where its path says that it is MiB."""
-    last = path.rpartition('.')[2].split(' ')[0]
-    if last in ('physical_mb', 'memory_mb'):
+    """Return a number of an inventory as text, memory and disks with a unit.
+
+    The unit that the number has in the inventory is known from its path.
+
+    :param path: of the number, perhaps followed by words.
+    """
+    name = path.rpartition('.')[2].split(' ')[0]
+    if name in ('physical_mb', 'memory_mb'):
         return f'{amount / 1024:.6g} GiB'
     if path == 'inventory.memory.total':
         return f'{amount / 2**30:.6g} GiB'

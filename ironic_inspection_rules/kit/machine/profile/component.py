@@ -135,7 +135,9 @@ def find(machine: views.Facts, path: str) -> typing.Any:
 def reduced(machine: views.Facts) -> views.Facts:
     """Return a machine with only the data that profiles compare.
 
-    Machines for which a profile would be the same are then equal.
+    Parts are in a fixed order, without the attributes that differ from one
+    part to the next. Machines for which a profile would be the same are then
+    equal, and one of them is enough.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
@@ -147,9 +149,9 @@ def reduced(machine: views.Facts) -> views.Facts:
     for path in part_source.PCI_PATHS:
         lists[path] = (*part_source.PCI, 'class')
     for path, names in lists.items():
-        items = find(machine, path)
-        if isinstance(items, list):
-            compared = [_only(item, names) for item in items]
+        parts_of_machine = find(machine, path)
+        if isinstance(parts_of_machine, list):
+            compared = [_only(part, names) for part in parts_of_machine]
             # Machines may list equal parts in any order.
             _put(data, path, sorted(compared, key=str))
     return views.Facts(data.get('inventory', {}), data.get('plugin_data', {}))
@@ -180,23 +182,30 @@ def is_number(value: typing.Any) -> bool:
 
 
 def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
-    """Yield the lists of parts that all of some machines report."""
+    """Yield which lists of parts a profile of some machines can compare.
 
-    def is_known(known: ComparedParts) -> bool:
-        return all(known.of(machine) is not None for machine in machines)
+    These are the disks, network interfaces and PCI devices, if all machines
+    report them. Accelerators are a list of their own if the class of every
+    PCI device is known.
+    """
 
-    for known in (DISKS, INTERFACES):
-        if is_known(known):
-            yield known
+    def is_known(compared: ComparedParts) -> bool:
+        return all(compared.of(machine) is not None for machine in machines)
+
+    for compared in (DISKS, INTERFACES):
+        if is_known(compared):
+            yield compared
     for path in part_source.PCI_PATHS:
         devices = _devices('pci-devices', path)
         if not is_known(devices):
             continue
-        items: list[PartItem] = []
+        devices_of_all: list[PartItem] = []
         for machine in machines:
-            items += devices.of(machine) or ()
+            devices_of_all += devices.of(machine) or ()
         # Only the class of a device says whether it is an accelerator.
-        if all(isinstance(item.get('class'), str) for item in items):
+        if all(
+            isinstance(device.get('class'), str) for device in devices_of_all
+        ):
             yield _accelerators(path)
             yield _other_devices(path)
         else:
@@ -343,7 +352,10 @@ class Tolerance:
 
 
 def parse_tolerance(texts: Iterable[str]) -> Tolerance:
-    """Read tolerances: ``memory=5%``, ``disks=1``, ``memory=observed``.
+    """Read the values of ``--tolerance`` on the command line.
+
+    ``memory=5%`` allows a share, ``disks=1`` a number, ``memory=observed``
+    only what the machines have.
 
     :raises: :class:`.exceptions.Invalid` where a text is no tolerance, or a
         component has both a number and ``observed``.
