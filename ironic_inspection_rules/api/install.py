@@ -41,10 +41,13 @@ def install(app: Callable) -> Callable:
     Ironic calls this while it makes its application, where
     ``[api]middleware`` names the entry point.
 
+    Ironic's map of controllers, its policies and its limits of bodies change
+    in place.
+
     :param app: Ironic's WSGI application.
-    :returns: the same one, as what it routes to has changed; around it a
-        layer that limits bodies, one for clients of ironic-inspector, and
-        one that sends long answers while they are made.
+    :returns: the application, with three layers around it: one that limits
+        bodies, one for clients of ironic-inspector, and one that sends long
+        answers while they are made.
     :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
         run; Ironic does not start then.
     """
@@ -79,7 +82,10 @@ def install(app: Callable) -> Callable:
 
 
 def _serve_routes() -> None:
-    """Put the calls of this project into Ironic's map of controllers."""
+    """Put the calls of this project into Ironic's map of controllers.
+
+    Those below a node have a controller of their own for every name there.
+    """
     for route in routes.TABLE:
         top = route.parts[0]
         if top == 'nodes':

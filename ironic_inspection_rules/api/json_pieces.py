@@ -148,6 +148,8 @@ class Parser:
         """Parse the value at the position with all that is in it.
 
         More pieces are read until all of the value is there.
+
+        :raises: ValueError if it is no JSON.
         """
         while True:
             try:

@@ -196,7 +196,10 @@ class _Growing:
 
 
 def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:
-    """Return whether a value that is added becomes a new item of a list."""
+    """Return whether a value that is added becomes a new item of a list.
+
+    Any other value takes the place of what is there.
+    """
     if not target.parts:
         return False
     *parents, _name = target.parts

@@ -76,10 +76,11 @@ class Route:
         return self.parts[0] in inspector_forms.RESOURCES
 
     def match(self, path: list[str]) -> list[str] | None:
-        """Return what stands for the parts in braces, in their order.
+        """Match a path against that of the route.
 
         :param path: all of its parts after ``/v1/``.
-        :returns: None if it is not a path of this route.
+        :returns: the parts that are any text, in their order; None if it is
+            no path of this route.
         """
         if len(path) != len(self.parts):
             return None

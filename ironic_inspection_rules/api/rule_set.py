@@ -215,7 +215,8 @@ def decide(
     :param rules: as they were posted, or as GET shows them.
     :param present: the stored rules; see :meth:`.StoredRule.read_rule_set`.
     :param prune: whether stored rules that are not among these go.
-    :param restored: see :func:`replace`.
+    :param restored: whether the rules are those of a revision that is put
+        back.
     :param new_uuid: called with the number and the text of a rule that is
         not stored and has no UUID; returns its UUID.
     :raises: InvalidRules with the place of each bad rule.
@@ -303,7 +304,10 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
 
 
 def _with_canonical_uuid(rule: Any) -> Any:
-    """Return a posted rule with its UUID as it is stored, if it is one."""
+    """Return a posted rule with its UUID in the form that is stored.
+
+    So it matches the stored rule. What is no UUID stays, and is refused later.
+    """
     if not isinstance(rule, dict):
         return rule
     uuid = rule.get('uuid')
@@ -319,8 +323,10 @@ def _carry_out(
     created_at: Mapping[str, Any],
     tables: Sequence[Mapping[str, Any]],
 ) -> int:
-    """Store the rules and tables of a plan, and notify of each rule.
+    """Store the rules and tables of a plan, and notify of every rule.
 
+    :param revision: the one that the plan was made for; at another one by now,
+        nothing is stored and a conflict is raised.
     :param created_at: when rules of a revision were created, by UUID.
     :returns: the revision that this makes.
     """
@@ -374,7 +380,7 @@ def _notifications(
 
 
 def _represent(step: replacement.RuleStep) -> dict[str, Any]:
-    """Return what becomes of a rule, as clients see it."""
+    """Return what becomes of a rule, as an entry of a plan for clients."""
     fields = step.after or step.before or {}
     differ = set()
     if step.outcome == replacement.UPDATED:

@@ -88,7 +88,7 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
 def put(connection: sa.Connection, document: Document) -> str:
-    """Store a document, unless it is there; then mark it as used.
+    """Store a document; mark it as used if it is there already.
 
     :param connection: a transaction, which is over in :data:`FRESH` seconds.
     :returns: its digest.
@@ -395,7 +395,10 @@ def _mark(
 def _insert(
     connection: sa.Connection, table: Any, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows, unless another writer has inserted the same meanwhile."""
+    """Insert rows, marked as used; leave rows that are there as they are.
+
+    Another writer may have inserted the same meanwhile.
+    """
     values: Any = {}
     # Links have no mark of their own.
     if 'used_at' in table.c:

@@ -222,6 +222,7 @@ class RuleSetChange:
         rules that none of the others has.
         """
         if self._has_put_back:
+            # The number stays counted up, without a revision.
             return
         if not self.outcomes:
             self.session.execute(

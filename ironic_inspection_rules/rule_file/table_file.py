@@ -43,7 +43,10 @@ class FileTable:
 
     @property
     def entry(self) -> typing.Any:
-        """Return the JSON form, as it is posted to Ironic."""
+        """Return the JSON form of the table, as it is posted to Ironic.
+
+        Rows out of a file of their own are part of it.
+        """
         if self.rows is None:
             return self.written.entry
         entry = {
@@ -66,7 +69,9 @@ class FileTable:
         return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
-        """Return the file and the place of a value.
+        """Return the file and the place of a value, for an error about it.
+
+        Rows may be in a file of their own.
 
         :param pointer: RFC 6901 pointer into the entry.
         """
@@ -108,7 +113,10 @@ class FileTables:
 
     @property
     def entries(self) -> dict[str, typing.Any] | None:
-        """Return the member ``tables`` of a request, None without one."""
+        """Return the member ``tables`` of a request.
+
+        :returns: None if no file has such a member: the stored tables stay.
+        """
         if not self.is_given:
             return None
         return {
@@ -125,7 +133,7 @@ class FileTables:
         return dataclasses.replace(self, tables=tables)
 
     def explain(self, problem: Problem) -> str | None:
-        """Return a problem with the place where its author wrote it.
+        """Return a problem as text that begins with its file and line.
 
         :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
         :returns: None if it is of no table of these files.
@@ -136,7 +144,11 @@ class FileTables:
         return str(error)
 
     def error(self, problem: Problem) -> exceptions.InvalidDocument | None:
-        """Return a problem as the error of a file; see :meth:`explain`."""
+        """Return a problem as an error at the place where its author wrote it.
+
+        :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
+        :returns: None if it is of no table of these files.
+        """
         tokens = _tokens(problem.pointer)
         if len(tokens) < 2 or tokens[0] != 'tables':
             return None
@@ -158,10 +170,10 @@ NO_TABLES = FileTables()
 
 
 def load(documents: Iterable[document.Document]) -> FileTables:
-    """Read the tables of rule files, and the files that these name.
+    """Read the tables of rule files, and the files with their rows.
 
     :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
-        or is there twice.
+        or two tables have one name.
     """
     by_name: dict[str, FileTable] = {}
     is_given = False

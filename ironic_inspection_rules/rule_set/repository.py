@@ -202,7 +202,12 @@ class Repository:
     def with_stored(
         self, stored: typing.Iterable[typing.Mapping[str, typing.Any]]
     ) -> list[model.Rule]:
-        """Return the built-in rules and some stored ones."""
+        """Return the built-in rules and some stored ones.
+
+        Those without a scope get the default one.
+
+        :param stored: the fields of stored rules.
+        """
         rules = list(self.built_in)
         for fields in stored:
             rules.append(self.scoped(model.Rule.from_mapping(fields)))
@@ -233,7 +238,8 @@ class Repository:
 
         All rules that cannot be compiled are logged: another release, or
         another set of plugins, may have made them. Without one of them the
-        other rules may do harm, so none run.
+        other rules may do harm, so none run. An early rule that reads a node
+        is warned of.
 
         :param tables: what the rules read as ``{tables.NAME}``.
         :raises: :class:`.exceptions.InvalidRule` for the first rule that

@@ -140,7 +140,11 @@ class _Replay:
                 }
 
     def _try(self, row: Any, document: history.Document) -> Entry:
-        """Return how a run ends; never raises."""
+        """Return how a run ends, as the entry of an answer; never raises.
+
+        An inspection that cannot be replayed is an entry with the reason, as
+        the answer has other inspections.
+        """
         stored_before = functools.partial(
             history.stored_before, row.node_uuid, row.id
         )
@@ -148,7 +152,7 @@ class _Replay:
             return self._decide(replay.Past(document, stored_before))
         except replay.Incomparable as exc:
             return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
-        # The answer has other inspections.
+        # A border: what is wrong with one run must not end the answer.
         except Exception as exc:
             LOG.exception('Inspection %s cannot be replayed', row.uuid)
             return {'outcome': _ERROR, 'reason': exceptions.reason_of(exc)}

@@ -54,7 +54,10 @@ class Op(typing.NamedTuple):
     signature: arguments.Signature
 
     def context(self, view: budget.View) -> list[typing.Any]:
-        """Return the values that precede the arguments of its calls."""
+        """Return the values that precede the arguments in calls of the plugin.
+
+        :param view: the data of the machine, with the budget of the phase.
+        """
         values: list[typing.Any] = []
         if self.plugin.NEEDS_VIEW:
             values.append(view)
@@ -137,7 +140,10 @@ class Op(typing.NamedTuple):
         return self.for_machines(bind(arguments))
 
     def relation(self) -> Function | None:
-        """Return what checks two values, None unless the op is a relation."""
+        """Return the function that compares a pair of values.
+
+        :returns: None unless the op is a relation, such as ``lt``.
+        """
         if isinstance(self.plugin, plugin.Relation):
             return self.for_machines(self.plugin.holds, 'holds')
         return None
@@ -161,7 +167,9 @@ class Op(typing.NamedTuple):
         return self.guarded(problems, 'problems')()
 
     def of_node(self, arguments: plugin.Arguments) -> list[str]:
-        """Return the names of the arguments that need a node.
+        """Return the names of the arguments that read the node.
+
+        They are refused in an early rule, as there is no node yet.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
@@ -175,8 +183,11 @@ class Op(typing.NamedTuple):
         return self.guarded(names, 'of_node')()
 
     def facts(self, arguments: plugin.Arguments, inverted: bool) -> list[Fact]:
-        """Return what a condition states of fields.
+        """Return what a condition states of fields, as the plugin says.
 
+        By such facts checks of rules compare conditions.
+
+        :param inverted: whether the op is inverted in the rule.
         :raises: :class:`.exceptions.PluginFailed`.
         """
 
@@ -208,8 +219,12 @@ class Op(typing.NamedTuple):
         return self.guarded(writes, 'writes')()
 
     def cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
-        """Return the schemas of ``value`` for each kind of ``path``.
+        """Return the schemas of ``value`` for every kind of ``path``.
 
+        The JSON schema of rules, for editors, is made of them.
+
+        :returns: triples: a pattern of the path, and the schemas of the
+            arguments ``value`` and ``cleanup``.
         :raises: :class:`.exceptions.PluginFailed`.
         """
 

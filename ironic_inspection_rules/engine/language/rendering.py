@@ -161,7 +161,8 @@ def mapping(
 ) -> typing.Any:
     """Build a mapping, or a template of one if keys or items vary.
 
-    :param lenient: see :class:`List`; it is about the items.
+    :param lenient: keep missing items in the mapping; by default they make it
+        missing as a whole, as a missing key always does.
     """
     if varies(keys + items):
         # Without a key there is no mapping, whatever is done about items.
@@ -256,7 +257,10 @@ class ItemPath(Path):
 
 
 def path_to(root: str, steps: data_path.Path, missing: Missing) -> Path:
-    """Build the template of the value at a path."""
+    """Build the template of the value at a path.
+
+    Only a path that may have an index in it pays for looking at lists.
+    """
     may_be_index = any(data_path.index(step) is not None for step in steps)
     if may_be_index:
         return ItemPath(root, steps, missing)

@@ -35,7 +35,7 @@ class KeyTemplate:
                 self._parts.append(piece)
 
     def text(self, roots: budget.View) -> str | None:
-        """Return the key of one row or machine, for which it looks up a row.
+        """Return the key of a row, or that by which a machine finds its row.
 
         :param roots: the row, or the data of the machine.
         :returns: None if a field of it is missing or null, or all of it is

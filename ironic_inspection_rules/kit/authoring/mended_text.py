@@ -333,7 +333,8 @@ class FileText:
     ) -> typing.Iterator[Edit]:
         """Yield the edits that make a list in block style a mapping.
 
-        Every dash gives way to a key: the name of the argument.
+        Every dash gives way to a key: the name of the argument. With
+        ``whole`` the list stays, as the value of the only name.
         """
         column = node.start_mark.column
         shift = 0

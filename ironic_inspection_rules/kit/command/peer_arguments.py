@@ -117,7 +117,7 @@ def unreported(result: peers.Result, by: Sequence[str]) -> str:
 
 
 def status(result: peers.Result) -> int:
-    """Return the exit status of a command that compared machines."""
+    """Return the exit status of a command: 2 if a machine is odd, else 0."""
     if result.findings:
         return EXIT_ODD
     return 0

@@ -322,7 +322,11 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
 
 
 def _attribute(steps: tuple[str, ...]) -> schema.Attribute | None:
-    """Return the attribute of a node or of a port that a field is."""
+    """Return the attribute of a node or of a port that a field is.
+
+    :returns: None if Ironic does not keep the field, so that it may be of any
+        type.
+    """
     if steps[0] == 'node' and len(steps) == 2:
         return schema.NODE.get(steps[1])
     if steps[0] == 'ports' and len(steps) == 3:

@@ -283,7 +283,7 @@ def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
 def _as_text(
     machine: machines.SymbolicMachine,
 ) -> Callable[[values.Alternative], Value]:
-    """Return the function for the conversion ``!s`` of a field."""
+    """Return the function that makes a text of a value, as ``!s`` does."""
 
     def convert(alternative: values.Alternative) -> Value:
         return _text((alternative,), machine)

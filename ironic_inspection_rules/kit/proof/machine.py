@@ -111,8 +111,9 @@ class SymbolicMachine:
         return self.cells[key]
 
     def text(self, name: str, derived: bool = False) -> logic.Term:
-        """Return a new text.
+        """Return a new text, which the solver chooses, as a term.
 
+        :param name: of the term, as reasons of answers show it.
         :param derived: whether a filter makes it of another text.
         """
         term = z3.String(name)

@@ -56,7 +56,8 @@ def _entry(
 ) -> Value:
     """Return an entry whose name is that of a secret, masked if it is one.
 
-    :param by_rule: as of :func:`step`.
+    :param by_rule: whether a rule has made the value. A name that the rule
+        itself wrote there is its choice, and hides nothing.
     """
     entry = alternative.step(name)
     if by_rule and _is_written_out(alternative):
@@ -359,7 +360,8 @@ def _alternative_has(
 def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
     """Return whether a constant has a secret in it.
 
-    :param is_masked: as of :func:`_has_secret`.
+    :param is_masked: whether secrets in it are masked already: then the mask
+        is looked for, and otherwise the names of secrets.
     """
     if alternative.is_missing:
         return False
@@ -377,7 +379,8 @@ def _list_has(
     Of the items that rules wrote it is known; of all items of the machine
     together it is one guess of the solver.
 
-    :param is_masked: as of :func:`_has_secret`.
+    :param is_masked: whether secrets are masked already: then the mask is
+        looked for, and otherwise the names of secrets.
     """
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)

@@ -439,7 +439,10 @@ class ItemList(Alternative):
         return choose(exists, item, NOTHING)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        """Return the items that are looked at, with when the list has them."""
+        """Return pairs: on which machines an item exists, and the item.
+
+        Only the items that are looked at are among them.
+        """
         items = []
         for index, item in enumerate(self.items):
             exists = logic.settled(self.length > index)
@@ -692,7 +695,12 @@ def transform(value: Value, function: Callable[[Alternative], Value]) -> Value:
 def product(
     values: Sequence[Value],
 ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
-    """Yield the combinations of alternatives, each with its guard."""
+    """Yield the combinations of alternatives of some values.
+
+    :returns: for a combination its guard, which is that of all alternatives in
+        it, and the alternatives. Combinations that no machine has are left
+        out.
+    """
     for pairs in itertools.product(*values):
         guard = logic.conj(*(part for part, _alternative in pairs))
         if guard is not logic.FALSE:

@@ -63,7 +63,8 @@ class ComparedRules:
 
         All of them are checked, as only valid rules have a meaning.
 
-        :param warn: see :func:`.file_rule.parse_all`.
+        :param warn: called with a line about rules of stock Ironic and of
+            ironic-inspector.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
         documents = table_file.documents(paths)

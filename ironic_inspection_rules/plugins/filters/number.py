@@ -21,7 +21,7 @@ _NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 
 
 def read(value: typing.Any) -> Number:
-    """Check that a value is a finite number.
+    """Check that a value is a finite number, and return it.
 
     :raises: :class:`.exceptions.OperationError` if it is not.
     """

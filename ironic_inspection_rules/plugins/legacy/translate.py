@@ -108,10 +108,13 @@ def _operation_of(pointer: str) -> str:
 def _condition(
     operation: typing.Any, ops: registry.Registry
 ) -> tuple[Operation, list[Problem]]:
-    """Translate a condition; see :func:`_operation`.
+    """Translate a condition of the old language.
 
     This engine would convert a field and "invert" of other types, which
     ironic-inspector refused.
+
+    :returns: the condition, empty if it cannot be translated; and its
+        problems.
     """
     translated, problems = _operation(operation, 'op', ops.conditions)
     args = translated.get('args', {})
@@ -125,7 +128,10 @@ def _condition(
 def _action(
     operation: typing.Any, ops: registry.Registry
 ) -> tuple[Operation, list[Problem]]:
-    """Translate an action; see :func:`_operation`."""
+    """Translate an action of the old language.
+
+    :returns: the action, empty if it cannot be translated; and its problems.
+    """
     translated, problems = _operation(operation, 'action', ops.actions)
     # To this engine it is no argument, but a key of the action.
     if 'revert' in translated.get('args', {}):

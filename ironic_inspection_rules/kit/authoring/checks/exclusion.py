@@ -213,7 +213,10 @@ def _has_one_form(value: typing.Any) -> bool:
 
 
 def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
-    """Return whether a condition is false where its only field has a value."""
+    """Return whether a condition is false where its only field has a value.
+
+    :returns: False as well where it does not read the field, or others too.
+    """
     args = _fill(condition.arguments, field, value)
     if args == condition.arguments or interpolation.fields(args):
         return False

@@ -210,10 +210,11 @@ def _truth(
 ) -> Operation:
     """Return ``is-true`` or ``is-false`` on a field that may be missing.
 
-    Here such a field is null, which is false. In stock Ironic it stays text in
-    braces, which is neither true nor false.
+    Here such a field counts as null, which ``is-false`` takes for false. In
+    stock Ironic it stays text in braces, which is neither true nor false.
 
-    :param result_if_missing: as for :func:`_with_missing`.
+    :param result_if_missing: the result that stock Ironic has without the
+        field, before it is inverted.
     """
     written = _write(op, args, _filled)
     if result_if_missing == _MISSING_IS[op]:

@@ -58,17 +58,19 @@ class Forms:
         number = text.replace('-', '')
         if number.lower() in _EMPTY_UUIDS:
             return text
-        free = ''.join(
+        free_digits = ''.join(
             digit
             for place, digit in enumerate(number)
             if place not in _UUID_KEPT
         )
-        made = self._digits.hexadecimal(free, 'uuid')
+        replacement = self._digits.hexadecimal(free_digits, 'uuid')
         for place in _UUID_KEPT:
-            made = made[:place] + number[place] + made[place:]
+            # The digit that was left out goes back to its place.
+            before = replacement[:place]
+            replacement = before + number[place] + replacement[place:]
         if '-' in text:
-            made = str(uuid.UUID(made))
-        return digits.cased(text, made)
+            replacement = str(uuid.UUID(replacement))
+        return digits.cased(text, replacement)
 
     def text(self, text: str) -> str:
         """Replace letters by letters and digits by digits.
@@ -100,12 +102,12 @@ class Forms:
         shifted = iter(
             self._digits.shift(tuple(numbers), tuple(bases), ''.join(kinds))
         )
-        made = []
+        replaced = []
         for character, alphabet in zip(word, alphabets, strict=True):
             if alphabet:
                 character = alphabet[next(shifted)]
-            made.append(character)
-        return ''.join(made)
+            replaced.append(character)
+        return ''.join(replaced)
 
 
 def _number_of(character: str, alphabet: str) -> int:

@@ -90,17 +90,19 @@ class _Document:
         :param parent: the name of the field that has it.
         :param around: the kind of that field.
         """
-        made = {}
+        replaced = {}
+        # {"name": "Serial Number", "value": "CZ3409XK7Q"} is such a pair.
         pair = learning.kind_of_pair(dict(data))
         for name, value in data.items():
             kind = learning.inner_kind(name, pair, parent, around)
             if kind is Kind.DROPPED:
                 continue
             if name in _LLDP:
-                made[name] = self._lldp(value)
+                replaced[name] = self._lldp(value)
             else:
-                made[self._texts.mended(name)] = self._value(value, kind, name)
-        return made
+                new_name = self._texts.mended(name)
+                replaced[new_name] = self._value(value, kind, name)
+        return replaced
 
     def _value(self, value: Any, kind: Kind, name: str) -> Any:
         """Return the value of a field with identifiers replaced, at any depth.
@@ -131,7 +133,10 @@ class _Document:
         return value
 
     def _number(self, value: int, kind: Kind) -> int:
-        """Return a number, replaced where its text would be."""
+        """Return a number, replaced where it identifies the machine.
+
+        It does by the kind of its field, or as a number that was learned.
+        """
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
         made = self._learned.number(value)

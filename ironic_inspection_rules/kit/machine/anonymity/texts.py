@@ -68,15 +68,15 @@ class Replacer:
         Identifiers in it are replaced by their form, and all other characters
         as :meth:`.form.Forms.text` does.
         """
-        made = ''
+        replaced = ''
         end = 0
         for identified in identifier.find(text):
             if identified.form is Form.KEPT:
                 continue
-            made += self.forms.text(text[end : identified.start])
-            made += self.of(identified, text)
+            replaced += self.forms.text(text[end : identified.start])
+            replaced += self.of(identified, text)
             end = identified.end
-        return made + self.forms.text(text[end:])
+        return replaced + self.forms.text(text[end:])
 
 
 class Texts:

@@ -96,7 +96,7 @@ def now() -> str:
 
 
 def names(files: typing.Sequence[str]) -> str:
-    """Return the names of files, not all where they are many."""
+    """Return the names of files for a title: the first, and how many more."""
     parts = [os.path.basename(os.path.normpath(path)) for path in files]
     if len(parts) > _MOST_NAMES:
         more = len(parts) - _MOST_NAMES
