@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""JSON that is parsed while it comes in pieces.
+"""JSON parsed while it comes in pieces, so that it takes little memory.
 
 ``json`` needs the text of a document as one block. Once a large block was
 freed, the C library takes such blocks from the heap of the thread, and keeps
@@ -38,7 +38,7 @@ class TooManyValues(ValueError):
 
 
 class Parser:
-    """Parses one document.
+    """Parses one JSON document that comes in pieces.
 
     What is inside of the upper :data:`LEVELS` is parsed value by value, so
     that only the text of one value has to be in one block.

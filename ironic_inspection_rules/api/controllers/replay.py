@@ -103,10 +103,10 @@ def _compile(
 
 @dataclasses.dataclass(frozen=True)
 class _Replay:
-    """The rules to try on each run.
+    """Replays kept inspections by the rules of their time, then by others.
 
-    ``plans`` are the rules in force with the given ones among them, None for
-    the rules of its time.
+    ``plans`` are the others: the rules in force with the posted ones among
+    them; None to replay by the rules of the time only.
     """
 
     plans: posted_rules.Plans | None

@@ -43,7 +43,7 @@ class _Item:
 
 
 class Actions:
-    """The actions of a rule where it matches.
+    """Carries out the actions of a rule on all machines that it matches.
 
     :param passed: gets on which machines the rule fails the inspection or
         has an effect that lasts.

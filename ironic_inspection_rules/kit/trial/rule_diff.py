@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences from one set of rules in files to another, rule by rule.
+"""Differences between two sets of rule files, rule by rule, for ``diff``.
 
 A rule that only has another description, or is written otherwise and means
 the same, is listed but is no difference.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers by their form: each is replaced by another of the same form."""
+"""Anonymous identifiers: each is replaced by another of the same form."""
 
 import re
 import string
