@@ -141,6 +141,8 @@ def portions(
 ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
+    So a request over all nodes of a cloud takes a limited part of memory.
+
     :param most: characters of the data of a group, as JSON; only the data
         of a single node may be larger.
     :returns: the groups, in the order of the nodes.
@@ -165,8 +167,11 @@ def portions(
 def _measure(
     context: Any, nodes: Sequence[Any], most: int
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the characters of the data of nodes, by their UUIDs.
+    """Return the lengths of the data of nodes, in characters, by UUID.
 
+    Of data in Swift it is an estimate.
+
+    :param most: the characters of all data that may be read together.
     :returns: of the data of inspections that passed, and of those of the
         last inspections, where these failed.
     """
@@ -194,7 +199,7 @@ def _is_in_database() -> bool:
 def _newest(
     node: Any, stored: Any, failed: dict[str, Any] | None
 ) -> DataOrError:
-    """Return the newer one of what is stored and of what has failed.
+    """Return the newer data of a node: stored ones, or of a failed inspection.
 
     :param stored: the row or the data of an inspection that passed, an error
         of the storage, or None.

@@ -228,7 +228,12 @@ def undo(dry_run: bool) -> int:
 
 
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert all rules, in the order in which stock Ironic runs them."""
+    """Convert the rules to be adopted: those of the table, then of the file.
+
+    Stock Ironic runs rules of one priority in this order.
+
+    :raises: Invalid if rules would get the UUIDs of others.
+    """
     # UUIDs of the rules that this package has already.
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     _refuse_taken_uuids(rows, taken)
@@ -453,6 +458,8 @@ def _read_file() -> list[dict[str, Any]]:
 def from_inspector(url: str, dry_run: bool) -> None:
     """Copy the rules of ironic-inspector's database, all or none.
 
+    It prints all of them, with the reason where one cannot be copied.
+
     :param url: of its database, which is only read.
     :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
         nothing has changed then.
@@ -511,7 +518,7 @@ def _report(candidates: list[Candidate]) -> None:
 
 
 def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
-    """Return the columns of the rules that are adopted."""
+    """Return the rules that can be adopted as columns of the rules' table."""
     values = []
     for candidate in candidates:
         if candidate.rule is None:

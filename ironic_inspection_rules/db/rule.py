@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing the stored rules, and what they were."""
+"""Reads and writes the stored rules, and reads their earlier versions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

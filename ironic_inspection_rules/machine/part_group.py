@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups of parts that are one: several sources report one part.
+"""Groups of reported parts: several sources report the same part.
 
-They are known by their identities. Of parts that are reported without one,
-only their number and their slots say whether another source reports them.
+Parts of a group are known by their identities. Of parts that are reported
+without one, only their number and their slots say whether another source
+reports them.
 """
 
 import collections

@@ -97,9 +97,9 @@ class PartSource:
     def items(self, data: Item) -> Iterator[tuple[str, Item]]:
         """Yield the parts that a machine has in this place, with their names.
 
-        The name of a part is its key or index in the place, empty where the
-        place is itself the part. Items for which ``is_part`` is False, such
-        as empty slots, are left out.
+        The name of a part is its key in a mapping, empty where the parts are
+        a list or the place is itself the part. Items for which ``is_part`` is
+        False, such as empty slots, are left out.
 
         :param data: ``inventory`` and ``plugin_data`` of the machine.
         """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines beside the rows of a table: which are missing, which differ.
+"""Compares machines with the rows of a table: who is missing, what differs.
 
 A machine is looked at alone, and what is kept of it is its key and what
 differs. So memory does not grow with the size of inventories.

@@ -39,7 +39,7 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def list(cls, context):
-        """Find the counters of every rule."""
+        """Read the stored counters of every rule, with times as text."""
         rows = []
         for stored in db_statistics.list_statistics():
             row = dict(stored)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The stored tables of a process: each is there once.
+"""The stored tables of a process, each of them once in its memory.
 
 A table that has changed is built of the rows that it had, and of those that
 are read because they are new.
@@ -94,7 +94,10 @@ class TableStore:
     def _known(
         self, context: typing.Any, described: Described, revision: int | None
     ) -> StoredTable:
-        """Return a table; what the process has of it is not read again.
+        """Return a table with its rows, reading only what has changed.
+
+        A table of the same revision is there already. Of another one the
+        chunks of rows that are the same stay.
 
         :param described: the table without its rows, as of the source.
         :param revision: of the rule set; None for the present one.

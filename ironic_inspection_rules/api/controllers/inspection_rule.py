@@ -260,7 +260,7 @@ class _RuleOrder:
 
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:
-    """Show one rule."""
+    """Show one rule, a built-in or a stored one."""
     uuid = _uuid(rule_uuid)
     fields = query['fields']
     if fields is None:
@@ -334,7 +334,11 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 
 
 def replace(rule_uuid: str, body: Any) -> Answer:
-    """Replace a rule whole."""
+    """Replace a rule by the one in the body, and answer with it.
+
+    What the body leaves out becomes its default. Read-only fields may be
+    there as a client has just read them, but not with other values.
+    """
 
     def decide(rule: rule_object.StoredRule) -> _NewFields:
         ops = start.rules().ops
@@ -438,7 +442,10 @@ def _changeable(rule_uuid: str) -> rule_object.StoredRule:
 def _change(
     rule_uuid: str, decide: Callable[[rule_object.StoredRule], _NewFields]
 ) -> Answer:
-    """Change a rule, and again where another change of rules came first.
+    """Save what a stored rule is to be, and answer with it.
+
+    Where another change of rules came first, it is decided and saved again.
+    A sensitive rule must stay sensitive.
 
     :param decide: called with the stored rule, returns what it is to be.
     """

@@ -148,7 +148,11 @@ class CompiledAction:
     def _apply_if_matching(
         self, target: Target, roots: budget.View, note: Note
     ) -> reasons.Idle | None:
-        """Carry the action out once, if all its conditions hold."""
+        """Carry the action out once, if all its conditions hold.
+
+        :param note: called with every condition that is checked.
+        :returns: why it was not carried out, None if it was.
+        """
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
             note(number, holds, roots)
@@ -296,8 +300,8 @@ def _call_of_revert(
 ) -> engine_call.Call:
     """Build the call that undoes an action.
 
-    The method ``revert`` of a plugin may declare fewer arguments than
-    ``execute``; those that it does not declare are left out of the call.
+    The method ``revert`` of a plugin may take fewer arguments than the action
+    does; those that it does not take are left out of the call.
     """
     call = engine_call.Call(op, args, loop=loop)
     # Parameters that are no arguments of a rule: the target, then the view

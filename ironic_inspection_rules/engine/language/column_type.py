@@ -26,7 +26,7 @@ _CLASSES: typing.Mapping[str, tuple[type, ...]] = {
 
 
 def convert(text: str, kind: str | None) -> typing.Any:
-    """Return the value of a cell of CSV.
+    """Return the value of a cell of CSV, which is text, by its column's type.
 
     :param kind: the type of its column; None is text.
     :returns: null for an empty cell, if its column is not text.

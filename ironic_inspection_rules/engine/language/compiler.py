@@ -59,7 +59,7 @@ def compile_rule(
     explained: bool = True,
     tables: table.Tables = types.MappingProxyType({}),
 ) -> CompiledRule:
-    """Compile a rule that passed validation.
+    """Compile a rule that passed validation, to apply it to any machines.
 
     :param mask_secrets: see :func:`.disclosure.hides_secrets`.
     :param explained: whether traces may give reasons.
@@ -133,7 +133,12 @@ def _compile_condition(
     ops: registry.Registry,
     outer: engine_loop.Loop | None,
 ) -> engine_condition.CompiledCondition:
-    """Compile a condition, with its parts or its loop."""
+    """Compile a condition: a single call, or a group with its parts.
+
+    One with a loop is wrapped, so that it is checked for all items.
+
+    :param outer: the loop of the group or action that it is in.
+    """
     name, inverted = model.split_op(operation['op'])
     op = ops.condition(name)
     loop = engine_loop.Loop.of(operation.get('loop'), outer)

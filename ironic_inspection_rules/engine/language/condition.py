@@ -103,9 +103,9 @@ class CompoundCondition(CompiledCondition):
     def deciding(self, roots: budget.View) -> dict[int, bool]:
         """Return the results of the parts that decide, by their numbers.
 
-        A trace shows these parts only. If the plugin asks for no more results
-        after one, such as the first true one of ``any-of``, that part alone
-        decides.
+        The reason of the group names these parts only. If the plugin asks for
+        no more results after one, such as the first true one of ``any-of``,
+        that part alone decides.
         """
         results: list[bool] = []
 

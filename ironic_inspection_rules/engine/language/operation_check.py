@@ -65,7 +65,9 @@ def check_condition(
     outer: engine_loop.Loop | None = None,
     depth: int = 0,
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of a condition.
+    """Yield the problems of a condition, and of the conditions in a group.
+
+    They are those of its keys, its loop, its op and its arguments.
 
     :param early: whether it is of a rule of the early phase.
     :param outer: the loop of the group or action that it is part of.
@@ -99,7 +101,10 @@ def check_condition(
 def check_action(
     action: dict[str, typing.Any], ops: registry.Registry, early: bool
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of an action.
+    """Yield the problems of an action, and of its own conditions.
+
+    They are those of its keys, its loop, its op, its arguments, and of how it
+    is undone.
 
     :param early: whether it is of a rule of the early phase.
     """
@@ -162,7 +167,10 @@ def _check_keys(
     operation: dict[str, typing.Any],
     op: registry.Op | None,
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of the keys of an operation.
+    """Yield the problems of the keys of an operation, as its shape has them.
+
+    For an argument that stands beside ``args`` the message says where it
+    belongs.
 
     :param op: None if it is unknown.
     """
@@ -180,7 +188,7 @@ def _check_keys(
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Yield the problems of the loop of an operation."""
+    """Yield why the fields of a loop cannot be read, or are never a list."""
     loop = operation.get('loop')
     try:
         template.compile_value(loop)
@@ -204,7 +212,11 @@ def _check_call(
     early: bool,
     loop: engine_loop.Loop | None,
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of the op and the arguments of an operation."""
+    """Yield the problems of the op and the arguments of an operation.
+
+    The op is unknown; or arguments are missing, unknown, of a wrong type,
+    refused by the op, or need the node, which the early phase lacks.
+    """
     if not isinstance(operation.get('op'), str):
         return
     op = ops.get(name)

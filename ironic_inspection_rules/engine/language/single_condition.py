@@ -122,7 +122,8 @@ class Single(condition.CompiledCondition):
     def check(self, roots: budget.View) -> bool:
         """Return whether the condition holds for the data of a machine.
 
-        With a missing field it does not, inverted or not.
+        With a missing field it does not, inverted or not, unless the op
+        accepts one: then that is no ``Missing`` here.
         """
         if self._first is None:
             return self._check_call(roots)
@@ -374,11 +375,11 @@ class Sentence:
             self._after += reasons.show(value)
 
     def _use_single_gap(self, before: str, gap: rendering.Template) -> None:
-        """Replace ``describe`` by a faster one for a sentence with one gap.
+        """Prepare the faster texts of a sentence with one gap, as most have.
 
-        Nearly every condition has one. It also sets ``describe_value``, so
-        that who has the value of the gap already, as the condition has that
-        compared it, need not render it again.
+        A condition that has compared the value of the gap passes it to
+        ``describe_value``, which need not render it again. Without filters
+        ``describe`` becomes faster as well.
 
         :param before: the literal text before the gap.
         :param gap: the template whose value fills the gap.

@@ -70,9 +70,10 @@ _MEANINGS = _meanings()
 def nearest(
     name: str, known: typing.Iterable[str], cutoff: float = 0.6
 ) -> str | None:
-    """Find the nearest known name, regardless of case and punctuation.
+    """Find the nearest known name, for a message about an unknown one.
 
-    It may also be what other languages call by the given name.
+    Case and punctuation do not count. It may also be what other languages
+    call by the given name.
 
     :param cutoff: minimum similarity, 0 to 1.
     """
@@ -107,7 +108,8 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
     """Find the only known name that differs by a typing error.
 
     That is one letter omitted, inserted, replaced or swapped with the next,
-    or another case or punctuation.
+    or another case or punctuation. Such a name is sure enough for ``lint
+    --fix`` to write it, unlike the one that :func:`nearest` returns.
 
     :returns: None if there is none, or more than one.
     """

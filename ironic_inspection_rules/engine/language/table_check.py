@@ -77,7 +77,10 @@ def names(rule: model.Rule) -> set[str]:
 
 
 def columns(rule: model.Rule) -> typing.Iterator[Column]:
-    """Yield the columns that a rule reads, as far as it names them."""
+    """Yield the columns of tables that a rule reads, as far as it names them.
+
+    A name may also come from the data of a machine, and is not known then.
+    """
     for member in model.CONTENT:
         written = getattr(rule, member)
         if member == model.VARS:

@@ -283,7 +283,8 @@ def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
 def _size(value: typing.Any) -> int:
     """Return about how many bytes a value has as JSON in UTF-8.
 
-    Numbers, booleans and None at the top count as nothing.
+    The size of a table is limited by these. A cell that is a number, a
+    boolean or null counts as nothing.
     """
     if value.__class__ is str:
         if value.isascii():
@@ -309,7 +310,14 @@ def _cells(
     types: typing.Mapping[str, str],
     secret: typing.Collection[str],
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of the values of one row."""
+    """Yield the values of a row that its table cannot have.
+
+    They are not of the type of their column, or no database can store them.
+
+    :param place: JSON pointer to the row, for the problems.
+    :param types: the types of columns, by name.
+    :param secret: names of columns whose values no message may show.
+    """
     for column, value in row.items():
         kind = types.get(column)
         if (

@@ -40,7 +40,9 @@ _OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
 
 
 def problems(name: typing.Any, entry: typing.Any) -> typing.Iterator[Problem]:
-    """Yield what is wrong with the name and the form of a table.
+    """Yield what is wrong with the name and the members of a table.
+
+    What is in its rows is checked after that.
 
     :param entry: what may be its JSON form.
     """
@@ -107,7 +109,7 @@ def _of_templates(entry: Entry) -> typing.Iterator[Problem]:
 
 
 def _of_mappings(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield the problems of the members that map columns to something."""
+    """Yield the problems of ``types`` and ``expect``, mappings by column."""
     for member in ('types', 'expect'):
         value = entry.get(member)
         if value is not None and not isinstance(value, dict):
@@ -137,7 +139,7 @@ def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
 
 
 def _of_secret(secret: typing.Any) -> typing.Iterator[Problem]:
-    """Yield the problems of the names of secret columns."""
+    """Yield the problems of ``secret``: it lists names of columns, once."""
     if secret is None:
         return
     if not isinstance(secret, list):

@@ -349,8 +349,9 @@ def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
 def _compile_argument(
     written: typing.Any, may_be_table: bool = False
 ) -> typing.Any:
-    """Build a template of an argument, or return it if it has no paths.
+    """Build a template of a filter's argument; without paths, return it.
 
+    :param written: a literal, a path, or a list or mapping of both.
     :param may_be_table: whether a path may lead to a table, not to a row.
     """
     if isinstance(written, interpolation.Field):

@@ -159,7 +159,7 @@ class ExplainInspection(command.BaremetalCommand):
         It is text, or the answer of the API as JSON or YAML.
         """
         baremetal, node = self.baremetal, parsed_args.node
-        # The question: the command accepts one of these options at most.
+        # The question: a path, perhaps of a port; a trait; or a rule.
         asked = {}
         for name in ('path', 'trait', 'port', 'rule'):
             value = getattr(parsed_args, name)
@@ -222,11 +222,11 @@ class ShowStatistics(command.Lister):
         return columns, rows
 
 
-def _count(counted: dict[str, Any], name: str) -> Any:
+def _count(counters: dict[str, Any], name: str) -> Any:
     """Return a column of the statistics of a rule, seconds rounded."""
     if name == 'seconds':
-        return round(counted[name], 6)
-    return counted[name]
+        return round(counters[name], 6)
+    return counters[name]
 
 
 def _load(
@@ -265,7 +265,10 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
-    """Yield what a rule did in a phase, below its name."""
+    """Yield what a rule did in a phase, below its name.
+
+    :param title: the first line, with ``%s`` for the name.
+    """
     yield title % _name(rule)
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     for line in _why(rule['conditions'], rule):
@@ -297,11 +300,11 @@ def _why(
         }
     for action in rule.get('when', ()):
         yield _carried_out(action)
-        for counted in action['conditions']:
+        for condition in action['conditions']:
             yield '  ' + _(
                 'when %(op)s: %(true)d times true, %(false)d '
                 'times false%(reason)s'
-            ) % {**counted, 'reason': _in_brackets(counted['reason'])}
+            ) % {**condition, 'reason': _in_brackets(condition['reason'])}
 
 
 def _carried_out(action: dict[str, Any]) -> str:
@@ -424,7 +427,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def change_line(change: dict[str, Any]) -> str:
-    """Return one change as a line."""
+    """Return one change as a line: where, and the values before and after."""
     before = json.dumps(change['before'], ensure_ascii=False)
     after = json.dumps(change['after'], ensure_ascii=False)
     where = change['object'] + change['path']

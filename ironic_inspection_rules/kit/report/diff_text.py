@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between sets of rules, for people to read."""
+"""Writes the differences between two sets of rules as text or Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import re
@@ -44,7 +44,11 @@ def lines(
     count: int,
     tables: Tables = (),
 ) -> Iterator[str]:
-    """Yield all that changes, as lines for a terminal."""
+    """Yield all that changes, as lines for a terminal.
+
+    First come the tables, then the rules, then the machines that are treated
+    otherwise, and last the numbers of these.
+    """
     for title, rows in _of_tables(tables):
         yield title
         yield from rows
@@ -133,7 +137,10 @@ def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
 def _sums(
     changes: Sequence[rule_diff.RuleChange], groups: Groups, count: int
 ) -> Iterator[str]:
-    """Yield how many rules changed, and how many machines of those tried."""
+    """Yield how many rules changed, and how many machines are affected.
+
+    :param count: the number of machines that were tried; none says nothing.
+    """
     numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
         numbers[change.change] += 1

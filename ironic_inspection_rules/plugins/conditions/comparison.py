@@ -157,6 +157,7 @@ class ValueComparison(plugin.Relation):
         return True
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
+        """Return whether the relation holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)
         try:

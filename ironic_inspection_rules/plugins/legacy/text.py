@@ -73,9 +73,10 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
 
 
 def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
-    """Yield the fields in all strings of a value, and those in their formats.
+    """Yield the fields in all strings of a value, also those inside of fields.
 
-    There are none if it cannot be rendered for any machine.
+    ``{data[a]:>{data[b]}}`` has two. There are none if a string of the value
+    fails for every machine. The checks of rules read these.
 
     :param value: as for :func:`render`.
     :returns: what stands between the braces, and the keys and indices.

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields of inspection data that are not there, or not yet."""
+"""Checks of rules that read inspection data which no inspection reports.
+
+Or data that are missing where the conditions hold, or not written yet.
+"""
 
 from collections.abc import Iterator, Sequence
 import string
@@ -184,7 +187,10 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
 def _path_of_inspector(
     operation: file_rule.Operation,
 ) -> Iterator[tuple[str, str, Steps]]:
-    """Yield the ``data://…`` that a condition of ironic-inspector reads."""
+    """Yield the ``data://…`` that a condition of ironic-inspector reads.
+
+    :returns: as :func:`fields`, at most one.
+    """
     path = operation.arguments.get('field')
     if not isinstance(path, str) or (
         'field' not in operation.op.plugin.LITERAL
@@ -206,7 +212,10 @@ def _path_of_inspector(
 def _fields_of_inspector(
     operation: file_rule.Operation,
 ) -> Iterator[tuple[str, str, Steps]]:
-    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions."""
+    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions.
+
+    :returns: as :func:`fields`.
+    """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for _pointer, text in checked_rule.texts(
             operation.arguments.get(name)
@@ -214,12 +223,8 @@ def _fields_of_inspector(
             if any(legacy_text.problems(text)):
                 # Another check names what is no field.
                 continue
-            for (
-                _literal,
-                field,
-                _spec,
-                _conversion,
-            ) in string.Formatter().parse(text):
+            for piece in string.Formatter().parse(text):
+                _literal, field, _spec, _conversion = piece
                 if field:
                     keys = map(str, legacy_text.steps(field))
                     yield (

@@ -162,7 +162,10 @@ def _has_alternatives(regex: str) -> bool:
 
 
 def _is_open(regex: str) -> bool:
-    """Return whether the ``$`` at the end is escaped or part of a comment."""
+    """Return whether the ``$`` at the end of an expression anchors nothing.
+
+    It is escaped, or, with the flag ``x``, part of a comment.
+    """
     plain = _outside_of_classes(regex)
     if regex.endswith('$') and not plain.endswith('$'):
         return True

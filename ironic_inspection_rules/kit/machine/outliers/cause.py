@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One finding a cause: a missing DIMM is not a smaller memory as well."""
+"""Reduces the differences of a machine that have one cause to one finding.
+
+A missing DIMM makes the memory smaller as well: only the DIMM is reported.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
@@ -169,11 +172,12 @@ def _device(slot: str | None) -> str | None:
 
 
 def _one_for_each_card(differences: Differences) -> Differences:
-    """Keep one difference for every PCI card, and one move for all cards.
+    """Leave out differences that are of one PCI card, or of one move.
 
-    A card may be several functions of one PCI device. Where it moves, the
-    addresses of other devices change as well. Parts without a PCI address all
-    stay.
+    A card may be several functions of one PCI device: one of them that is
+    missing, say, stands for all. Where a card moves, the addresses of other
+    devices change as well: one move stands for all. Parts without a PCI
+    address stay.
     """
     reported = set()
     result = []

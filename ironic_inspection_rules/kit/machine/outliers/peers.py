@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines that differ from their peers, without a rule and a number given."""
+"""Finds machines that differ from their peers: others of the same model."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses
@@ -264,7 +264,7 @@ def _compare(
 ) -> list[finding.Outlier]:
     """Compare the parts and fields of machines of one kind.
 
-    :param least: how many machines must be alike for others to differ.
+    :param least: how many machines must report something to be compared.
     :param group: the name of their model, for the findings.
     :returns: a finding for every cause that a machine differs for.
     """

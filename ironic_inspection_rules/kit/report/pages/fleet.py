@@ -172,7 +172,11 @@ class _PackedFleet:
         }
 
     def _change(self, change: Plain) -> int:
-        """Return the number of a change."""
+        """Return the number of a change, whose texts are numbers too.
+
+        Values are texts of JSON. A removed value has no new one, an added one
+        none before.
+        """
         value = _NOTHING
         if change['op'] != 'remove' and 'value' in change:
             value = self._json(change['value'])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of rules and machines as a matrix, with why and what."""
+"""The page of a test: a matrix of rules and machines, reasons and changes."""
 
 import functools
 import json
@@ -260,7 +260,10 @@ class Matrix:
 def _column(
     rules: typing.Sequence[model.Rule], test: machine_test.MachineTest
 ) -> MachineColumn:
-    """Return what the matrix shows of a test."""
+    """Return what the matrix shows of the test of a machine.
+
+    :param rules: in the order of the matrix.
+    """
     error = test.outcome.error
     traces = {traced.rule.uuid: traced for traced in test.outcome.traces}
     cells = []
@@ -280,7 +283,7 @@ def _column(
 
 
 def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
-    """Return what became of a rule.
+    """Return the cell that says what became of a rule on a machine.
 
     :param traced: None where the rule did not run, or ended the inspection
         before anything of it could be traced.
