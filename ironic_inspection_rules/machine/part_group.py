@@ -40,6 +40,7 @@ class PartGroups:
     """
 
     def __init__(self, parts: Iterable[part.Part]) -> None:
+        """Join all identities of a part, and so parts that share one."""
         # A forest of identities; the root of a tree stands for its group.
         self._parents: dict[part.Identity, part.Identity] = {}
         for member in parts:
@@ -242,7 +243,9 @@ def _without_reported(
         else:
             elsewhere.append(member)
     # Parts in unknown or other slots match any that is left.
-    free = [entry for entries in in_slot.values() for entry in entries]
+    free: list[_Reported] = []
+    for entries in in_slot.values():
+        free += entries
     for entry, member in zip(free, elsewhere, strict=False):
         entry.sources.add(member.source)
     return elsewhere[len(free) :]

@@ -43,6 +43,7 @@ class CompiledCondition(abc.ABC):
     )
 
     def __init__(self, op: registry.Op, operation: Operation) -> None:
+        """Store what all kinds of conditions have."""
         self.op = op
         self.operation = operation
         self.written_op: str = operation['op']
@@ -183,6 +184,10 @@ class Looped(CompiledCondition):
     __slots__ = ('_multiple', 'condition', 'items')
 
     def __init__(self, condition: CompiledCondition) -> None:
+        """Compile the loop of a condition.
+
+        :param condition: the condition, compiled without its loop.
+        """
         super().__init__(condition.op, condition.operation)
         self.condition = condition
         self.items = engine_loop.compile_items(condition.operation['loop'])

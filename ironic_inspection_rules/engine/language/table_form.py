@@ -323,7 +323,7 @@ def _cells(
         if (
             kind is not None
             and value is not None
-            and (not column_type.is_of(kind, value))
+            and not column_type.is_of(kind, value)
         ):
             shown = disclosure.row({column: value}, secret)[column]
             yield Problem(

@@ -245,7 +245,9 @@ class Convert(arguments.FileCommand):
             )
         text = '\n'.join(converted.text for converted in files)
         arguments.write(parsed_args.output, text, self.app.stdout)
-        lost = [loss for converted in files for loss in converted.lost]
+        lost = []
+        for converted in files:
+            lost += converted.lost
         for loss in lost:
             self.app.stderr.write(
                 f'{loss.path}:{loss.line}:{loss.column}: {loss.rule}: '

@@ -27,6 +27,7 @@ class Profile(arguments.FileCommand):
     example = 'machines -o profile.yaml'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the inventories, tolerances and what a mismatch leads to."""
         parser.add_argument(
             'inventories',
             metavar='<inventory>',

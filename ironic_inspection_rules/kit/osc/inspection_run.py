@@ -120,6 +120,7 @@ class ExplainInspection(command.BaremetalCommand):
     example = 'rack1-07 --path /extra/vendor'
 
     def add_arguments(self, parser):
+        """Declare the node, the question and the format of the answer."""
         command.add_node(parser)
         question = parser.add_mutually_exclusive_group()
         for name, text in (

@@ -145,7 +145,7 @@ def is_partial(regex: str) -> bool:
 
     It is matched from the beginning of the text, and with a "$" at its end.
     """
-    return _has_alternatives(regex) or _is_open(regex)
+    return _has_alternatives(regex) or _lacks_anchor(regex)
 
 
 def _has_alternatives(regex: str) -> bool:
@@ -161,7 +161,7 @@ def _has_alternatives(regex: str) -> bool:
     return False
 
 
-def _is_open(regex: str) -> bool:
+def _lacks_anchor(regex: str) -> bool:
     """Return whether the ``$`` at the end of an expression anchors nothing.
 
     It is escaped, or, with the flag ``x``, part of a comment.

@@ -211,10 +211,10 @@ class Peers:
         findings: list[finding.Outlier] = []
         for key, members in sorted(_by_key(sketches).items()):
             member_names = sorted(machine.name for machine in members)
-            if names is not None and not any(
-                name in names for name in member_names
-            ):
-                continue
+            if names is not None:
+                listed_names = [name for name in member_names if name in names]
+                if not listed_names:
+                    continue
             if len(members) < self._least:
                 skipped.append(Skipped(key, tuple(member_names)))
                 continue

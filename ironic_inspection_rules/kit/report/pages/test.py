@@ -316,11 +316,10 @@ def _finds_defect(traced: trace.RuleTrace) -> bool:
     """
     if traced.error:
         return True
-    return any(
-        profile_rules.notes_difference(change)
-        for action in traced.actions
-        for change in action.changes
-    )
+    for action in traced.actions:
+        if any(map(profile_rules.notes_difference, action.changes)):
+            return True
+    return False
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
