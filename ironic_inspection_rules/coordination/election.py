@@ -59,7 +59,7 @@ Callback = Callable[[], None]
 
 
 class _LeaseExpired(Exception):
-    """A confirmation came after the one before had expired."""
+    """A renewal of the lock was confirmed after its lease had expired."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is in a file: all of one content, never parts of two."""
+"""Reads a file whole, and refuses one that changes meanwhile."""
 
 import os
 import stat

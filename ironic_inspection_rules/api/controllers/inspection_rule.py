@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules, in the place of Ironic's own."""
+"""The resource /v1/inspection_rules, served in place of Ironic's own."""
 
 from collections.abc import Callable, Iterable
 import contextlib

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal node rule``: what rules did to a node, and why."""
+"""Commands that show what rules did to a node, and why.
+
+They are ``openstack baremetal node rule …`` and ``openstack baremetal
+inspection rule statistics``.
+"""
 
 from collections.abc import Iterable, Iterator
 import functools

@@ -6,6 +6,11 @@ The engine compares values of any two types: a text that reads as a number is
 compared with numbers as one, and texts are in the order of their characters.
 The kind of both alternatives is known here, so each pair of kinds has a
 formula of its own.
+
+The machine is symbolic: what it sends are variables of the solver. Something
+that the solver cannot compute of a text, such as its rank as a version, is a
+facet of it: a variable for which functions of the engine compute the value of
+every text that is tried.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rule that is converted: what is kept of it, and what gets lost."""
+"""The conversion of a rule of another language, and what that loses."""
 
 import re
 import typing

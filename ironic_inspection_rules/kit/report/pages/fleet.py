@@ -69,9 +69,9 @@ class _PackedNode(typing.NamedTuple):
 
 
 class _PackedFleet:
-    """The data of a fleet, in which equal values are once.
+    """The data of the page of a fleet, in which equal values stand once.
 
-    A place that needs such a value has its number in the list of them.
+    Wherever a value is used, its number in the list of values stands for it.
     """
 
     def __init__(self, fleet: Plain) -> None:
