@@ -500,6 +500,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
 
 
 def _origin(message: str) -> rule_set.ChangeOrigin:
+    """Return the origin of a change by a command, for its revision."""
     conf.register_opts(CONF)
     return rule_set.ChangeOrigin(
         keep_revisions=CONF.inspection_rules.keep_revisions, message=message

@@ -222,6 +222,7 @@ class Candidacy:
             raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
 
     def _publish(self, leadership: Leadership | None) -> None:
+        """Set the leadership, and wake the thread that follows it."""
         self.leadership = leadership
         self.changed.set()
 

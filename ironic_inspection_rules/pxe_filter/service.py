@@ -121,6 +121,7 @@ class PxeFilter:
         retrying(self._run_until_failure, stop)
 
     def _new_watcher(self) -> watchers.Watcher:
+        """Build the watcher of the next start, which has read nothing yet."""
         return watchers.Watcher(
             self._source,
             self._settings.sync_period,
@@ -221,6 +222,7 @@ class PxeFilter:
         self._outage.over()
 
     def _block(self) -> None:
+        """Have the kernel block everything, then note that it does."""
         # In this order, as in _update().
         self._firewall.block()
         self._set_passes(False)

@@ -73,6 +73,7 @@ class _NewFields(NamedTuple):
 
 
 def _scope(_name: str, value: str) -> str:
+    """Check the scope that a request asks for."""
     # PostgreSQL refuses the character in a query.
     if '\0' in value:
         raise exceptions.Invalid(_('There is no such scope'))
@@ -365,7 +366,11 @@ def replace(rule_uuid: str, body: Any) -> Answer:
 
 
 def replace_all(query: Answer, body: Answer) -> Answer:
-    """Replace the whole rule set."""
+    """Replace the rule set by the rules and tables in the body.
+
+    A dry run only answers what would change. Unless ``prune`` is false, rules
+    that are not in the body are removed.
+    """
     return rule_set.replace(
         body['rules'],
         body['revision'],

@@ -162,6 +162,7 @@ class ItemsInTurn:
             yield item
 
     def __exit__(self, *error: object) -> None:
+        """Remove the item, or put back that of the outer loop."""
         for name in (interpolation.ITEM, INDEX):
             self._roots.pop(name, None)
         self._roots.update(self._outer)

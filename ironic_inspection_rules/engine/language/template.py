@@ -67,6 +67,7 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
 
 
 def _compile_key(key: typing.Any) -> typing.Any:
+    """Build a template of a key of a mapping, or return the key."""
     # In a file, keys of mappings may be numbers.
     if isinstance(key, str):
         return _compile_text(key)
@@ -75,6 +76,7 @@ def _compile_key(key: typing.Any) -> typing.Any:
 
 @text_cache.for_short(maxsize=4096, longest=_KNOWN)
 def _compile_text(text: str) -> typing.Any:
+    """Build a template of a text, or return it with its braces unescaped."""
     if '{' not in text and '}' not in text:
         return text
     return join(interpolation.parse(text))
@@ -405,6 +407,7 @@ class FilterAsArgument(rendering.Template):
     inner: _CompiledFilter
 
     def render(self, roots: budget.View) -> typing.Any:
+        """Return a function that applies the filter to a value."""
         return functools.partial(_apply, (self.inner,), roots=roots)
 
 

@@ -234,6 +234,7 @@ class VersionComparison(plugin.Relation):
             yield plugin.Fact(left, relation, right)
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
+        """Return whether the relation holds; it never does for no text."""
         if one.__class__ is not str or other.__class__ is not str:
             return False
         return bool(self.compare(version_key(one), version_key(other)))

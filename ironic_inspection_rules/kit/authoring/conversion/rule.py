@@ -67,6 +67,7 @@ class Conversion:
         self.differ(message)
 
     def _note(self, noted: list[Problem], message: str) -> None:
+        """Add a message about the present place to a list, once."""
         problem = Problem(self.pointer, message)
         # The turns of a loop may say the same.
         if problem not in noted:
