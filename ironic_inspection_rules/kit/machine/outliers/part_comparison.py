@@ -202,10 +202,11 @@ class _BySlot:
         # How many machines have a value, by slot and attribute.
         values: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
         for part_list, machines in counted:
+            for slot in _filled_slots(part_list):
+                self._filled[slot] += machines
             for slot, attributes in part_list.items:
                 if slot not in slots:
                     continue
-                self._filled[slot] += machines
                 for name, value in attributes:
                     key = (slot, name)
                     counts = values.setdefault(key, collections.Counter())
@@ -334,9 +335,8 @@ class _BySlot:
     def _new(
         self, part_list: sketch.PartList, slot: str, part: Attributes
     ) -> peer_difference.PeerDifference:
-        """Return that there is a part where peers have none."""
-        # The slot is in few machines: all others have nothing there.
-        others = self._of - 1
+        """Return the difference of a part in a slot that peers leave empty."""
+        without = self._of - self._filled[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.NEW,
@@ -344,8 +344,8 @@ class _BySlot:
             field=part_list.source,
             has=describe(part_list.kind, part),
             value='nothing there',
-            count=others,
-            fitting=others,
+            count=without,
+            fitting=without,
             of=self._of,
         )
 

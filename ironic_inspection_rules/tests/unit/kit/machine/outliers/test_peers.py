@@ -498,6 +498,27 @@ class FindingTestCase(base.TestCase):
             },
         )
 
+    def test_peers_without_a_module_are_those_that_have_none_there(self):
+        machines = fleet(10)
+        for name, machine in machines.items():
+            slots = ['A1', 'A2']
+            if name in ('m03', 'm04'):
+                slots.append('A3')
+            with_dimms(machine, slots)
+        report = odd_fleet_trial.compare(machines)
+        new = [
+            outlier.as_dict()
+            for outlier in report.findings
+            if outlier.slot == 'A3'
+        ]
+        self.assertEqual(['m03', 'm04'], [found['machine'] for found in new])
+        for found in new:
+            peers = found['peers']
+            self.assertEqual(
+                ('nothing there', 8, 10),
+                (peers['value'], peers['count'], peers['of']),
+            )
+
     def test_what_a_source_does_not_report_is_not_missing(self):
         machines = fleet(10, disks=[{'name': '/dev/sda', 'size': 10**12}])
         for machine in machines.values():
