@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of the rule set, and what they were.
+"""The stored tables of the rule set, in chunks of rows, by revision.
 
 The rows of a table are stored in chunks of neighbours. Where a chunk ends is
 decided by the keys of its rows: when a row is added, removed or changed, all
@@ -54,8 +54,10 @@ Stored = Sequence[str | None]
 
 
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
-    """Split the rows of a table into chunks.
+    """Yield the rows of a table in chunks, as they are stored.
 
+    A chunk ends behind a row whose key says so, or when it is full. So a row
+    that is added or changed makes one chunk another, and the rest stays.
     What is stored depends on every step here: rows that are split in another
     way are stored once more.
     """

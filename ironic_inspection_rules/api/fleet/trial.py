@@ -283,9 +283,12 @@ class _Nodes:
         filters: Mapping[str, Any],
         requested: Iterable[fleet_page.RequestedNode],
     ) -> '_Nodes':
-        """Read nodes and their ports, with a query for each kind.
+        """Read the requested nodes, their ports and port groups.
 
-        :param filters: see :class:`.page.Page`.
+        There is one query for all nodes, one for all ports and one for all
+        groups. Nodes that the caller may not see are left out.
+
+        :param filters: that keep these out; see :class:`.page.Page`.
         """
         uuids = {uuid for _ident, uuid in requested if uuid is not None}
         machine = machine_object.InspectedMachine

@@ -69,7 +69,7 @@ class Replacement(typing.NamedTuple):
 
 
 class Pattern:
-    """A regular expression.
+    """A regular expression of a rule, with a time limit for matches.
 
     :param from_data: whether a part of it comes from a machine. Then it is
         not cached, and always has a time limit.
@@ -186,9 +186,10 @@ class Pattern:
         return isinstance(group, int) and 0 <= group <= self._compiled.groups
 
     def matcher(self, method: str) -> Matcher:
-        """Build a function that checks whether a value matches, as text.
+        """Return a function that checks whether a value matches, as text.
 
-        Null does not match.
+        It is built once for a rule and called for every machine. Null does
+        not match.
 
         :param method: as of :meth:`find`.
         """

@@ -339,7 +339,7 @@ class Shape:
 def _problem(
     pointer: str, error: jsonschema.ValidationError
 ) -> exceptions.Problem:
-    """Return the problem that an error of jsonschema is."""
+    """Return an error of jsonschema as a problem, in words for authors."""
     if error.validator == 'enum':
         # Null and false are let in beside the choices, but not offered.
         choices = [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The characters of texts, and regular expressions over them.
+"""Characters and regular expressions as languages of the solver.
 
 A machine may send any text. No rule tells all characters apart, so that a few
 stand for the others: those that the rules name and their neighbours, ASCII,
@@ -401,7 +401,13 @@ class _Reader:
         return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
 
     def _anchor(self, kind: str, flags: int, is_last: bool) -> logic.Language:
-        """Return the language of an anchor, which is one of the marks."""
+        """Return the language of an anchor, which is one of the marks.
+
+        :param kind: a name of Python's parser, such as ``AT_END``.
+        :param is_last: whether nothing of the expression follows it.
+        :raises: :class:`.logic.Untranslatable` for an anchor that holds
+            elsewhere than at the ends of the text, or is not at an end.
+        """
         if flags & re.MULTILINE or kind not in _ANCHORS:
             raise logic.Untranslatable(
                 f'{kind.lower().replace("_", " ")} in a regular expression'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions of rules as formulas of the solver.
+"""Conditions of rules as formulas of the solver, for all machines.
 
 Known values are decided by the op itself; for what a machine sends each op
 has a translation, which is given one alternative of each argument. Ops
@@ -38,9 +38,9 @@ Written = Mapping[str, typing.Any]  # A condition as a rule has it.
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """When a condition holds, and when it cannot be decided.
+    """When a condition holds, and when asking it is an error.
 
-    Where it fails, ``holds`` says nothing: a rule matches where its
+    Where it is an error, ``holds`` says nothing: a rule matches where its
     conditions hold and do not fail.
     """
 
@@ -98,7 +98,13 @@ def all_hold(
 
 
 def translate(written: Written, scope: Scope) -> Truth:
-    """Return when a condition holds."""
+    """Return when a condition holds, and when it is an error.
+
+    It is decided as the engine does it, with its loop, for a group with all
+    conditions in it, and inverted where its op says so.
+
+    :param written: a valid condition, as the rule has it.
+    """
     if written.get('loop') is not None:
         return _looped(written, scope)
     name, inverted = model.split_op(written['op'])
@@ -114,8 +120,9 @@ def translate(written: Written, scope: Scope) -> Truth:
 def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
     """Return when a group of conditions holds.
 
-    All three kinds of groups of the engine are asked in order up to the first
-    condition that decides, as :func:`all_hold` does.
+    The engine asks the conditions of ``any-of``, ``all-of`` and ``none-of`` in
+    order, up to the first that decides, as :func:`all_hold` does. Whether a
+    group of another package holds is a guess.
     """
     truth = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
@@ -172,7 +179,7 @@ def _over_alternative(
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
-    """Return the value that a loop goes over.
+    """Return the value that a loop of a condition or an action goes over.
 
     Where a rule writes the list or mapping itself, the engine fills all its
     fields before the first item: an error in any of them is one of the loop.
@@ -433,10 +440,13 @@ def _instead_of_missing(
     declared: engine_arguments.Argument,
     alternative: values.Alternative,
 ) -> values.Value:
-    """Return what an op gets in place of a missing value.
+    """Return a value of an argument as the op gets it from the engine.
 
-    :returns: null for an op that takes it, an error where the type of the
-        argument does not let it, else the value as it is.
+    Only a missing value may become something else.
+
+    :returns: null for a missing value that the op takes as null, an error
+        where the op asks for missing values but the type of the argument has
+        none; else the value as it is.
     """
     if not alternative.is_missing:
         return values.only(alternative)
@@ -541,7 +551,15 @@ def _operands(
     chosen: Alternatives,
     machine: machines.SymbolicMachine,
 ) -> operators.Operands:
-    """Return the arguments as an op takes them, by name and without one."""
+    """Return the arguments as the translation of an op takes them.
+
+    Values of an op that takes any number of them have no name.
+
+    :param names: of the arguments, empty for such a value.
+    :param chosen: an alternative of every argument, in the same order.
+    :raises: :class:`.logic.Untranslatable` for a list of the machine in the
+        place of all such values.
+    """
     named: dict[str, values.Alternative] = {}
     unnamed: list[values.Alternative] = []
     for name, alternative in zip(names, chosen, strict=True):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions do to all machines at once, op by op."""
+"""Actions of rules as formulas of the solver, on all machines at once."""
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
@@ -35,7 +35,7 @@ class ActionCall:
 
 
 class SymbolicEffects:
-    """What the actions of one rule do, one after another.
+    """Applies the actions of one rule, one after another, to all machines.
 
     Methods take the condition ``when``, and change :attr:`state` only on the
     machines for which it holds: those on which an action is carried out.
@@ -561,8 +561,9 @@ class SymbolicEffects:
     def _is_outside(self, item: Value, prefix: str) -> Formula:
         """Return when an item of ``set-traits`` lacks the prefix.
 
-        To set such a trait is an error of the action, as is an item that is
-        no text.
+        To set such a trait is an error of the action.
+
+        :param prefix: an empty one is that of every trait.
         """
         if not prefix:
             return logic.FALSE

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ops of conditions as formulas of the solver."""
+"""Ops of conditions as formulas of the solver, for all machines."""
 
 from collections.abc import Callable, Sequence
 import dataclasses
@@ -67,22 +67,23 @@ def _compare(operands: Operands) -> logic.Formula:
 
 
 def _as_texts(
-    machine: Machine, several: Sequence[values.Alternative]
+    machine: Machine, compared: Sequence[values.Alternative]
 ) -> list[values.Alternative]:
     """Return the texts of values, as the engine writes them.
 
+    :param compared: the values of an op with ``force_strings``.
     :raises: :class:`.logic.Untranslatable` for a list or a mapping.
     """
-    made: list[values.Alternative] = []
-    for alternative in several:
+    as_texts: list[values.Alternative] = []
+    for alternative in compared:
         text = machine.text_of(alternative)
         if text is None:
             raise logic.Untranslatable('a list or mapping as text')
         if isinstance(alternative, values.Const):
-            made.append(values.Const(str(alternative.value)))
+            as_texts.append(values.Const(str(alternative.value)))
         else:
-            made.append(values.SolverTerm(text))
-    return made
+            as_texts.append(values.SolverTerm(text))
+    return as_texts
 
 
 def _compare_versions(operands: Operands) -> logic.Formula:

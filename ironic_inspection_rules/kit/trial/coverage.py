@@ -92,7 +92,7 @@ def _conditions(
 
 
 class Coverage:
-    """Coverage of some rules by machines.
+    """Counts on how many machines parts of rules were reached.
 
     Rules that are off are no part of it. ``counts`` has the number of machines
     by the place of a part and a result: a condition was ``true`` or ``false``,
@@ -391,9 +391,10 @@ class Watch:
     def _watch(
         self, watched: condition.CompiledCondition, place: Place
     ) -> None:
-        """Replace the conditions of a group by those that are watched.
+        """Replace the conditions of a group by those that note their results.
 
-        Of a condition that is no group nothing is replaced.
+        A condition that is no group stays: the trace of its rule has its
+        result.
         """
         if isinstance(watched, condition.Looped):
             # The group is asked for one item after the other.

@@ -101,6 +101,8 @@ class AttributeAction(plugin.Action):
 
 
 class _Set(AttributeAction):
+    """Base of the actions that set an attribute, and can be undone."""
+
     def cases(
         self,
     ) -> typing.Iterator[tuple[str, plugin.Schema, plugin.Schema]]:
@@ -203,6 +205,8 @@ class SetPortAttribute(_Set):
 
 
 class _Extend(AttributeAction):
+    """Base of the actions that append to a list inside of an attribute."""
+
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._write(arguments, value=arguments['value'], extends=True)
 
@@ -288,6 +292,8 @@ class ExtendPortAttribute(_Extend):
 
 
 class _Delete(AttributeAction):
+    """Base of the actions that remove an attribute, or a part of one."""
+
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._write(arguments)
 

@@ -14,7 +14,9 @@ PATH = schema.CAPABILITIES
 
 
 def read(target: Target) -> dict[str, str]:
-    """Return the node's capabilities by name.
+    """Return the node's capabilities by name, out of their text.
+
+    The memory that they take is paid for out of the budget of the phase.
 
     :raises: :class:`.exceptions.OperationError` if they are no text.
     """

@@ -34,7 +34,7 @@ TEXT_KINDS = ('a string', NAME_KIND)
 
 
 class Attribute(typing.NamedTuple):
-    """One attribute.
+    """An attribute of a node or a port that rules may change.
 
     ``kind`` is a key of :data:`KINDS`, ``longest`` the maximum length of
     text. ``default`` is the value after it was removed or set to null; ``...``

@@ -169,7 +169,8 @@ class InspectorSetCapability(FormattedAction):
     ) -> None:
         formatted = _fill(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
-            # It would add capabilities that the rule does not name.
+            # A comma out of the data would add capabilities that the rule
+            # does not name.
             raise exceptions.OperationError(
                 _('the data has a comma, which cannot be part of a capability')
             )

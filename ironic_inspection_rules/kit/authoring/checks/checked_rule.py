@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules that are checked."""
+"""Rules as the checks of lint take them, also those with problems."""
 
 import dataclasses
 import re
@@ -28,7 +28,7 @@ PlacedTexts = typing.Iterator[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class CheckedRule:
-    """A rule with what its author wrote.
+    """A rule of a file, valid or not, beside what its author wrote.
 
     ``problems`` are those for which it would be refused. ``rule``,
     ``conditions`` and ``actions`` leave out what has them, but for arguments.
@@ -47,7 +47,7 @@ class CheckedRule:
 
     @property
     def all_conditions(self) -> list[file_rule.Operation]:
-        """All conditions, also those in groups and those of actions."""
+        """All conditions: of the rule, in groups, and of its actions."""
         outermost = list(self.conditions)
         for action in self.actions:
             outermost += action.inner
@@ -139,7 +139,8 @@ def _vars(
 ) -> dict[str, typing.Any]:
     """Return the variables of a rule, with None where a value has a problem.
 
-    The name stays: a field that reads such a variable is no error of its own.
+    The name stays, so that a field that reads the variable is not reported as
+    a second mistake.
 
     :param known: the variables as they are written, of any type.
     """

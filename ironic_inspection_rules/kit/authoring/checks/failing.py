@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of rules with which every inspection can only fail."""
+"""Checks of lint: parts of rules with which every inspection fails."""
 
 import re
 import typing
@@ -28,7 +28,7 @@ _MAC = 'mac_address'
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find loops, lists and ports that can only be an error."""
+    """Find loops, values of ``one-of`` and ports that are always an error."""
     items = reach.items(rule)
     for operation in rule.operations:
         message = _loop(rule, operation, items)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Secrets in what rules write: their own, and those of machines.
+"""Checks of lint: secrets in what rules write, own and of machines.
 
 A sensitive rule is not shown, but what it writes is: whoever may read the
 node reads it there. Ironic masks some names, in two mappings of a node. A

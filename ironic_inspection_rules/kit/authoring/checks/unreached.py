@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules and actions that inspection does not get to, or no machine meets."""
+"""Checks of lint: rules and actions that no inspection gets to."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -122,7 +122,8 @@ def check_machines(
     """Find rules that match none of the machines, on all processors.
 
     Every machine is taken for a new node, and for one just discovered; scopes
-    do not count. A rule behind one that fails the inspection is tried alone.
+    and the mode ``audit`` do not count, rules that are switched off are left
+    out. A rule behind one that fails the inspection is tried alone.
 
     :param advance: see :func:`.file_work.in_chunks`.
     :param tables: those that the rules read.

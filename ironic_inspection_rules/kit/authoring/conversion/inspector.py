@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of ironic-inspector as rules that a person would write today."""
+"""Convert rules of ironic-inspector to what a person would write today."""
 
 import dataclasses
 import re
@@ -178,7 +178,11 @@ def convert_text(text: str) -> str:
 def convert_operator(
     op: str, field: str, value: typing.Any
 ) -> tuple[str, Operation]:
-    """Return the op that tests the same, and its arguments by name.
+    """Return the op that tests the same here, and its arguments by name.
+
+    Expressions and values are written so that they mean what they did: an
+    expression that had to match the beginning only, and a number in quotes,
+    which never was equal to a number.
 
     :param op: the old name, without the prefix; ``net`` in blueprint 000.
     :param field: the converted field, with its braces.
@@ -207,7 +211,9 @@ def _is_text_of_number(value: typing.Any) -> bool:
 def _in_loops(
     condition: Operation, loops: typing.Sequence[str], multiple: str
 ) -> Operation:
-    """Put loops around a condition, the last one innermost.
+    """Return a condition inside of loops, the last one innermost.
+
+    Without loops it is returned as it is.
 
     :param multiple: how many items the condition has to hold for.
     """
@@ -227,7 +233,7 @@ def _in_loops(
 
 
 class _InspectorConverter(rule.Conversion):
-    """Converts one rule."""
+    """Converts one rule of ironic-inspector, and notes what is lost."""
 
     def conditions(
         self, conditions: typing.Sequence[OldOperation]
@@ -366,7 +372,10 @@ class _InspectorConverter(rule.Conversion):
             )
 
     def _action(self, action: OldOperation) -> Operation:
-        """Convert one action."""
+        """Convert one action to the op that does the same here.
+
+        :raises: :class:`Inconvertible`.
+        """
         args = action['args']
         op = action['op'].removeprefix(translate.PREFIX)
         if op in ('set-attribute', 'extend-attribute', 'append-attribute'):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identifiers in texts, found by their form."""
+"""Identifiers to replace in texts of a machine, found by their form."""
 
 import enum
 import re
@@ -25,7 +25,7 @@ class Form(enum.Enum):
 
 
 class Identifier(NamedTuple):
-    """A place in a text."""
+    """A place in a text that identifies something, and its form."""
 
     start: int
     end: int

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""LLDP as ramdisks give it: numbers of types, and hexadecimal digits.
+"""Identifiers in LLDP, which ramdisks give as types and hexadecimals.
 
 Types and subtypes are those of IEEE 802.1AB and of TIA-1057 (LLDP-MED).
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is normal among peers: values that nearly all share, and numbers.
+"""What is normal among peers, so that odd machines can be found.
 
 A value may be a text or a list of parts, of which only equal ones are alike.
 Numbers that are measured are normal near the median.

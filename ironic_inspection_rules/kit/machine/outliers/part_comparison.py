@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of machines beside those of their peers, as one source has them."""
+"""Compare parts of machines with those of their peers, in one source."""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence
@@ -76,12 +76,13 @@ class Counted(typing.NamedTuple):
 def compare(
     lists: Sequence[sketch.PartList | None], least: int
 ) -> DifferencesByPlace:
-    """Compare the parts that one source reports of machines.
+    """Return how the parts of machines differ from those of their peers.
 
-    :param lists: the parts of every machine, None where the source reports
-        nothing. Equal lists are the same object.
-    :param least: machines that must report something.
-    :returns: only machines that differ.
+    :param lists: the parts that one source reports of every machine, None
+        where it reports nothing. Equal lists are the same object.
+    :param least: machines that must report something; with fewer, nothing is
+        compared.
+    :returns: the differences of the machines that have any.
     """
     places: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sorts of disks, interfaces and devices, as rules distinguish them."""
+"""Sorts of disks, interfaces and devices that rules of a profile count."""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
@@ -21,7 +21,7 @@ Key = tuple[typing.Any, ...]
 
 @dataclasses.dataclass(frozen=True)
 class ValueTest:
-    """An attribute has one of some values.
+    """The test that an attribute has one of some values.
 
     :ivar values: None, which is also an attribute that is missing, is not
         among others but the only one.
@@ -60,7 +60,7 @@ class ValueTest:
 
 @dataclasses.dataclass(frozen=True)
 class RangeTest:
-    """An attribute is a number from ``low`` to ``high``."""
+    """The test that an attribute is a number from ``low`` to ``high``."""
 
     low: int
     high: int

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that accept machines like some good ones.
+"""Write rules that accept only machines like a sample of good ones.
 
 The rules note all differences in plugin data first, and the last of them fails
 with the whole list: a rule that failed at once would hide the differences
@@ -202,6 +202,9 @@ def differences(
 ) -> Iterator[Deviation]:
     """Yield all ways in which a machine may differ from the sample.
 
+    They are one for a value, and several for a list of parts. A rule is
+    written for every one of them.
+
     :param machines: the sample.
     :param left_out: paths of values that are not compared.
     """
@@ -223,6 +226,9 @@ def _other_value(
     tolerated: component.Tolerance,
 ) -> Deviation:
     """Return the deviation of a machine that has another value.
+
+    Numbers may be between those of the sample, and beyond them as far as is
+    tolerated; texts and versions of firmware have to be in the sample.
 
     :param known: the values of the sample.
     """
@@ -301,7 +307,11 @@ def _other_parts(
 def _parts_of_no_sort(
     parts: component.ComparedParts, sorts: Sequence[part_sorts.PartSort]
 ) -> Deviation:
-    """Return the deviation of a machine with parts of none of the sorts."""
+    """Return the deviation of a machine with parts of none of the sorts.
+
+    Its message names all values that the parts of the machine have of the
+    attributes that distinguish sorts.
+    """
     name = parts.component
     values = []
     for attribute in parts.attributes:

@@ -83,7 +83,8 @@ def parse(
     """Read a flavor as ``ResourceRequest.from_request_spec`` of Nova does.
 
     Amounts of 0 are not asked for. Processors, memory and disk of the flavor
-    are, unless an extra spec says otherwise; no node of Ironic has them.
+    are, unless an extra spec says otherwise. No node of Ironic has them, so
+    that such a flavor gets a problem in place of a resource class.
 
     :param vcpus: processors; 0 for none.
     :param ram: memory in MiB.
