@@ -132,10 +132,13 @@ def _is_rule(entry: typing.Any) -> bool:
 
 
 def find(entry: typing.Any) -> Problem | None:
-    """Return the first thing that only a rule of stock Ironic has.
+    """Return the first sign that a rule was written for stock Ironic.
 
-    :param entry: what its author wrote.
-    :returns: where it is, and what to do about it.
+    A sign that proves it comes before those that only suggest it.
+
+    :param entry: the rule as its author wrote it, of any form.
+    :returns: where it is, and what to do about it; None for a rule of this
+        language, or without a sign.
     """
     # Whatever else looks like stock Ironic: a rule with a field, an op or a
     # key that it does not know is not written for it.

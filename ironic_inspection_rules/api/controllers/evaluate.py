@@ -104,7 +104,11 @@ def _reads_previous(plans: posted_rules.Plans) -> bool:
 
 
 def _check_together(body: Answer) -> None:
-    """Refuse what has no meaning beside other members, or without them."""
+    """Check that the members of a body are about one machine, or a fleet.
+
+    :raises: Invalid for members of both, none of either, and ``compare``
+        without rules or tables to compare.
+    """
     of_machine = _members_used(body, _OF_MACHINE)
     of_fleet = _members_used(body, _OF_FLEET)
     if body['nodes'] is None:

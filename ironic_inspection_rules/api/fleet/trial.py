@@ -178,7 +178,11 @@ class Trial:
     ) -> Entry:
         """Return how a machine would differ from what rules in force make it.
 
+        Both are tried on the same facts.
+
         :param outcome: of the rules that are tried.
+        :returns: members of the entry: the changes, whether anything differs,
+            and then also how an inspection ends with the rules in force.
         """
         present = self._evaluate(in_force, facts)
         differences = difference.between(

@@ -237,7 +237,11 @@ def changes(
 def _keys(
     pointer: str, mapping: dict[str, typing.Any], known: Iterable[str]
 ) -> Iterator[Change]:
-    """Yield what mends the keys of a mapping that are not known."""
+    """Yield what mends the keys of a mapping that are not known.
+
+    A key is renamed to a known one that is a letter away, and that the
+    mapping does not have yet.
+    """
     free = set(known) - mapping.keys()
     slips = {}
     for key in mapping:

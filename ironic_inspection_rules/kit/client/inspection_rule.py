@@ -34,7 +34,10 @@ def inspection_rules(
 
 
 def find_inspection_rule(baremetal, name: str) -> str:
-    """Return the UUID of a rule.
+    """Return the UUID of the rule that a user names.
+
+    A UUID is returned as it is: the call that it is for finds the rule, or
+    does not.
 
     :param name: its UUID, or its description where no other rule has it.
     :raises: :class:`.exceptions.NotFound` where there is none, and

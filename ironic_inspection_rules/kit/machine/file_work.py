@@ -37,6 +37,8 @@ def in_chunks(
 
     Only a few results wait to be yielded, however many chunks there are.
 
+    :param advance: called with the number of files of every chunk that is
+        done.
     :param prepare: makes the work, once in every process. It has to be
         pickled, as have the results.
     :param jobs: number of processes, as many as processors if None.

@@ -199,7 +199,10 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
 
 
 def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
-    """Return when some field in a list or mapping of a rule is an error."""
+    """Return when a field anywhere in a value of a rule is an error.
+
+    :param written: a list, a mapping or a text, as the rule has it.
+    """
     if isinstance(written, dict):
         parts = [*written, *written.values()]
     elif isinstance(written, list):
@@ -490,7 +493,9 @@ def _guess(
 ) -> Truth:
     """Return a guess for a condition that cannot be translated.
 
-    The guess is the same wherever the same op is asked about the same values.
+    A guess is a free variable of the solver: the engine has to confirm the
+    machine that is found with it. It is the same wherever the same op is asked
+    about the same values.
 
     :param bound: its arguments as the rule has them.
     :param chosen: an alternative of every argument.
@@ -608,7 +613,10 @@ def _ended(
 
 
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
-    """Decide by the op itself, since all values are known."""
+    """Return whether a condition holds whose values are all known.
+
+    The op itself decides, as it does in an inspection.
+    """
     args = {
         name: _known_value(alternative)
         for name, alternative in operands.named.items()

@@ -60,10 +60,11 @@ class SymbolicEffects:
         self.state = state
 
     def end(self, when: Formula, result: int = states.ERROR) -> None:
-        """End inspections, by an error or with a message.
+        """End inspections, by an error or with a message of ``fail``.
 
         An inspection that this rule has ended before keeps its result.
 
+        :param when: the machines whose inspection ends here.
         :param result: the number of the message, or ``ERROR``.
         """
         passed = self._passed
@@ -436,8 +437,8 @@ class SymbolicEffects:
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
         """Make the text of all capabilities unknown, if a rule has set it.
 
-        The text that a machine has before any rule is no value of its own:
-        there is nothing to forget then.
+        Before that, the proof has the capabilities only by name, and there is
+        nothing to forget.
 
         :param when: a capability is set or removed by its name.
         """
@@ -482,10 +483,13 @@ class SymbolicEffects:
     def _some_trait(
         self, when: Formula, name: values.Alternative, adds: bool
     ) -> None:
-        """Add or remove a trait whose name is not known.
+        """Add or remove a trait whose name is read from the machine.
 
-        It may be any of the traits that rules name, or another one, which is
-        among those that a name with a star stands for.
+        It may be any of the traits that rules name: whether it is, is decided
+        for every one of them. Or it is another one, which is among those that
+        a name with a star stands for; these become unknown.
+
+        :param adds: False to remove it.
         """
         reason = 'a trait out of the data of a machine'
         is_trait = attributes.is_trait(self._machine, name)

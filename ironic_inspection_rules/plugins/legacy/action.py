@@ -291,6 +291,9 @@ def _parse_path(text: str) -> data_path.Path:
 def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
     """Apply ``add`` of a JSON patch, as ironic-inspector sent it.
 
+    In a mapping, or as a whole attribute, the value replaces what is there;
+    in a list it is inserted.
+
     :raises: :class:`.exceptions.OperationError` if the parent does not
         exist, or the attribute cannot hold the value.
     """

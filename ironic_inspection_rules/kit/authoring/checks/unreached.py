@@ -161,10 +161,11 @@ def check_machines(
 def _prepare(
     rules: Sequence[model.Rule], tables: table.Tables
 ) -> file_work.Work[tuple[set[str], list[Broken]]]:
-    """Return a function that finds the UUIDs of rules that match machines.
+    """Return the function that tries rules on machines in one process.
 
-    It takes the paths of some files, and returns the UUIDs so far, and the
-    files that cannot be read.
+    :returns: called with the paths of some files, it returns the UUIDs of all
+        rules that have matched in this process so far, and those of the files
+        that cannot be read.
     """
     together = machine_test.compile_rules(rules, tables=tables)
     alone = {

@@ -145,9 +145,13 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
 
 
 def convert_text(text: str) -> str:
-    """Convert a text with ``{data[…]}``, whose result stays text.
+    """Convert a text with ``{data[…]}`` to one with fields of this language.
 
-    :raises: :class:`Inconvertible`.
+    A field alone gets ``!s``, so that its value becomes text as it did there.
+
+    :raises: :class:`Inconvertible` for a text with which ironic-inspector
+        always failed, a format that is not known here, or a field that has
+        no place here.
     """
     for problem in old_text.problems(text):
         raise Inconvertible(

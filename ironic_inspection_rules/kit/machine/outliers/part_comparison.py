@@ -156,6 +156,8 @@ def _filled_slots(part_list: sketch.PartList) -> set[str]:
 def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
     """Return the slots that are filled in nearly all machines.
 
+    Where there are any, parts are compared slot by slot.
+
     :param of: how many machines report parts.
     :returns: none where too many machines have filled others: the names of
         their slots then say nothing.
