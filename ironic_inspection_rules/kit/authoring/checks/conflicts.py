@@ -105,14 +105,17 @@ class _WritingRule:
         if len(scopes) > 1:
             # A node has one scope.
             return []
+        # The same words over other vars are conditions on other things.
+        reads_vars_alike = self.rule.rule.vars == later.rule.rule.vars
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
             if not _differ(first.effect, second.effect):
                 continue
-            are_exclusive = exclusion.exclude(
-                self._claims_of(first), later._claims_of(second)
-            )
-            if not are_exclusive:
+            claims = self._claims_of(first)
+            if not reads_vars_alike:
+                claims = [claim for claim in claims if not _reads_vars(claim)]
+            # No machine gets both where their conditions exclude each other.
+            if not exclusion.exclude(claims, later._claims_of(second)):
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
 
@@ -123,6 +126,11 @@ class _WritingRule:
         """
         own = self._claims_of_actions.get(of_action.pointer, ())
         return [*self._claims, *own]
+
+
+def _reads_vars(claim: exclusion.Claim) -> bool:
+    """Return whether a condition may read the ``vars`` of its rule."""
+    return effects.mentions(model.VARS, claim.condition.written)
 
 
 def _topic(effect: effects.Effect) -> tuple[str, ...]:

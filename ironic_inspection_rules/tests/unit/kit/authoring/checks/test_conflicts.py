@@ -53,6 +53,14 @@ class CheckTestCase(base.CheckTestCase):
             ),
         )
 
+    def test_vars_of_one_name_keep_only_equal_vars_apart(self):
+        condition = '{{op: eq, args: {{values: ["{{vars.size}}", {}]}}}}'
+        count = 'vars: {size: "{inventory.cpu.count}"}'
+        memory = 'vars: {size: "{inventory.memory.physical_mb}"}'
+        one, other = condition.format(1), condition.format(2)
+        self.assertEqual(0, self.drivers(one, other, count, count))
+        self.assertEqual(1, self.drivers(one, other, count, memory))
+
     def drivers(self, conditions, other, more='', other_more=''):
         """Tell whether rules with these conditions are said to conflict."""
         return len(
