@@ -122,9 +122,9 @@ def uuid_of(name: typing.Any) -> str:
 
 
 def _is_rule(entry: typing.Any) -> bool:
-    """Return whether an entry of the file may be a rule.
+    """Return whether an entry of the file is a mapping with a usable priority.
 
-    Its priority is needed to put the rules in order.
+    The rules are put in order by it; all else is checked later.
     """
     if not isinstance(entry, dict):
         return False
@@ -284,6 +284,7 @@ def unescaped(regex: str) -> str:
 
 
 def _is_json(value: str) -> bool:
+    """Return whether a text can be read as JSON."""
     try:
         json.loads(value)
     except ValueError:

@@ -42,9 +42,13 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
+        """Find what answers ``/v1/nodes/<ident>/…``, as Ironic does.
+
+        To read a single trait is a call of this plugin, not of Ironic. With a
+        microversion that has no traits it is 404.
+        """
         names_trait = remainder[:1] == ('traits',) and len(remainder) > 1
         if names_trait and api.request.method == 'GET':
             if not api_utils.allow_traits():
-                # Ironic looks for no call then, and this one is not its own.
                 pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)

@@ -104,7 +104,7 @@ class Pattern:
     def find(
         self, method: str, text: str, allowance: budget.Budget
     ) -> typing.Any:
-        """Match a text.
+        """Return the match of a text, with a time limit where it may be slow.
 
         :param method: of a compiled pattern: ``search``, ``match``,
             ``fullmatch``.

@@ -80,7 +80,10 @@ class InspectionTarget:
     release: str | None = None
 
     def has(self, source: Provider) -> bool:
-        """Return whether a source is part of such an inspection."""
+        """Return whether a source takes part in such an inspection.
+
+        It has to be one of the interface, and there in the release.
+        """
         # Hooks run with both interfaces. What inspection by Redfish itself
         # reports has the kind interface; all else is of the ramdisk.
         if self.interface and source.kind != 'hook':

@@ -517,7 +517,12 @@ class SymbolicEffects:
     def _is_trait(
         self, name: values.Alternative, known: str, reason: str
     ) -> Formula:
-        """Return when a name out of the data is that of a trait."""
+        """Return when a name that is read from the machine is that of a trait.
+
+        The trait is noted as a text that the search is to try.
+
+        :param known: a trait that rules name.
+        """
         if isinstance(name, values.SolverTerm) and name.is_text:
             self._machine.note(name.term, known)
             return name.term == logic.constant(known)

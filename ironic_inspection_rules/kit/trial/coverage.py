@@ -358,6 +358,7 @@ class WatchedCondition(condition.CompiledCondition):
         self._noted = noted
 
     def check(self, roots: budget.View) -> bool:
+        """Return whether the condition holds, and note that."""
         result = self._condition.check(roots)
         self._noted.add((*self._place, _name_of(result)))
         return result
@@ -433,6 +434,7 @@ class WatchedTable(table.Table):
         return WatchedTable(self, self._noted, True)
 
     def row(self, key: str) -> typing.Any:
+        """Return the row of a key, and note that it was looked up."""
         row = super().row(key)
         if row is not data_path.ABSENT:
             self._noted.add((self.definition.name, key))

@@ -23,9 +23,11 @@ class AttributeAction(plugin.Action):
     TABLE: typing.ClassVar[typing.Mapping[str, schema.Attribute]] = schema.NODE
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield what is wrong with the path, or with a value for that path."""
         path = arguments.get('path')
         if path is None or '{' in path[0]:
-            # Existing rules have such paths; they are checked when they run.
+            # A field may stand for the attribute. Existing rules have such
+            # paths; they are checked when they run.
             return
         try:
             schema.check_path(path, self.TABLE)
@@ -52,7 +54,9 @@ class AttributeAction(plugin.Action):
     def place(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> tuple[str, data_path.Path]:
-        """Return the root and the path in it.
+        """Return where the action writes: the root of the data, and the path.
+
+        The path of a port begins with the port.
 
         :raises: :class:`.exceptions.OperationError` if it may not be changed,
             or the node has no such port.

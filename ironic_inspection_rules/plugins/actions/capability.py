@@ -78,6 +78,7 @@ class SetCapability(plugin.Action):
         )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield the arguments that a text of capabilities cannot hold."""
         for argument, text in arguments.items():
             is_usable = text.strip() and ',' not in text
             if argument == 'name' and ':' in text:
@@ -87,6 +88,11 @@ class SetCapability(plugin.Action):
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:
+        """Set the capability in the text that has them all.
+
+        Where the text has it already, only that is noted, so that a run names
+        the rule that set it.
+        """
         problems = self.problems({'name': name, 'value': value})
         first = next(problems, None)
         if first is not None:

@@ -125,6 +125,7 @@ class ApiCall(plugin.Action):
 
 
 def _is_url(url: str) -> bool:
+    """Return whether a text is a URL of HTTP or HTTPS, with a host."""
     try:
         parts = urlparse.urlsplit(url)
     except ValueError:

@@ -92,6 +92,7 @@ class Join(plugin.Filter):
         sep: str = '',
         attribute: typing.Any = None,
     ) -> typing.Any:
+        """Return the text; missing where an item lacks the attribute."""
         values = attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
@@ -256,6 +257,11 @@ class Sort(plugin.Filter):
         attribute: typing.Any = None,
         reverse: bool = False,
     ) -> typing.Any:
+        """Return the items in order; missing where one lacks an attribute.
+
+        :param attribute: to sort by, or several with commas between them, of
+            which the later ones count where the earlier ones are equal.
+        """
         names = [attribute]
         if isinstance(attribute, str):
             names = attribute.split(',')

@@ -122,6 +122,10 @@ class InspectorExtendAttribute(PathAction):
         value: typing.Any,
         unique: bool = False,
     ) -> None:
+        """Append the value to the list, which is made if it is not there.
+
+        What is there and no list is an error.
+        """
         where = _read_path(path)
         items: typing.Any = data_path.ABSENT
         # ironic-inspector looked two steps deep only: a list further down
@@ -141,7 +145,11 @@ class InspectorExtendAttribute(PathAction):
     def revert(
         self, target: Target, view: budget.View, path: str, value: typing.Any
     ) -> None:
-        """Remove the value from the list."""
+        """Undo what the action appended when its rule matched earlier.
+
+        Which value that was is not known where a field in it is missing now:
+        then the list stays.
+        """
         try:
             value = _fill(target, view, value)
         except exceptions.MissingField:
@@ -167,6 +175,7 @@ class InspectorSetCapability(FormattedAction):
         name: str,
         value: typing.Any = None,
     ) -> None:
+        """Write the text of all capabilities with this one set or removed."""
         formatted = _fill(target, view, value)
         if str(formatted).count(',') > str(value).count(','):
             # A comma out of the data would add capabilities that the rule

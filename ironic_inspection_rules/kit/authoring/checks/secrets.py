@@ -131,7 +131,11 @@ def _shows_own(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> bool:
-    """Return whether a write shows text of the rule itself."""
+    """Return whether a write shows a text of the rule that may be a secret.
+
+    It does where the place may be read, and the value is not only data of
+    the machine.
+    """
     for steps, value in _leaves(write):
         if _may_be_read(write.kind, steps) and _is_own(value, rule, action):
             return True
@@ -211,7 +215,7 @@ def _is_own(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> bool:
-    """Return whether there is text of the rule itself in a value.
+    """Return whether text of the rule that may be a secret is in a value.
 
     Fields over its ``vars`` and over literal items of a loop are followed to
     their values; all other fields are data of the machine.

@@ -541,7 +541,10 @@ def _conditions_on_changed(
 
 
 def _changed_path(action: OldOperation) -> data_path.Path:
-    """Return what an action changes of the node, empty for nothing."""
+    """Return the path of the node that an action changes.
+
+    It is empty for an action that changes nothing, such as ``fail``.
+    """
     path = action['args'].get('path')
     if path is not None:
         return data_path.parse('/' + str(path).removeprefix('/'))

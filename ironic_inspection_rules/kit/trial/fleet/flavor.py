@@ -41,7 +41,11 @@ class Flavor:
     ignored: tuple[str, ...] = ()
 
     def fits(self, resource_class: str | None, traits: frozenset[str]) -> bool:
-        """Check whether a node of a class and with traits can take it."""
+        """Check whether a node can take the flavor.
+
+        :param resource_class: of the node in Placement; see :func:`normalize`.
+        :param traits: of the node.
+        """
         if self.resource_class is None:
             return False
         if self.resource_class != resource_class:
