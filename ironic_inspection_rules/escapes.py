@@ -50,18 +50,22 @@ class Guard:
         return getattr(self.unguarded, name)
 
     def write(self, text: str) -> int:
-        """Write a text, escaped; its colours go to a terminal only.
+        """Write a text with its control characters escaped.
 
+        On a terminal, the sequences by which our own tables set colours are
+        written as they are.
+
+        :returns: the number of characters written.
         :raises: OSError with the name of the stream.
         """
         if not self.unguarded.isatty():
             return self._write(escaped(text))
-        # What lies between the colours is escaped, and the colours are not.
-        rest = map(escaped, _OURS.split(text))
-        written = next(rest)
-        for colour, piece in zip(_OURS.findall(text), rest, strict=True):
-            written += colour + piece
-        return self._write(written)
+        # Only the text before, between and behind the colours is escaped.
+        pieces = map(escaped, _OURS.split(text))
+        safe_text = next(pieces)
+        for colour, piece in zip(_OURS.findall(text), pieces, strict=True):
+            safe_text += colour + piece
+        return self._write(safe_text)
 
     def _write(self, text: str) -> int:
         with exceptions.naming(getattr(self.unguarded, 'name', '')):

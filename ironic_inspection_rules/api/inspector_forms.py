@@ -33,7 +33,12 @@ RESOURCES = ('introspection', 'rules')
 
 @dec.wsgify.middleware
 def layer(request: webob.Request, app: Callable) -> Any:
-    """Give some answers the form of ironic-inspector's."""
+    """Pass a request on, and give some answers ironic-inspector's form.
+
+    It is a WSGI middleware. Answers of the calls of ironic-inspector and of
+    the API's root get the headers with its versions; errors of these calls
+    become ``{"error": {"message": …}}``. All other answers stay.
+    """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     is_resource = f'{path}/'.startswith(
         tuple(f'/v1/{name}/' for name in RESOURCES)
@@ -52,10 +57,13 @@ def layer(request: webob.Request, app: Callable) -> Any:
 
 
 def requested_version() -> tuple[int, int]:
-    """Return the version of ironic-inspector's API that a request is for.
+    """Return the version of ironic-inspector's API that a request asks for.
 
-    :raises: Invalid if it is none.
-    :raises: ClientSideError (406) if there is no such version.
+    It is in a header; without one, or with ``latest``, it is the newest.
+
+    :returns: such as (1, 18).
+    :raises: Invalid if the header is no version.
+    :raises: ClientSideError (406) if the API does not have that version.
     """
     text = api.request.headers.get(VERSION)
     if not text or text.lower() == 'latest':
@@ -87,9 +95,14 @@ def _format(version: tuple[int, int]) -> str:
 
 
 def _message(response: webob.Response) -> str:
-    """Find the sentence in an error of Ironic, pecan or Keystone."""
+    """Return the sentence that an error answer has for its reader.
+
+    Ironic, pecan and Keystone put it into JSON in different ways, or answer
+    with plain text. Without a body it is the status.
+    """
     error: Any = response.text
-    # Ironic's error_message is JSON in a string of JSON.
+    # Ironic's error_message is JSON in a string of JSON: it is unpacked until
+    # nothing more is inside.
     while True:
         try:
             error = json.loads(error)
@@ -102,7 +115,7 @@ def _message(response: webob.Response) -> str:
 
 
 def _inner_error(error: Any) -> Any:
-    """Return the member that says what is wrong, None if there is none."""
+    """Return the member of an error that says what is wrong, None without."""
     if not isinstance(error, dict):
         return None
     for name in ('error_message', 'faultstring', 'message', 'title'):

@@ -73,7 +73,12 @@ def version() -> None:
 
 
 def adopt() -> int:
-    """Adopt rules of Ironic's own table, or of ironic-inspector."""
+    """Take over rules of Ironic's own table or of ironic-inspector.
+
+    With ``--undo``, give those of Ironic's table back instead.
+
+    :returns: the exit code of what was done.
+    """
     options = CONF.command
     if options.undo:
         return rules.undo(options.dry_run)
@@ -88,17 +93,19 @@ def adopt() -> int:
 
 
 def drop() -> int:
-    """Remove the tables, unless rules of Ironic are set aside.
+    """Remove the tables of this project with all that is in them.
 
-    Nobody would run these rules any more.
+    Without ``--yes``, only print them and their numbers of rows.
 
     :returns: 0 when they are gone or never were there, 1 without ``--yes``.
+    :raises: Conflict if services use the tables, or if adopted rules have
+        originals in Ironic's table that are set aside: nobody would run these
+        any more.
     """
-    # Where the tables are those of a preview, "adopt --undo" cannot read them.
-    # It gives the rules back when these tables are gone and new ones there.
-    if not migration.is_of_preview(migration.version()) and (
-        adoption.read_ironic(set_aside=True)
-    ):
+    # "adopt --undo" cannot read the tables of a preview. There it gives the
+    # rules back when these tables are gone and new ones are made.
+    can_undo = not migration.is_of_preview(migration.version())
+    if can_undo and adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
             _(
                 'rules of Ironic are set aside for those here; "%s adopt '
@@ -137,12 +144,16 @@ def drop() -> int:
 
 
 def check() -> int:
-    """Print why services would not start, or not run rules.
+    """Print what in this configuration keeps services from running rules.
 
-    :returns: 1 if there is a reason. A rule or a phase that is left out of an
-        inspection is printed too, but is none.
+    It reads the configuration, the rules' file and the database as a service
+    does when it starts, and changes nothing. Remarks, such as on a phase that
+    does not run, are printed as well.
+
+    :returns: 1 if services would not start or not run rules, else 0; remarks
+        alone make no difference.
     """
-    # They load drivers, which most commands do not need.
+    # Imported here: they load drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import announcement
     from ironic_inspection_rules.inspection import start
     from ironic_inspection_rules.inspection import switches
@@ -169,8 +180,9 @@ def check() -> int:
 def _running() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    Conductors count where their configuration, which is this one, names the
-    plugin. Of workers only those are known that process a request.
+    They are all conductors that are online, if the configuration names the
+    plugin, which is taken for theirs; and the workers that process a request
+    at the moment. API services and idle workers are not known.
     """
     # It loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches
@@ -184,6 +196,7 @@ def _running() -> list[str]:
 
 
 def _add_parsers(subparsers) -> None:
+    """Add the sub-commands with their arguments and options."""
     _add_parser(
         subparsers, create_schema, _("Create the tables in Ironic's database.")
     )
@@ -277,10 +290,11 @@ def _add_revision(parser: argparse.ArgumentParser) -> None:
 
 @escapes.guarded()
 def main() -> int:
-    """Run the command.
+    """Run the sub-command that the command line names.
 
-    :returns: 0 when done, 1 with one line on stderr on an error, 2 if
-        adopted rules behave differently.
+    :returns: the exit code of the sub-command, by default 0; 1 with one line
+        on stderr on an error, also of the command line. 2 says that adopted
+        rules behave differently.
     """
     CONF.register_cli_opt(
         cfg.SubCommandOpt(
@@ -295,7 +309,8 @@ def main() -> int:
         if not CONF.debug:
             # alembic logs every step as information.
             logging.getLogger().setLevel(logging.WARNING)
-        # The caller waits, and can try again.
+        # oslo.db does not try again where the database is away: somebody waits
+        # for the command, and can run it again.
         CONF.set_default('max_retries', 0, group='database')
         return CONF.command.func() or 0
     except (
@@ -308,7 +323,7 @@ def main() -> int:
         print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
         return 1
     except SystemExit as exc:
-        # argparse returns 2 for errors, which has another meaning here.
+        # argparse exits with 2 on an error, which means "differences" here.
         if exc.code == 2:
             return 1
         return int(exc.code or 0)

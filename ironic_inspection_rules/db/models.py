@@ -82,9 +82,11 @@ _LONG_BINARY = sa.LargeBinary().with_variant(
 
 
 def _columns_of_fields() -> Any:
-    """Make a mixin of the fields of a rule that hold one value.
+    """Build the base class with the columns of a rule's plain fields.
 
-    A field that is added to the rule needs no column here, only a migration.
+    These are fields of :class:`.model.Rule` that hold a text, a number or a
+    boolean, but for the UUID. A plain field that is added to the rule so needs
+    no column here, only a migration.
     """
     column_types: dict[Any, Any] = {
         bool: sa.Boolean(),
@@ -97,6 +99,7 @@ def _columns_of_fields() -> Any:
             continue
         default: Any = field.default
         if default is None:
+            # All fields that may be None are text.
             columns[name] = sa.Column(sa.String(255), nullable=True)
         elif field.type in column_types:
             columns[name] = sa.Column(

@@ -26,7 +26,10 @@ from ironic_inspection_rules.objects import remotable
 
 @contextlib.contextmanager
 def _known_to_ironic() -> Iterator[None]:
-    """Raise Ironic's exceptions, the only ones that its RPC carries."""
+    """Replace our exceptions by those of Ironic while the context lasts.
+
+    Ironic's RPC carries no others to the caller.
+    """
     try:
         yield
     except exceptions.RuleNotFound as exc:
@@ -42,7 +45,11 @@ def _known_to_ironic() -> Iterator[None]:
 
 
 def _object_field(field):
-    """Return the field of the object for a field of :class:`.model.Rule`."""
+    """Build the field of a versioned object for a field of a rule.
+
+    :param field: a field of the dataclass :class:`.model.Rule`.
+    :returns: an object of oslo.versionedobjects, by the field's name or type.
+    """
     if field.name == 'uuid':
         return object_fields.UUIDField()
     if field.name in model.OPERATIONS:
@@ -50,7 +57,7 @@ def _object_field(field):
     if field.name == model.VARS:
         return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
-        # Such as "str | None": all of these are text.
+        # "str | None": no other type of a rule's field may be None.
         return object_fields.StringField(nullable=True)
     classes = {
         int: object_fields.IntegerField,
@@ -184,12 +191,13 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def change(
         cls, context, base, created, updated, deleted, message=None, tables=()
     ):
-        """Change many rules and tables, as one revision of the rule set.
+        """Store many changes of rules and tables as one revision, all or none.
 
-        :param base: the revision that this was decided on.
+        :param base: the revision of the rule set that this was decided on.
         :param created: a dict of fields for every new rule.
         :param updated: values of the fields to change, by UUID.
         :param deleted: UUIDs of the rules to remove.
+        :param message: what the user has given as the reason of the change.
         :param tables: see :func:`.db.rule.change_rules`.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
@@ -235,11 +243,11 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def get_rules_of_revision(cls, context, revision):
-        """Read the rule set as it was.
+        """Read the rules of an older revision of the rule set.
 
-        :returns: the revision as plain data, with its whole ``rules``. Who
-            shows them to readers must withhold the operations of one with
-            ``secret``.
+        :returns: the revision as plain data, with its ``rules`` as they were,
+            not withheld. ``secret`` says of a rule that it is sensitive in
+            any revision: whoever shows it must withhold its content.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _known_to_ironic():

@@ -56,11 +56,15 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
-        """Find runs of a node, newest first.
+        """List the kept runs of a node, newest first.
 
-        :param marker: UUID of the run before the first one.
-        :param whole: whether to read ``phases`` and ``places`` as well.
-        :raises: NotFound if there is no such marker.
+        What readers may not see of sensitive rules is left out of them.
+
+        :param limit: how many to read; None for all.
+        :param marker: UUID of the last run of the page before.
+        :param whole: whether to read ``phases`` and ``places``, too, which
+            may be large.
+        :raises: NotFound if the marker is no run of the node.
         """
         before = None
         if marker:
@@ -70,8 +74,8 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             runs = cls._from_db_object_list(context, rows)
             cls._withhold(runs)
             return runs
-        # The other two were not read, and cannot be read any more once the
-        # session of the query has ended.
+        # Without the two columns that were not read: the session of the query
+        # has ended, so they cannot be read any more.
         fields = [
             name for name in cls.fields if name not in ('phases', 'places')
         ]

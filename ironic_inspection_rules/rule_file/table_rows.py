@@ -62,13 +62,13 @@ class AmbiguousColumn:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows of one file, which may be anything yet.
+    """Rows of one file, not checked yet, with the lines that they stand in.
 
     ``lines`` has the line of each row, counted from one. ``cells`` has the
-    lines of all values of all rows that are mappings, in their order; None
-    where a value is in the line of its row. ``columns`` are those of a
-    header, which is there without rows, too. ``ambiguous`` has, by the name
-    of a column, the values in it that YAML reads as something else.
+    lines of all values of all rows that are mappings, one row behind the
+    other; None if every value is in the line of its row. ``columns`` are
+    those of a header, which is there without rows, too. ``ambiguous`` has, by
+    the name of a column, the values in it that YAML reads as something else.
     """
 
     path: str
@@ -81,26 +81,31 @@ class Rows:
     )
 
     def line(self, number: int, column: str | None = None) -> int:
-        """Return the line of a row, or of a value in it.
+        """Return the line of a row, or of its value in a column, for messages.
 
         :param number: of the row, from zero.
+        :param column: None for the line of the row. It is the line of the row
+            as well if the row has no such column.
         """
         row = self.rows[number]
         has_cell = isinstance(row, dict) and column in row
         if self.cells is None or not has_cell:
             return self.lines[number]
-        # Only rows that are mappings have cells.
+        # The cells of all rows before, of which only mappings have any.
         count_before = 0
-        for other in self.rows[:number]:
-            if isinstance(other, dict):
-                count_before += len(other)
+        for earlier_row in self.rows[:number]:
+            if isinstance(earlier_row, dict):
+                count_before += len(earlier_row)
         return self.cells[count_before + list(row).index(column)]
 
 
 def read(path: str, types: typing.Mapping[str, str]) -> Rows:
-    """Read a file with the rows of a table.
+    """Read the rows of a table from a file of CSV, JSON or YAML.
 
-    :param types: the types of columns; a file of CSV has only text.
+    The ending of its name says which. Rows are not checked against the table.
+
+    :param types: the types of columns by name: a file of CSV has only text,
+        which is converted.
     :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, with
         the line if that is known.
     """
@@ -128,10 +133,11 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
 
 
 def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
-    """Return rows that stand in a file of YAML.
+    """Build the rows of a list that stands in a file of YAML, with lines.
 
+    :param node: the list.
     :param text: of the whole file.
-    :raises: YAMLError where one cannot be read.
+    :raises: YAMLError if a row cannot be read.
     """
     rows: list[typing.Any] = []
     cells = array.array('L')
@@ -160,10 +166,10 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
 
 
 def _content(path: str) -> bytes:
-    """Return what is in a file.
+    """Return the bytes of a regular file, not larger than a table may be.
 
-    :raises: :class:`.exceptions.InvalidDocument` if it is no regular file, is
-        too large, or changes meanwhile.
+    :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
+        regular file, is too large, or changes while it is read.
     """
     try:
         # A pipe without a writer would block.
@@ -178,6 +184,7 @@ def _content(path: str) -> bytes:
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file')
                 )
+            # One byte more says that the file is too large.
             data = file_content.read(
                 path, stream, table_members.MOST_BYTES + 1
             )
@@ -195,6 +202,7 @@ def _content(path: str) -> bytes:
 
 
 def _encoding(data: bytes) -> str:
+    """Return the encoding that a byte order mark names, UTF-8 without one."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding
@@ -202,6 +210,11 @@ def _encoding(data: bytes) -> str:
 
 
 def _decoded(path: str, data: bytes, encoding: str) -> str:
+    """Return the bytes of a file as text.
+
+    :raises: :class:`.exceptions.InvalidDocument` with the line of the first
+        byte that is no text.
+    """
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as exc:
@@ -222,6 +235,10 @@ def _decoded(path: str, data: bytes, encoding: str) -> str:
 
 
 def _of_yaml(path: str, text: str) -> Rows:
+    """Read rows from a file of YAML that is one list.
+
+    :raises: :class:`.exceptions.InvalidDocument` if it is not, or no YAML.
+    """
     try:
         documents = yaml_text.nodes(text)
         if len(documents) != 1 or not isinstance(
@@ -234,9 +251,17 @@ def _of_yaml(path: str, text: str) -> Rows:
 
 
 def _of_json(path: str, text: str) -> Rows:
-    """Read a list of JSON item by item, to know the line of every row."""
+    """Read rows from a file of JSON that is one list.
+
+    The list is read item by item, since Python's decoder does not tell the
+    lines of items.
+
+    :raises: :class:`.exceptions.InvalidDocument` with the line of what is
+        wrong.
+    """
 
     def fail(reason: str, position: int) -> typing.NoReturn:
+        """Raise an error for a position in the text."""
         raise exceptions.InvalidDocument(
             path, reason, (text.count('\n', 0, position) + 1, 1)
         )
@@ -250,17 +275,17 @@ def _of_json(path: str, text: str) -> Rows:
     rows: list[typing.Any] = []
     lines = array.array('L')
     line = 1
-    counted = 0
+    # The position up to which newlines are counted in the line.
+    counted_until = 0
     position = _skip(text, 0)
     if text[position : position + 1] != '[':
         fail(_not_a_list(), position)
     position = _skip(text, position + 1)
     is_empty = text[position : position + 1] == ']'
     while not is_empty:
-        # From where it was counted last: from the beginning, it would take
-        # quadratic time.
-        line += text.count('\n', counted, position)
-        counted = position
+        # Not from the beginning of the text: that would take quadratic time.
+        line += text.count('\n', counted_until, position)
+        counted_until = position
         try:
             row, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as exc:
@@ -281,6 +306,7 @@ def _of_json(path: str, text: str) -> Rows:
         if separator != ',':
             fail(_('expected "," or "]"'), position)
         position = _skip(text, position + 1)
+    # Behind the "]", nothing but white space may follow.
     position = _skip(text, position + 1)
     if position < len(text):
         fail(_('there is something behind the list'), position)
@@ -288,6 +314,7 @@ def _of_json(path: str, text: str) -> Rows:
 
 
 def _skip(text: str, position: int) -> int:
+    """Return the position of the next character that is no white space."""
     while text[position : position + 1] and text[position] in _WHITE:
         position += 1
     return position
@@ -299,15 +326,15 @@ def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
     :raises: :class:`.exceptions.OperationError` if two are the same.
     """
     # Rows have the same columns, which are kept once.
-    made = {sys.intern(name): value for name, value in pairs}
-    if len(made) != len(pairs):
+    mapping = {sys.intern(name): value for name, value in pairs}
+    if len(mapping) != len(pairs):
         counts = collections.Counter(name for name, _value in pairs)
         # The first one of the object among those that are there twice.
         twice = next(name for name, count in counts.items() if count > 1)
         raise exceptions.OperationError(
             _('key "%s" is there twice') % suggestion.shown(twice)
         )
-    return made
+    return mapping
 
 
 def _no_constant(name: str) -> typing.NoReturn:

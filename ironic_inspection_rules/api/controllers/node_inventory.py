@@ -102,16 +102,18 @@ def validate_document(document: Any) -> PostedData:
 def put_request(
     node: Any, parse: Callable[[Any], PostedData]
 ) -> queue_request.Request:
-    """Put a request to inspect a node again on existing data.
+    """Queue a request to run the hooks and rules of a node once more.
 
-    These are in the body of the API's request, or else what the ramdisk
-    posted last.
+    They run on the data in the body of the API's request, or else on what the
+    ramdisk posted last. Early rules run on them at once, as for a ramdisk.
 
-    :returns: the request, which is on disk; the one that waits where it has
-        the same data.
+    :param parse: validates the body, and returns the data in it.
+    :returns: the request, which is stored; if one with the same data waits
+        already, that one.
     :raises: NotFound if there are no data.
-    :raises: RequestPending if another request of the node is open.
-    :raises: AnotherSender if it waits with other data.
+    :raises: RequestPending if another request of the node waits or is being
+        processed.
+    :raises: AnotherSender if that one waits with other data.
     :raises: Conflict if the node is locked, in inspection, or otherwise in
         a state in which its inventory must not change.
     :raises: HTTPForbidden if there are data in the body of somebody who may

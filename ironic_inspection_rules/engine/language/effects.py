@@ -113,7 +113,7 @@ class Effect(typing.NamedTuple):
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
-    """Return all fields anywhere in a value, and those in their filters.
+    """Return all fields in a value, with those in arguments of their filters.
 
     The last one comes first.
     """
@@ -143,9 +143,11 @@ def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
 
 
 def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
-    """Return fields and those in their filters, the last one first.
+    """Return fields, and the fields in the arguments of their filters.
 
-    :param ahead: the fields; the list is used up.
+    They are found at any depth; the last one comes first.
+
+    :param ahead: the fields; the list is empty afterwards.
     """
     all_fields = []
     while ahead:
@@ -163,13 +165,18 @@ def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
 
 
 def places(written: typing.Any) -> tuple[Place, ...]:
-    """Return the places that fields anywhere in a value read."""
+    """Return the places in the data that a value of a rule reads.
+
+    They are those of all its fields, once each, in the order of
+    :func:`fields`. A field over a port that is named by its address reads all
+    ports, as the address does not say which one it is.
+    """
     # The keys of a mapping: a set would lose their order.
     read_places: dict[Place, None] = {}
     for field in fields(written):
         is_in_port = field.root == interpolation.PORTS and len(field.steps) > 0
         if is_in_port and data_path.index(field.steps[0]) is None:
-            # By an address: any of the ports.
+            # By an address.
             read_places[interpolation.PORTS, ()] = None
         elif field.root:
             read_places[field.root, field.steps] = None
@@ -177,9 +184,12 @@ def places(written: typing.Any) -> tuple[Place, ...]:
 
 
 def mentions(root: str, value: typing.Any) -> bool:
-    """Return whether a value may have a field over a root in it."""
+    """Return whether a value may have a field over a root in it.
+
+    Nothing is parsed: it is a quick look that may say yes for other text, and
+    saves the work for most values, which have no such field.
+    """
     if isinstance(value, str):
-        # A first look, without parsing: most values have no field.
         return '{' in value and root in value
     if isinstance(value, typing.Mapping):
         value = [*value, *value.values()]
@@ -275,7 +285,11 @@ def effects(action: OperationLike) -> typing.Iterator[Effect]:
 
 
 def _effect(write: plugin.Write) -> Effect | None:
-    """Return what a write leaves, None where its place is not known."""
+    """Return what a write of an action leaves in the data, and where.
+
+    :returns: None if that is not known without a machine, as the path or the
+        list of traits is computed.
+    """
     if not isinstance(write.name, str):
         return None
     place: data_path.Path = (write.name,)
@@ -290,8 +304,8 @@ def _effect(write: plugin.Write) -> Effect | None:
     extends = write.extends
     appends = write.kind in _WITH_PATHS and data_path.APPEND in place
     if appends and value is not data_path.ABSENT:
-        # What is below the new item is part of its value: to set "/l/-/a" is
-        # to append {"a": …} to "/l".
+        # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
+        # new item become part of its value.
         position = place.index(data_path.APPEND)
         for step in reversed(place[position + 1 :]):
             value = {step: value}
@@ -306,10 +320,11 @@ def _effect(write: plugin.Write) -> Effect | None:
 
 
 def _by_item(operation: OperationLike) -> list[dict[str, typing.Any]]:
-    """Return the arguments of an operation, for each item of its loop.
+    """Return the arguments of an operation for every item of its loop.
 
-    Where the items come out of the data, or there is no loop, they are those
-    of the rule.
+    Items that are written in the rule are filled into the fields. Without a
+    loop, or with items that only the data have, these are the arguments as
+    written, once.
     """
     loop = operation.loop
     if isinstance(loop, list):
@@ -327,10 +342,13 @@ def _by_item(operation: OperationLike) -> list[dict[str, typing.Any]]:
 
 
 def _fill(item: typing.Any, text: str) -> typing.Any:
-    """Put an item of a loop into the fields of a text.
+    """Return a text with an item of the loop filled into its fields.
 
-    :returns: what the item has there, of any type, if the text is one field
-        and nothing else; the text as it is, if the item has nothing there.
+    :param item: of a loop that is written in the rule.
+    :param text: of an argument; fields over other roots stay.
+    :returns: the value of the field itself, of any type, if the text is one
+        field over the item and nothing else; the text unchanged, if the item
+        has no such value.
     """
     field = interpolation.sole_field(text)
     if field and field.root == interpolation.ITEM and field.is_plain:

@@ -117,8 +117,9 @@ class Rule:
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
         """Build a rule of a mapping that passed validation.
 
-        :param fields: by name; a field that is absent or None gets the
-            default, and other keys are ignored.
+        :param fields: the values by the names of fields. A field that is
+            absent or None gets its default; keys that name no field are
+            ignored.
         """
         values: dict[str, typing.Any] = {}
         for field in dataclasses.fields(cls):
@@ -152,7 +153,11 @@ SHOWN = (*_READ_ONLY, 'created_at', 'updated_at', 'links')
 
 
 def _defaults() -> dict[str, typing.Any]:
-    """Return the defaults of settable fields that may be left out."""
+    """Return the defaults of the fields that an author may leave out.
+
+    They are plain JSON data, as clients see rules: lists and mappings in place
+    of the frozen values.
+    """
     defaults: dict[str, typing.Any] = {}
     for field in SETTABLE.values():
         if field.name in OPERATIONS:

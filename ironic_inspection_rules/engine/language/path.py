@@ -42,7 +42,10 @@ class Key(str):
 
 
 def parse(text: str) -> Path:
-    """Read a path in any of its forms.
+    """Read a path in any of its forms: ``/a/b``, ``a/b`` or ``a.b``.
+
+    Only the first form, a JSON pointer, has escapes: ``~1`` for a slash and
+    ``~0`` for a tilde.
 
     :raises: :class:`.exceptions.OperationError` if its first token is empty
         or it has more than :data:`MOST_TOKENS`.
@@ -99,7 +102,10 @@ def pointer(tokens: typing.Iterable[typing.Any]) -> str:
 
 
 def get(data: typing.Any, path: Path) -> typing.Any:
-    """Return what is at the path, or :data:`ABSENT`."""
+    """Return the value at a path in plain data, or :data:`ABSENT`.
+
+    A token is a key of a mapping or an index of a list.
+    """
     for token in path:
         if isinstance(data, dict):
             data = data.get(token, ABSENT)
@@ -123,7 +129,10 @@ def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
 
 
 def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
-    """Yield a value and all values in it with their paths, parents first."""
+    """Yield a value and all values in it with their paths.
+
+    They come in the order of the data, a parent before its children.
+    """
     ahead: list[tuple[Path, typing.Any]] = [((), value)]
     while ahead:
         path, value = ahead.pop()
@@ -139,9 +148,10 @@ def replace_texts(
     make: typing.Callable[[str], typing.Any],
     keys: bool = False,
 ) -> typing.Any:
-    """Return a value with each string in it replaced.
+    """Return a copy of a value in which a function has replaced all texts.
 
-    :param keys: also replace keys of mappings.
+    :param make: returns the replacement of a text, of any type.
+    :param keys: whether to replace keys of mappings, too.
     """
     if isinstance(value, str):
         return make(value)
@@ -158,11 +168,12 @@ def replace_texts(
 
 
 def same(one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two values are equal and of the same types throughout.
+    """Return whether two values of JSON are equal, with equal types at depth.
 
-    To Python alone, 1, 1.0 and true are equal.
+    Python's ``==`` takes 1, 1.0 and true for equal.
     """
-    # A list, no recursion: Ironic's threads have little stack.
+    # A list of pairs to compare, no recursion: Ironic's threads have little
+    # stack.
     pairs = [(one, other)]
     while pairs:
         one, other = pairs.pop()
@@ -182,11 +193,11 @@ def same(one: typing.Any, other: typing.Any) -> bool:
 
 
 def identity(value: typing.Any) -> typing.Hashable:
-    """Return a key that is equal for two values if :func:`same` is true.
+    """Return a hashable key of a value, equal for values that are the same.
 
-    So that sets and mappings find the same values. Numbers are in it as text:
-    a machine can choose integers whose hashes collide, which would make a set
-    slow.
+    Sets and mappings find values by it, equal as :func:`same` says. Numbers
+    are in it as text: a machine can choose integers whose hashes collide,
+    which would make a set slow.
     """
     parts: list[typing.Hashable] = []
     ahead = [value]
@@ -218,11 +229,13 @@ def _identity_of_float(number: float) -> typing.Hashable:
 
 
 def resolve(data: typing.Any, path: Path) -> Path:
-    """Return a path with the index of the last item of a list for its ``-``.
+    """Return a path with an index in place of ``-``, the end of a list.
 
-    A record names the item that was appended: later ones may follow it.
+    A record of a change so names the item that was appended, also when others
+    follow it later.
 
-    :param data: what the path begins in, after the item was appended.
+    :param data: the data that the path begins in, after the item was
+        appended: it is the last one of the list.
     """
     if APPEND not in path:
         return path

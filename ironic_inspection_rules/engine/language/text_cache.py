@@ -16,7 +16,10 @@ _Function = typing.Callable[[str], _Result]
 def for_short(
     maxsize: int, longest: int
 ) -> typing.Callable[[_Function[_Result]], _Function[_Result]]:
-    """Build a decorator that caches the results of a function of a text.
+    """Build a decorator that caches a function's results for short texts.
+
+    Long texts are computed anew on every call, so that a client cannot fill
+    the memory with them.
 
     :param maxsize: maximum number of texts in the cache.
     :param longest: maximum length of a text in the cache, in characters.
@@ -56,15 +59,18 @@ class EqualTexts:
     def mapping(
         self, items: typing.Iterable[tuple[str, typing.Any]]
     ) -> dict[str, typing.Any]:
-        """Build a mapping whose texts are those remembered, where equal.
+        """Build a mapping of a row, with remembered texts for equal ones.
 
-        :param items: the names and values; all mappings share their names.
+        Its texts are remembered for later mappings. The result equals
+        ``dict(items)`` and takes less memory.
+
+        :param items: pairs of the name of a column and a value.
         """
         texts = self._texts
         names = self._names
         mapping = {}
         for name, value in items:
-            # Here, not in a function: a table may have a million values.
+            # No function for this: a table may have a million values.
             if value.__class__ is str:
                 place = hash(value) % self._PLACES
                 if texts[place] == value:

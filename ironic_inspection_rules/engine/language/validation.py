@@ -173,7 +173,10 @@ def _problems(
 def _check_shape(
     rule: dict[str, typing.Any], built_in: bool
 ) -> typing.Iterator[Problem]:
-    """Yield the problems that the schema finds."""
+    """Yield the problems that the JSON schema of rules finds.
+
+    For a field that the API shows but nobody sets, the problem says so.
+    """
     shape = _SHAPE
     if built_in:
         shape = _SHAPE_OF_BUILT_IN

@@ -23,9 +23,10 @@ def nodes(
     not_traits_any: Iterable[str] = (),
     **query: Any,
 ) -> Iterator[node.Node]:
-    """List nodes by trait: what ``baremetal.nodes`` does, with filters.
+    """List nodes as ``baremetal.nodes`` does, filtered by their traits.
 
-    ``baremetal.nodes`` itself does not send them. It would list all nodes.
+    openstacksdk does not send these filters: by itself it would list all
+    nodes.
 
     :param traits: nodes must have all of these.
     :param traits_any: nodes must have at least one of these.
@@ -39,15 +40,16 @@ def nodes(
         'not-traits': not_traits,
         'not-traits-any': not_traits_any,
     }
-    used = {}
+    parameters_by_name = {}
     for name, names in filters.items():
         if names:
-            used[name] = ','.join(names)
-    parameters = urlparse.urlencode(used, safe=',')
+            parameters_by_name[name] = ','.join(names)
+    parameters = urlparse.urlencode(parameters_by_name, safe=',')
     path = node.Node.base_path
     if details:
         path += '/detail'
-    # The SDK fills parts of a path in by the operator "%".
+    # The SDK fills in parts of a path by the operator "%": a percent sign of
+    # the URL is doubled.
     path = f'{path}?{parameters}'.replace('%', '%%')
     return node.Node.list(baremetal, base_path=path, **query)
 

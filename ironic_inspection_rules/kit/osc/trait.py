@@ -59,11 +59,12 @@ class FindNodes(command.Lister):
                 _('Give at least one trait to look for.')
             )
         fields = parsed_args.fields or list(_FIELDS)
-        view: dict[str, Any] = {'fields': fields}
+        # Some fields are only in the detailed list, which takes no "fields".
+        parameters: dict[str, Any] = {'fields': fields}
         if _ONLY_IN_DETAIL.intersection(fields):
-            view = {'details': True}
+            parameters = {'details': True}
         rows = []
-        for node in trait.nodes(self.baremetal, **filters, **view):
+        for node in trait.nodes(self.baremetal, **filters, **parameters):
             values = node.to_dict(original_names=True)
             rows.append([_cell(values.get(field)) for field in fields])
         return resource_fields.Resource(fields).labels, rows

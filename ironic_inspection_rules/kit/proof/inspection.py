@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules carried out on all machines at once."""
+"""Rules carried out on all machines at once.
+
+Data are *symbolic*: a value is a list of alternatives with the formula, or
+guard, that holds on the machines which have it. A :class:`.state.State` is all
+machines at one moment. ``prove`` runs rules so, and asks the solver whether
+there is a machine for which two rules conflict, or one has no effect.
+"""
 
 from collections.abc import Iterable, Sequence
 import dataclasses
@@ -31,7 +37,10 @@ _UNKNOWN = ('port_groups', 'previous')  # Roots of which nothing is followed.
 
 
 def texts(rules: Iterable[model.Rule]) -> set[str]:
-    """Return all texts of rules, names of fields among them."""
+    """Return all texts that are written in rules, keys of mappings too.
+
+    The proof tries such texts as the values of machines.
+    """
     words: set[str] = set()
     ahead: list[typing.Any] = []
     for rule in rules:
@@ -49,7 +58,7 @@ def texts(rules: Iterable[model.Rule]) -> set[str]:
 
 
 def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
-    """Return the prefixes of the traits that ``set-traits`` replaces."""
+    """Return the prefixes of traits with which rules call ``set-traits``."""
     op = registry.installed().actions['set-traits']
     prefixes = set()
     for rule in rules:
@@ -61,8 +70,12 @@ def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
 
 
 class SymbolicInspection:
-    """Inspections of all machines at once, by some of the rules.
+    """Runs rules on all machines at once.
 
+    Compiled rules and decided conditions are cached: the same rules run many
+    times, with one left out or in another order.
+
+    :param machine: the data of all machines before any rule.
     :param deadline: of the proof, looked at before every rule and action.
     :param rules: all rules that may run.
     """
@@ -78,14 +91,17 @@ class SymbolicInspection:
         self._messages = pair.Messages()
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
-        # By id(), which another object has once a rule is gone: so the rules
-        # are kept.
+        # By the id() of a rule. It may become that of another object once the
+        # rule is gone: so the rules are kept.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
-        # Traits are known by their names, wherever rules have them; one more
-        # stands for all others of a prefix.
+        # The traits that the proof distinguishes: every text of the rules that
+        # may be a trait. "PREFIX*" stands for all others that begin so, and
+        # "*" for all others.
         self._traits = set(filter(trait_names.is_good, texts(rules)))
-        self._traits |= {f'{prefix}*' for prefix in ('', *_prefixes(rules))}
+        self._traits.add('*')
+        for prefix in _prefixes(rules):
+            self._traits.add(f'{prefix}*')
 
     def decides_first(self, rule: model.Rule) -> bool:
         """Return whether a rule is decided before any rule of its phase acts.
@@ -100,6 +116,7 @@ class SymbolicInspection:
         return any(action.reverts for action in self._plan(rule).actions)
 
     def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
+        """Return a rule compiled, from the cache after the first time."""
         key = id(rule)
         if key not in self._plans:
             ops = registry.installed()
@@ -113,11 +130,16 @@ class SymbolicInspection:
         state: State | None = None,
         notes: list[RulePass] | None = None,
     ) -> State:
-        """Run rules that are in order, phase by phase.
+        """Run rules on all machines, phase by phase, as an inspection does.
 
+        Rules in mode ``off`` are left out.
+
+        :param rules: in the order in which they run.
         :param state: the machines before the first of these rules; None for
             the machines at the begin of an inspection.
-        :param notes: a list to which what every rule did is appended.
+        :param notes: a list to which what every rule did is appended; None
+            if nobody needs it.
+        :returns: the machines after the last rule.
         """
         if state is None:
             state = self._first_state()
@@ -147,16 +169,22 @@ class SymbolicInspection:
     def resume(
         self, passed: RulePass, others: Sequence[model.Rule], number: int
     ) -> State:
-        """Run the rules after a rule again, as if that one had not run.
+        """Return the machines after an inspection without one of the rules.
 
+        Only the rules after that one run again, from the state before it: the
+        rules before it did the same. This is how a proof finds out what a rule
+        changes in the end.
+
+        :param passed: what the rule did in a run of all rules.
         :param others: all rules without that one, in order.
-        :param number: the index in them of the first that runs again.
+        :param number: the index in ``others`` of the rule that followed it.
         """
         phase = passed.rule.phase
         in_phase = [rule for rule in others if rule.phase == phase]
         if any(map(self.decides_first, (passed.rule, *in_phase))):
-            # Such rules are decided, and undo what they did, before the first
-            # rule of the phase: there is no state in between to begin from.
+            # Rules that are decided first also undo first what they did in
+            # earlier inspections: the state before the rule depends on all of
+            # them, so everything runs again.
             return self.run(others)
         rules = others[number:]
         in_this_phase = [rule for rule in rules if rule.phase == phase]
@@ -174,29 +202,31 @@ class SymbolicInspection:
         phase: str,
         notes: list[RulePass] | None,
     ) -> State:
-        """Run the rules of a phase.
+        """Run the rules of a phase on all machines.
 
-        :param begin: the machines before the phase, which an error in it
-            leaves as they were.
+        :param begin: the machines before the phase; a machine on which an
+            error ends the phase stays as it was then.
         :param state: the machines as the first of the rules finds them.
+        :param notes: as for :meth:`run`.
+        :returns: the machines after the phase.
         """
         scope = values.step(
             begin.roots['node'], 'properties', model.SCOPE_PROPERTY
         )
-        first = state
-        # A rule in mode audit undoes nothing, and ends nothing.
-        decided = [
+        before_all_rules = state
+        # Rules of ironic-inspector, and those with actions that are undone.
+        # A rule in mode audit undoes and ends nothing.
+        decided_first = [
             rule
             for rule in rules
             if rule.mode != model.AUDIT and self.decides_first(rule)
         ]
-        if decided:
-            state = self._after_decisions(decided, begin, state)
+        if decided_first:
+            state = self._after_decisions(decided_first, begin, state)
         for rule in rules:
             as_decided = state
             if self.decides_first(rule):
-                # It was decided above, on the data before the first rule.
-                as_decided = first
+                as_decided = before_all_rules
             passed, state = self._pass(rule, state, begin, scope, as_decided)
             if notes is not None:
                 notes.append(passed)
@@ -205,20 +235,25 @@ class SymbolicInspection:
     def _after_decisions(
         self, decided: Sequence[model.Rule], begin: State, state: State
     ) -> State:
-        """Return the machines after rules that are decided before any acts.
+        """Return the machines after some rules are decided, before any acts.
 
-        A decision may be an error, and a rule that does not match may undo
-        what it did in an earlier inspection. What that was, neither the rules
-        nor the machine say: so all data are unknown then.
+        A decision may be an error, which ends the inspection: whether it is,
+        the solver may choose. A rule that does not match may undo what it did
+        in an earlier inspection. What that was, neither the rules nor the
+        machine say: node, plugin data and ports are unknown afterwards if a
+        rule can undo anything.
 
-        :param decided: the rules.
+        :param decided: the rules that are decided first.
         :param begin: the machines before the phase.
+        :param state: the machines as the first rule of the phase finds them.
         """
         written = []
         for rule in decided:
             written.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
+        # All that the unknown depends on: where it is the same, so is the
+        # unknown.
         about = (
             *begin.roots.values(),
             *state.roots.values(),
@@ -235,13 +270,14 @@ class SymbolicInspection:
 
     @staticmethod
     def _after_phase(begin: State, state: State, phase: str) -> State:
-        """Return the machines after a phase.
+        """Return the machines after a phase, which saves all or nothing.
 
-        They are as before the phase where it met an error, and an early phase
-        does not change the node, which is not known then.
+        Machines on which an error ended the phase are as before it. Roots
+        about the node are as before an early phase, which does not know it.
         """
-        # An error of an earlier phase has already undone that phase.
-        broken = logic.settled(
+        # Only errors of this phase: an inspection that has ended before it is
+        # as it was left then.
+        ended_with_error = logic.settled(
             logic.conj(begin.going, state.result == states.ERROR)
         )
         roots = {}
@@ -249,7 +285,9 @@ class SymbolicInspection:
             if phase == model.EARLY and name in interpolation.OF_NODE:
                 roots[name] = begin.roots[name]
             else:
-                roots[name] = values.choose(broken, begin.roots[name], value)
+                roots[name] = values.choose(
+                    ended_with_error, begin.roots[name], value
+                )
         return dataclasses.replace(state, roots=roots)
 
     def _pass(
@@ -260,44 +298,52 @@ class SymbolicInspection:
         scope: Value,
         as_decided: State,
     ) -> tuple[RulePass, State]:
-        """Run one rule.
+        """Run one rule on all machines: its vars, conditions and actions.
+
+        A rule in mode ``audit`` only matches. An error in its vars or
+        conditions ends the inspection of a machine, in any other mode.
 
         :param state: the machines before the rule.
         :param begin: the machines before its phase.
         :param scope: the scope of the node, to compare with that of the rule.
-        :param as_decided: the machines on which conditions are decided.
+        :param as_decided: the machines on which vars and conditions are
+            decided: ``state``, or those before all rules of the phase.
+        :returns: what the rule did, and the machines after it.
+        :raises: :class:`.search.Exhausted` after the deadline of the proof.
         """
+        # Called for the error that it raises after the deadline.
         self._deadline.left()
         applies = self._applies(rule, scope)
         data = expression.Scope(self.machine, as_decided.roots)
         # Variables are computed before the conditions, and an error of one is
         # an error of the rule, also where no condition reads it.
-        made: dict[str, Value] = {}
-        broken = logic.FALSE
+        own_vars: dict[str, Value] = {}
+        vars_fail = logic.FALSE
         for name, written in rule.vars.items():
-            made[name] = expression.evaluate(written, data)
-            broken = logic.disj(
-                broken,
-                values.failed(made[name]),
-                self.machine.may_fail(made[name]),
+            own_vars[name] = expression.evaluate(written, data)
+            vars_fail = logic.disj(
+                vars_fail,
+                values.failed(own_vars[name]),
+                self.machine.may_fail(own_vars[name]),
             )
             # A variable sees those before it.
-            made_so_far = values.Mapping(None, dict(made))
-            data = data.within(vars=values.only(made_so_far))
-        truth = self._holds(rule.conditions, data)
-        # A rule is not asked where the inspection ended before it, or where
+            vars_so_far = values.Mapping(None, dict(own_vars))
+            data = data.within(vars=values.only(vars_so_far))
+        conditions = self._holds(rule.conditions, data)
+        # A rule does not run where the inspection ended before it, or where
         # the node is of another scope.
-        asked = logic.conj(state.going, applies)
+        runs = logic.conj(state.going, applies)
         matched = logic.conj(
-            asked,
-            logic.negated(broken),
-            logic.negated(truth.fails),
-            truth.holds,
+            runs,
+            logic.negated(vars_fail),
+            logic.negated(conditions.fails),
+            conditions.holds,
         )
         passed = RulePass(rule, matched, state, begin)
         if rule.mode == model.AUDIT:
             return passed, state
-        passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))
+        has_error = logic.disj(vars_fail, conditions.fails)
+        passed.ends = logic.conj(runs, has_error)
         doing = actions.Actions(
             passed,
             state.ended(passed.ends),
@@ -311,13 +357,19 @@ class SymbolicInspection:
         return passed, doing.state
 
     def _applies(self, rule: model.Rule, scope: Value) -> logic.Formula:
-        """Return when a node is in the scope of a rule."""
+        """Return the formula of the machines whose node has a rule's scope.
+
+        All have that of a rule without a scope.
+
+        :param scope: the scope of the node, with its alternatives.
+        """
         if not rule.scope:
             return logic.TRUE
         parts = []
         for guard, alternative in scope:
             is_same = logic.FALSE
             if isinstance(alternative, values.UnknownValue):
+                # The solver may choose.
                 is_same = self.machine.guess(
                     alternative.reason, 'scope', alternative, rule.scope
                 )
@@ -327,6 +379,7 @@ class SymbolicInspection:
                 isinstance(alternative, values.SolverTerm)
                 and alternative.is_text
             ):
+                # A text that the search has to try for this term.
                 self.machine.note(alternative.term, rule.scope)
                 is_same = alternative.term == logic.constant(rule.scope)
             parts.append(logic.conj(guard, is_same))
@@ -335,9 +388,12 @@ class SymbolicInspection:
     def _holds(
         self, conditions: Sequence[typing.Any], scope: expression.Scope
     ) -> condition.Truth:
-        """Return when the conditions of a rule hold, from a cache.
+        """Return when the conditions of a rule hold, and when they fail.
 
-        A question may run the rules again, on data that are mostly the same.
+        The result is cached: a proof runs the same rules many times, on data
+        that are mostly the same.
+
+        :param scope: the data that conditions read, with the rule's vars.
         """
         text = json.dumps(conditions, default=str)
         # Some ops read data that their arguments do not name.
@@ -345,17 +401,18 @@ class SymbolicInspection:
         for name, op in registry.installed().conditions.items():
             if name in text and op.plugin.NEEDS_VIEW:
                 reads_all = True
-        # Only roots that the conditions read are part of the key. Any text
-        # with the name of a root counts as a read: at worst the conditions
-        # are translated again although nothing that they read has changed.
-        data = []
+        # Only roots that the conditions read are part of the key, and the
+        # rule's own values. Any text with the name of a root counts as a
+        # read: at worst the conditions are translated again although nothing
+        # that they read has changed.
+        data_of_key = []
         for name, value in scope.roots.items():
             is_of_machine = name in (*_ROOTS, *_UNKNOWN)
             if reads_all or not is_of_machine or name in text:
-                data.append((name, values.fingerprint(value)))
-        key = id(conditions), tuple(data)
+                data_of_key.append((name, values.fingerprint(value)))
+        key = id(conditions), tuple(data_of_key)
         if key not in self._truths:
-            # Kept, so that no other object gets an id that is in the key.
+            # Both are kept, so that no other object gets an id in the key.
             self._conditions.append((conditions, scope))
             self._truths[key] = condition.all_hold(conditions, scope)
         return self._truths[key]

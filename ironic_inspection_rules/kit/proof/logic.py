@@ -62,27 +62,35 @@ def settled(formula: Formula) -> Formula:
 
 
 def conj(*parts: Formula) -> Formula:
-    """Return a formula that holds where all parts do."""
-    left = [part for part in parts if part is not TRUE]
-    if any(part is FALSE for part in left):
+    """Return the conjunction of formulas, made simple where it can be.
+
+    It is true without parts and false with a false one; true parts are left
+    out, and a single part is returned as it is.
+    """
+    open_parts = [part for part in parts if part is not TRUE]
+    if any(part is FALSE for part in open_parts):
         return FALSE
-    if not left:
+    if not open_parts:
         return TRUE
-    if len(left) == 1:
-        return left[0]
-    return z3.And(*left)
+    if len(open_parts) == 1:
+        return open_parts[0]
+    return z3.And(*open_parts)
 
 
 def disj(*parts: Formula) -> Formula:
-    """Return a formula that holds where one of the parts does."""
-    left = [part for part in parts if part is not FALSE]
-    if any(part is TRUE for part in left):
+    """Return the disjunction of formulas, made simple where it can be.
+
+    It is false without parts and true with a true one; false parts are left
+    out, and a single part is returned as it is.
+    """
+    open_parts = [part for part in parts if part is not FALSE]
+    if any(part is TRUE for part in open_parts):
         return TRUE
-    if not left:
+    if not open_parts:
         return FALSE
-    if len(left) == 1:
-        return left[0]
-    return z3.Or(*left)
+    if len(open_parts) == 1:
+        return open_parts[0]
+    return z3.Or(*open_parts)
 
 
 def negated(part: Formula) -> Formula:

@@ -73,7 +73,7 @@ TextVariables = Mapping[int, 'TextVariable']
 
 @dataclasses.dataclass(eq=False)
 class TextVariable:
-    """A text of the solver, and what is asked of it.
+    """A text that the solver chooses, and what rules ask of it.
 
     :ivar derived: whether a filter makes it of another text.
     :ivar near: texts that it is compared with.
@@ -95,15 +95,19 @@ class TextVariable:
     def equations(
         self, variables: TextVariables, text: str
     ) -> Iterator[logic.Formula]:
-        """Yield what holds where this variable is a known text.
+        """Yield the formulas that hold if this variable has a known text.
 
-        :param variables: all, among which are those that filters make of it.
+        They equate the terms of all facets with what the engine computes of
+        the text, and of texts that filters make of it, likewise.
+
+        :param variables: all texts, with those that filters make of this one.
         :param text: the known text.
         """
         for facet in self.facets.values():
             computed = facet.compute(text)
             for term, result in zip(facet.terms, computed, strict=True):
                 if result is None:
+                    # The solver chooses the value.
                     continue
                 if isinstance(result, str):
                     yield term == logic.constant(result)
@@ -111,16 +115,20 @@ class TextVariable:
                     yield term == logic.number(result)
                 else:
                     yield term == result
-                # The term may be a text of a filter with facets of its own.
+                # A text that a filter makes may have facets of its own.
                 derived = variables.get(term.get_id())
                 if derived is not None:
                     yield from derived.equations(variables, result)
 
     def candidates(self, variables: TextVariables) -> list[str]:
-        """Return texts to be tried, for which answers may differ.
+        """Return the texts that a search tries for this variable.
 
-        Answers may differ only after a filter: texts of which the filter may
-        make such candidates are among them.
+        They are texts for which the rules may decide differently: those that
+        it is compared with, an example of every regular expression, and
+        texts of which a filter may make such a text.
+
+        :param variables: all texts, with those that filters make of this one.
+        :returns: at most :data:`_MOST_CANDIDATES`, in order.
         """
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
@@ -211,20 +219,24 @@ class NumberVariable:
         return self._questions[question].holds
 
     def tried(self) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return the answers for the numbers that are tried.
+        """Return formulas for the numbers that a search tries.
 
-        :returns: formulas that say which answers hold if the number is one of
-            them, and the formula that it is one of them.
+        The solver cannot compute the text of a number. So the engine answers
+        the questions for some numbers, and the number has to be one of them.
+
+        :returns: implications from a number to the answers for its text, and
+            the formula that the variable is one of these numbers.
         """
         equations: list[logic.Formula] = []
-        is_tried: list[logic.Formula] = []
+        choices: list[logic.Formula] = []
         for number in self._candidates():
-            is_it = self.term == number
-            is_tried.append(is_it)
+            is_number = self.term == number
+            choices.append(is_number)
             for question in self._questions.values():
                 answer = question.answers(str(number))
-                equations.append(z3.Implies(is_it, question.holds == answer))
-        return equations, z3.Or(*is_tried)
+                has_answer = question.holds == answer
+                equations.append(z3.Implies(is_number, has_answer))
+        return equations, z3.Or(*choices)
 
     def _candidates(self) -> list[int] | list[float]:
         """Return numbers whose texts may differ in what is asked of them."""

@@ -16,7 +16,12 @@ _MOST_KEYS = 10
 
 
 def render(covered: coverage.Coverage) -> str:
-    """Return a line for each rule, one for each table, and the sum."""
+    """Return the coverage of rules by machines, as text for a terminal.
+
+    It has a table with how much of every rule was reached and what was not,
+    a line for every table with rows that no machine needed, and the coverage
+    of all rules together.
+    """
     rows = []
     for rule in covered.rules:
         missed = '\n'.join(covered.missed(rule))
@@ -56,5 +61,6 @@ def _unmatched(name: str, keys: list[str], rows: int) -> str:
 
 
 def _percent(share: float) -> str:
-    # Rounded down: 100 % means full coverage.
+    """Return a percentage as text, rounded down to a whole number."""
+    # Rounded up, 100 % would not mean full coverage.
     return f'{math.floor(share)} %'

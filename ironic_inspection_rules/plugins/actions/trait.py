@@ -91,6 +91,10 @@ class SetTraits(plugin.Action):
         )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield why names are no traits, or do not begin with the prefix.
+
+        They are those written in the rule; fields are checked when it runs.
+        """
         names = arguments.get('names', [])
         prefix = arguments.get('prefix', '')
         if not isinstance(names, list):
@@ -108,6 +112,11 @@ class SetTraits(plugin.Action):
     def __call__(
         self, target: Target, names: typing.Any, prefix: str = ''
     ) -> None:
+        """Replace the traits with the prefix, without a prefix all of them.
+
+        :raises: :class:`.exceptions.OperationError` for names that are no
+            traits or lack the prefix, and for too many traits of a node.
+        """
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
         _check_names(names)
@@ -115,8 +124,8 @@ class SetTraits(plugin.Action):
             problem = _prefix_problem(name, prefix)
             if problem is not None:
                 raise exceptions.OperationError(problem)
-        # First, as afterwards the node has all of them: a run names this rule
-        # as well for the traits that the node had before.
+        # A run names this rule also for traits that the node had before. They
+        # are looked for first, as the node has all of them afterwards.
         target.confirm_traits(names)
         # Every name begins with the empty prefix: without one, none is left.
         other_traits = [

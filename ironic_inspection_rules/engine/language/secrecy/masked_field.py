@@ -3,8 +3,12 @@
 """Fields through which an action would write a masked value.
 
 A rule that does not see secrets reads ``******`` in their place, and must not
-write that, or anything made of it. Whether the value of a field is masked is
-asked of the data, since only they have the names that there are.
+write that, or anything made of it. Whether the value of a field is masked can
+only be decided on the data, as the names in them say what is a secret.
+
+The secrets of a machine are those of its data. Tables have secrets of another
+kind, columns that their authors mark, see :class:`_FieldsOfTables`. *Masked*
+tables are without the values of these columns, *open* tables have them.
 """
 
 import typing
@@ -21,18 +25,21 @@ from ironic_inspection_rules.engine.language.secrecy import masking
 
 CompileField = typing.Callable[[interpolation.Field], rendering.Template]
 CompileValue = typing.Callable[[typing.Any, bool], typing.Any]
-"""Takes a value, and whether missing fields stay in its lists."""
+"""Compiles a value of a rule; the boolean is whether an item of a list whose
+field is missing stays in the list."""
 
 _TABLES = interpolation.TABLES
 _FAILED = object()
 """Stands for a value that cannot be computed."""
 
 OF_RULE = (model.VARS, interpolation.ITEM)
-"""The roots of values that a rule makes."""
+"""The roots of values that a rule computes: its vars, and the loop's item."""
 
 
 class MaskedFields:
-    """Finds masked fields in the arguments of an action.
+    """Refuses an action that would write a masked value.
+
+    It is built when a rule is compiled, and asked before the action runs.
 
     :param written: the arguments as the rule has them, without messages.
     :param own_vars: the ``vars`` of the rule as they are written.
@@ -52,7 +59,9 @@ class MaskedFields:
         compile_value: CompileValue,
     ) -> None:
         origins = origin.Origins(own_vars, loop)
-        # Without those over tables, which have secrets of another kind.
+        # Every field with its root and, of a value that the rule computes, the
+        # places of the machine's data that it is made of. Fields over tables
+        # are not here.
         self._fields = []
         for field in effects.fields(written):
             if field.root and field.root != _TABLES:
@@ -76,15 +85,18 @@ class MaskedFields:
     def refuse(
         self, view: budget.View, unmasked: typing.Mapping[str, typing.Any]
     ) -> None:
-        """Check that no field is or has a masked value.
+        """Raise an error if a field of the action has a masked value.
 
         :param view: the data by root name as the rule sees them.
-        :param unmasked: the same with all secrets.
-        :raises: :class:`.exceptions.MaskedField` if one is or has.
+        :param unmasked: the same with all secrets; ``view`` itself if the
+            rule sees secrets.
+        :raises: :class:`.exceptions.MaskedField` if a field is, has or is
+            made of a masked value.
         """
         if self._of_tables.are_any and hides_columns(view):
             self._of_tables.refuse(view)
         if view is unmasked:
+            # The rule sees the secrets of the machine, and may write them.
             return
         for field, root, origins in self._fields:
             if root in OF_RULE:
@@ -103,7 +115,8 @@ class _FieldsOfTables:
     field is computed twice, with masked and with open tables: where both are
     the same, no secret is in it.
 
-    ``own_vars`` and ``loop`` are templates; they are set where they are read.
+    ``own_vars`` and ``loop`` are templates, which the owner sets if
+    ``reads_vars`` or ``reads_item`` says that a field needs them.
     """
 
     __slots__ = (
@@ -136,10 +149,14 @@ class _FieldsOfTables:
         self.reads_vars = model.VARS in roots or self.reads_item
 
     def refuse(self, view: budget.View) -> None:
-        """Check that no field is or has a masked column.
+        """Raise an error if a field depends on a masked column of a table.
 
-        :param view: the data by root name; they are the same afterwards.
-        :raises: :class:`.exceptions.MaskedField`
+        All fields are computed with masked and with open tables, vars and the
+        item of the loop likewise, and the values are compared.
+
+        :param view: the data by root name, with masked tables. Its tables,
+            vars and item are replaced meanwhile, and put back at the end.
+        :raises: :class:`.exceptions.MaskedField` if a value differs.
         """
         roots = (_TABLES, model.VARS, interpolation.ITEM)
         before = {name: view[name] for name in roots if name in view}
@@ -152,8 +169,8 @@ class _FieldsOfTables:
             masked_items = self._use_tables(view, masked_tables)
             masked_values = self._values(view, item)
             open_items = self._use_tables(view, open_tables)
-            # Several, where it is not known which item the present one is
-            # with open tables.
+            # The values of all fields, for every open item that the present
+            # item may be.
             open_values = []
             for open_item in _counterparts(item, masked_items, open_items):
                 open_values.append(self._values(view, open_item))
@@ -168,10 +185,13 @@ class _FieldsOfTables:
                     raise exceptions.MaskedField(text)
 
     def _use_tables(self, view: budget.View, tables: typing.Any) -> typing.Any:
-        """Put tables into the data, and the vars that are made of them.
+        """Put tables into the data, and compute the vars anew with them.
 
+        A variable that is missing with these tables is left out.
+
+        :param view: the data by root name, which are changed.
         :returns: the items of the loop with these tables; None if no field
-            reads them.
+            reads the item.
         """
         view[_TABLES] = tables
         if self.reads_vars:
@@ -224,11 +244,17 @@ def _render(written: typing.Any, view: budget.View) -> typing.Any:
 def _counterparts(
     item: typing.Any, masked_items: typing.Any, open_items: typing.Any
 ) -> list[typing.Any]:
-    """Return what an item of a loop may be with open tables.
+    """Return the items with open tables that an item of a loop may stand for.
 
-    :param masked_items: the items with masked tables, None if these are not
-        read by the loop.
-    :param open_items: the same with open tables.
+    Several items may be equal with masked tables, if they differ in a secret
+    only; then it may be any of these.
+
+    :param item: the present item of the loop, with masked tables.
+    :param masked_items: all items with masked tables; None if no field reads
+        the item.
+    :param open_items: the same items with open tables.
+    :returns: a list with :data:`_FAILED` if there is no such item: that
+        differs from any value.
     """
     if masked_items is None:
         return [item]
@@ -238,7 +264,6 @@ def _counterparts(
         open_items = [open_items]
     if not isinstance(masked_items, list) or not isinstance(open_items, list):
         return [_FAILED]
-    # Items that differ in a secret only are the same with masked tables.
     candidates = []
     for masked_item, open_item in zip(masked_items, open_items, strict=False):
         if masked_item == item:
@@ -254,7 +279,9 @@ def _differ(
 ) -> bool:
     """Return whether a field has another value with open tables.
 
-    A missing field is as one value: it does not differ from itself.
+    :param seen: the value with masked tables.
+    :param real: the value with open tables. A field that is missing with both
+        does not differ.
     """
     if isinstance(seen, rendering.Missing):
         seen = data_path.ABSENT
@@ -266,7 +293,11 @@ def _differ(
 def _of_machine(
     field: interpolation.Field, origins: origin.Origins
 ) -> tuple[origin.Origin, ...]:
-    """Return the fields of a machine that a value of the rule is made of."""
+    """Return the places of the machine's data that a field is made of.
+
+    That is known of values that the rule computes, vars and the item; of any
+    other field there are none.
+    """
     if field.root not in OF_RULE:
         return ()
     return tuple(
@@ -289,7 +320,7 @@ def refuse(
     real: typing.Any,
     allowance: budget.Budget,
 ) -> None:
-    """Check that the value of a field of the old language is not masked.
+    """Raise an error if a field of ironic-inspector's language is masked.
 
     :param text: of the field.
     :param key: the name that the value has.
@@ -307,20 +338,26 @@ def _is_made_of_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value of the rule has or is made of a masked one."""
+    """Return whether a value that the rule computes is made of a masked one.
+
+    :param value: as the rule sees it, one of its vars or the item.
+    :param made_of: the places of the machine's data that it is made of.
+    """
     if not made_of:
-        # It is the rule's own, even if it reads "******".
+        # The rule wrote it itself, even if it reads "******".
         return False
     if masking.has_mask(value, view.budget):
         return True
+    # The value may be made of a masked one and not show it.
     for source in made_of:
         if source.is_kept:
             origin_value = data_path.get(
                 _root(view, source.root), source.steps
             )
             if isinstance(origin_value, dict | list):
-                # A masked part would still read "******". Of a text, a
-                # filter may have taken characters, which do not.
+                # Its parts are in the value unchanged: a masked one would
+                # still read "******", see above. Of a text, a filter may have
+                # taken some characters.
                 continue
         if _is_masked(source.root, source.steps, view, unmasked):
             return True
@@ -341,7 +378,12 @@ def _is_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value of the data is or has a masked one."""
+    """Return whether a value in the machine's data is or has a masked one.
+
+    :param steps: from the root to the value. The first one below ``ports``
+        may name a port by its address: it is looked up. A port that is not
+        there is not masked.
+    """
     if root in rendering.PORT_ROOTS and steps:
         ports = _root(view, root)
         if ports is data_path.ABSENT:

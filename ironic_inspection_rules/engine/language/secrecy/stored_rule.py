@@ -2,8 +2,9 @@
 
 """Stored rules and their changes: what clients see of them, and what not.
 
-A sensitive rule can be written, but not read. Clients get null for what it is
-made of, may send that back, and it stays sensitive.
+A sensitive rule can be written, but not read. Clients get null for its
+*content*, the conditions, actions and vars. They may send that back, and the
+rule keeps the stored content; it stays sensitive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,11 +28,11 @@ class HasMark(typing.Protocol):
 def content(
     rule: HasMark, fields: Fields, instead: typing.Any = None
 ) -> dict[str, typing.Any]:
-    """Return the content of a rule as anybody may see it.
+    """Return some content of a rule as anybody may see it.
 
-    :param fields: those with conditions, actions or vars, and no others: all
-        of them are hidden if the rule is sensitive.
-    :param instead: the value of a field that is not shown.
+    :param fields: conditions, actions or vars by name, and no other fields:
+        all of them are hidden if the rule is sensitive.
+    :param instead: the value of a field that is hidden.
     """
     if rule.sensitive:
         return dict.fromkeys(fields, instead)
@@ -57,19 +58,22 @@ def marked(rule: Fields) -> Fields:
 def restored(
     rules: Iterable[Fields], present: Iterable[Fields]
 ) -> Sequence[Fields]:
-    """Return the rules of a revision as they are put in force again.
+    """Return the rules of a revision as they are to be put in force again.
 
-    One that has become sensitive since its revision stays so, also if it is
-    gone by now.
+    A rule is sensitive if it is so in any revision, or in force: to restore
+    an older revision must not open what is hidden today.
 
+    :param rules: of the revision, with their content and ``secret``.
     :param present: the rules in force.
+    :returns: the fields that a client may write.
     """
     sensitive_uuids = {rule['uuid'] for rule in present if rule['sensitive']}
     restored_rules: list[Fields] = []
     for rule in rules:
         fields = {name: rule[name] for name in model.WRITABLE}
-        was_sensitive = marked(rule)['sensitive']
-        fields['sensitive'] = was_sensitive or rule['uuid'] in sensitive_uuids
+        in_any_revision = marked(rule)['sensitive']
+        is_in_force = rule['uuid'] in sensitive_uuids
+        fields['sensitive'] = in_any_revision or is_in_force
         restored_rules.append(fields)
     return restored_rules
 
@@ -95,18 +99,22 @@ def lacks_content(rule: typing.Any) -> bool:
 def completed(
     rule: dict[str, typing.Any], before: Fields | None, restored: bool
 ) -> tuple[dict[str, typing.Any], bool]:
-    """Return a posted rule, with the content of the stored one if it has none.
+    """Return a posted rule, with stored content if it has none of its own.
 
-    That is how GET shows a sensitive rule.
+    A client may send back a sensitive rule as GET has shown it, without
+    conditions, actions and vars: those of the stored rule stay.
 
-    :param before: the rule that it takes the place of, if any.
-    :param restored: whether it is a rule of a revision, with its content.
-    :returns: the rule, and whether its content comes from the database: the
-        client must not see it in an error.
-    :raises: InvalidRule if there is no stored rule with content for it.
+    :param before: the stored rule that it replaces, None for a new one.
+    :param restored: whether the rule was read from a revision and not posted:
+        then it has its content.
+    :returns: the rule, and whether it has content of the database that is
+        sensitive: the client must not see that in an error.
+    :raises: InvalidRule for a sensitive rule without content that replaces
+        no sensitive rule.
     """
     if not lacks_content(rule):
-        return rule, restored and bool(rule['sensitive'])
+        has_stored_secret = restored and bool(rule['sensitive'])
+        return rule, has_stored_secret
     if before and before['sensitive']:
         stored = {name: before[name] for name in model.CONTENT}
         return {**rule, **stored}, True
@@ -122,9 +130,10 @@ def completed(
 
 
 def with_defaults(rule: Fields) -> dict[str, typing.Any]:
-    """Return the fields that the author of a rule sets.
+    """Return all fields that an author may set, with defaults for null.
 
-    Content that a sensitive rule lacks is no default: it is not shown.
+    The content of a sensitive rule may be null since it is hidden: that stays
+    null, as it does not stand for the default.
     """
     fields = {}
     for name in model.WRITABLE:
@@ -147,12 +156,13 @@ def would_open(before: typing.Any, after: Fields) -> bool:
 
 
 def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
-    """Return which fields of a rule are said to differ.
+    """Return the names of the fields of a rule that a plan says to differ.
 
-    Of a sensitive rule that is all of its content or nothing: which part
-    differs would help to guess what it is made of.
+    Of a sensitive rule it names all of the content or nothing of it: which
+    part differs would help to guess the rest.
 
-    :param names: of the fields that do differ.
+    :param before: the stored rule, None for a new one.
+    :param names: the fields that really differ.
     """
     differing_names = set(names)
     if before and before['sensitive']:
@@ -166,13 +176,14 @@ def planned(
     before_and_after: Iterable[Fields],
     differing_names: Iterable[str] = (),
 ) -> dict[str, typing.Any]:
-    """Return a rule of a plan as anybody may see it.
+    """Return one side of a changed rule, before or after, as a plan shows it.
+
+    The content is withheld if the rule is sensitive before or after.
 
     :param fields: the rule on the side that is shown.
-    :param before_and_after: the rule on both sides. It is withheld on both if
-        it is sensitive on one.
-    :param differing_names: the names of its fields that differ from those
-        before.
+    :param before_and_after: the rule on both sides, or on the only one.
+    :param differing_names: the fields that differ from those before; if they
+        are withheld, the plan says that they are new.
     """
     shown = dict(fields)
     if any(rule.get('sensitive') for rule in before_and_after):
@@ -186,7 +197,7 @@ def planned(
 def refusal(
     rule: HasMark, exc: exceptions.InvalidRule
 ) -> exceptions.InvalidRule:
-    """Return the error of a change of a stored rule."""
+    """Return an error about a rule, without the content of a sensitive one."""
     if rule.sensitive:
         return exceptions.InvalidRule(without_content(exc.problems))
     return exc
@@ -195,20 +206,22 @@ def refusal(
 def without_content(
     problems: Iterable[exceptions.Problem],
 ) -> list[exceptions.Problem]:
-    """Return which operations of a sensitive rule are wrong, but not why.
+    """Return problems of a sensitive rule without what they say of content.
 
-    Problems of fields that everybody may read stay as they are.
+    They only say which condition or action is wrong, or that one of the vars
+    is. Problems of fields that everybody may read stay as they are.
     """
     redacted = []
     for problem in problems:
+        # Of "/conditions/0/args": '', 'conditions', '0', 'args'.
         parts = problem.pointer.split('/')
         if len(parts) > 2 and parts[1] in model.CONTENT:
             # Operations have numbers, but vars have names, which are secret.
-            place = parts[:3]
+            visible_parts = parts[:3]
             if parts[1] == model.VARS:
-                place = parts[:2]
+                visible_parts = parts[:2]
             problem = exceptions.Problem(
-                '/'.join(place), _('is not valid in this rule')
+                '/'.join(visible_parts), _('is not valid in this rule')
             )
         redacted.append(problem)
     # Several problems of one operation read the same now.
@@ -218,25 +231,28 @@ def without_content(
 def check_patch(
     rule: Fields, op: str, pointers: Iterable[Sequence[str]]
 ) -> None:
-    """Check that an operation of a JSON patch reads nothing of the content.
+    """Refuse an operation of a JSON patch that would open a sensitive rule.
 
-    With another path, an action would write its old value to where it can be
-    read.
+    ``copy``, ``move`` and ``test`` would tell its content; to replace only a
+    part of it, such as the path of an action, would make the rule write a
+    secret to where it can be read. To write it whole is fine.
 
     :param op: of the operation.
-    :param pointers: its places, as tokens.
-    :raises: Invalid if it reads a secret, or replaces only a part of it.
+    :param pointers: its ``path`` and ``from``, as tokens.
+    :raises: Invalid if the rule is sensitive, and the operation reads content
+        or writes a part of it.
     """
     if not rule['sensitive']:
         return
     writes = op in ('add', 'remove', 'replace')
-    for parts in pointers:
-        is_whole_rule = not parts
+    for tokens in pointers:
+        is_whole_rule = not tokens
         if is_whole_rule and writes:
             continue
-        if not is_whole_rule and parts[0] not in model.CONTENT:
+        if not is_whole_rule and tokens[0] not in model.CONTENT:
             continue
-        if not writes or len(parts) > 1:
+        is_part_of_field = len(tokens) > 1
+        if not writes or is_part_of_field:
             raise exceptions.Invalid(
                 _(
                     'the conditions and actions of a sensitive rule can only '
