@@ -227,9 +227,7 @@ def place_name(pointer: str) -> str:
     ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
     """
     words: list[str] = []
-    tokens: list[str] = []
-    if pointer:
-        tokens = list(data_path.parse(pointer))
+    tokens = list(data_path.split_pointer(pointer))
     while tokens:
         name = tokens.pop(0)
         following = ''

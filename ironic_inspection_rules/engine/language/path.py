@@ -80,6 +80,17 @@ def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
         )
 
 
+def split_pointer(text: str) -> Path:
+    """Return the tokens of an RFC 6901 pointer, however many it has.
+
+    It is for pointers to places in rules and of fields, which no author has
+    written as a path: :func:`check` does not look at them.
+
+    :param text: a pointer with a slash at its begin, or the empty one.
+    """
+    return tuple(unescape(token) for token in text.split('/')[1:])
+
+
 def unescape(token: str) -> str:
     """Unescape a token of an RFC 6901 pointer."""
     # In this order: "~01" is "~1", not "/".

@@ -164,7 +164,11 @@ def _column_of_get(
     _name, path = calls[0].arguments[0]
     if not isinstance(path, str) or not path.strip('./'):
         return None
-    return data_path.parse(path)[0]
+    try:
+        return data_path.parse(path)[0]
+    except exceptions.OperationError:
+        # What is no path is an error of the rule.
+        return None
 
 
 def _fields(

@@ -2,11 +2,13 @@
 
 """Mask secrets, which are recognized by their names."""
 
+import contextlib
 import operator
 import re
 import typing
 from urllib import parse as urlparse
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
@@ -382,7 +384,9 @@ def secret_arguments(
     path = arguments.get('path')
     tokens: data_path.Path = ()
     if isinstance(path, str) and path.strip('./'):
-        tokens = data_path.parse(path)
+        # What is no path is an error of the rule.
+        with contextlib.suppress(exceptions.OperationError):
+            tokens = data_path.parse(path)
     for name in ('value', 'cleanup'):
         value = arguments.get(name)
         _path, masked = mask_along(tokens, value)

@@ -9,6 +9,7 @@ nothing is known gives no finding.
 from collections.abc import Mapping
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -192,7 +193,12 @@ class FieldValue(typing.NamedTuple):
         """Return what is known of the value at a path in this one."""
         if self.steps is None or not isinstance(path, str):
             return FieldValue()
-        return FieldValue((*self.steps, *data_path.parse(path)))
+        try:
+            steps = data_path.parse(path)
+        except exceptions.OperationError:
+            # The filter is an error on every machine.
+            return FieldValue()
+        return FieldValue((*self.steps, *steps))
 
 
 def _made(name: str) -> str | None:

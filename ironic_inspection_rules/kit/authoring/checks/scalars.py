@@ -153,7 +153,8 @@ def _surprises(
             # It is in another rule of the file.
             continue
         if _is_surprise(rule, pointer, raw):
-            value = data_path.get(written.entry, data_path.parse(pointer))
+            steps = data_path.split_pointer(pointer)
+            value = data_path.get(written.entry, steps)
             yield pointer, raw, value
 
 

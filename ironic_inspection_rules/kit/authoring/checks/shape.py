@@ -182,7 +182,9 @@ def _meant(
                 continue
             # The argument as written: "args" may be a list or a mapping.
             pointer = operation.pointer_to(name)
-            steps = data_path.parse(pointer.removeprefix(operation.pointer))
+            steps = data_path.split_pointer(
+                pointer.removeprefix(operation.pointer)
+            )
             argument = data_path.get(operation.written, steps)
             for place, text in checked_rule.texts(argument, pointer):
                 meant = _as_field(text)
@@ -298,6 +300,6 @@ def _in_unit_of(field: str, number: float, unit: str) -> str:
     size = known_values.BYTES[unit.lower()]
     return _(', %(number)d: {%(field)s} is in %(unit)s') % {
         'number': number * size / kept_in.size,
-        'field': '.'.join(data_path.parse(field)),
+        'field': '.'.join(data_path.split_pointer(field)),
         'unit': kept_in.name,
     }

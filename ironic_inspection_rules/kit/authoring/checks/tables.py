@@ -64,7 +64,9 @@ def check_values(
             checked_table = tables.get(column.table)
             if checked_table is None or not len(checked_table):
                 continue
-            place = data_path.parse(pointer.removeprefix(pointer_to_arguments))
+            place = data_path.split_pointer(
+                pointer.removeprefix(pointer_to_arguments)
+            )
             for problem in _never(
                 condition, place, checked_table, column.column
             ):

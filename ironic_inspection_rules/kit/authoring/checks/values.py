@@ -256,7 +256,7 @@ def subject(
         (parsed,) = interpolation.fields(field)
         value = reach.value_of(parsed, item, rule.rule.vars)
         return slip.Subject(parsed.text, value)
-    root, *steps = data_path.parse(field)
+    root, *steps = data_path.split_pointer(field)
     value = reach.value_of(
         interpolation.Field('', root, tuple(steps)), item, rule.rule.vars
     )
@@ -273,7 +273,8 @@ def steps_of(
     """
     if not field.startswith('/'):
         return ()
-    return reach.Use('', field, data_path.parse(field), item).from_roots or ()
+    steps = data_path.split_pointer(field)
+    return reach.Use('', field, steps, item).from_roots or ()
 
 
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:

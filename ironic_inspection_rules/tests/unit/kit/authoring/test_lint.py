@@ -114,6 +114,29 @@ class LintTestCase(files.FilesTestCase):
         [found] = self.lint('{"interfaces": [], "cpu": {}, "disks": []}')
         self.assertEqual(('file', 1, 1), found[:3])
 
+    def test_what_is_too_long_for_a_path_is_found_as_any_mistake(self):
+        path = f'plugin_data{".a" * 40}'
+        row = f'{{tables.racks[1] | get({path!r})}}'
+        for value in (
+            f'"{{{path}}}"',
+            f'"{{inventory | get({path!r})}}"',
+            '"{inventory | get(\'\')}"',
+            f'"{row}"',
+            '[' * 40 + '"a"' + ']' * 40,
+            '[' * 20 + 'no, "inventory.cpu.count"' + ']' * 20,
+        ):
+            for written in (
+                f'{{op: set-plugin-data, args: {{path: a, value: {value}}}}}',
+                f'{{op: set-plugin-data, args: {{path: {path}, '
+                f'value: {value}}}}}',
+            ):
+                found = self.lint(f"""
+                    - conditions:
+                      - {{op: eq, args: {{values: [{value}, 16 GiB]}}}}
+                      actions: [{written}]
+                    """)
+                self.assertNotEqual([], found, value)
+
     def test_fields_over_unknown_names(self):
         for field in (
             '{all_interfaces.eth0}',
