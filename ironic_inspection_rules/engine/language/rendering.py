@@ -296,7 +296,7 @@ class SecondName(Template):
             return value
         for path in self._alternatives:
             alternative = path.render(roots)
-            # Ironic leaves an address that the BMC does not have empty.
+            # An empty address is none, and the next name may have one.
             if alternative and not isinstance(alternative, Missing):
                 return alternative
         return value

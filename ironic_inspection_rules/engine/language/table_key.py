@@ -128,7 +128,7 @@ def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
         return
     for piece in interpolation.parse(key):
         if isinstance(piece, interpolation.Field) and piece.root is not None:
-            # A column called "node" reads as a root, which a row has none of.
+            # What reads as a root here is the name of a column.
             yield piece._replace(
                 root=interpolation.ITEM, steps=(piece.root, *piece.steps)
             )
