@@ -356,7 +356,7 @@ def _wait(
     baremetal: Any,
     reapplications: list[Reapplication],
 ) -> None:
-    """Wait until all accepted requests are done.
+    """Ask for all accepted requests again and again, until they are done.
 
     :param reapplications: of all nodes. Those of accepted requests are
         replaced by ones with the state in which the request has ended.
