@@ -262,6 +262,8 @@ def settle_request(
 ) -> None:
     """Note that the node of an ended request is in a final state.
 
+    The queue has nothing more to do for the request, and may remove it.
+
     :param token: the token of the delivery that has seen to the node.
     :param session: a transaction to be part of, None for one of its own.
     """

@@ -78,7 +78,9 @@ def list_runs(
     before: int | None = None,
     whole: bool = False,
 ) -> list[models.RunRow]:
-    """Read runs of a node, newest first; never what the machine sent.
+    """Read runs of a node, newest first.
+
+    What the machine sent is never read with them: it is large.
 
     :param before: the ``id`` that they are all older than.
     :param whole: whether to read ``phases`` and ``places`` as well.

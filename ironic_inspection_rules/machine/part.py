@@ -160,7 +160,11 @@ class Parts:
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
-        """The parts by what identifies them, not those of all machines."""
+        """The parts by their identities.
+
+        Identities that this project gives are left out: all machines have
+        them.
+        """
         parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
             for identity in part.identities:

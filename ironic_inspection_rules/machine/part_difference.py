@@ -39,7 +39,7 @@ class PartChange:
     after: part.Part | None
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return it as the API shows it."""
+        """Return the change as the API shows it."""
         present = typing.cast(part.Part, self.after or self.before)
         before = _as_dict(self.before)
         after = _as_dict(self.after)

@@ -180,6 +180,8 @@ class Watcher:
     def machines(self) -> admission.Machines | None:
         """Return the machines last read, None before the first read.
 
+        It is called by the thread that sets the filter.
+
         :raises: the error with which reading failed.
         :raises: TemporaryFailure when the database does not answer.
         """

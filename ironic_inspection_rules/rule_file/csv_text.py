@@ -46,7 +46,7 @@ class TableText(typing.NamedTuple):
 def read(
     path: str, data: bytes, encoding: str, types: typing.Mapping[str, str]
 ) -> TableText:
-    """Read rows under a header.
+    """Read a table in CSV: a header with names of columns, then rows.
 
     :param data: the content of the file.
     :param encoding: in which the content is valid text.
@@ -161,7 +161,12 @@ class _Records:
         return skipped, ','
 
     def _delimiter(self, header: str, line: int) -> str:
-        """Return the delimiter in a header, a comma if there is none."""
+        """Return the delimiter in a header, a comma if there is none.
+
+        :param line: the number of its line, for the message.
+        :raises: :class:`.exceptions.InvalidDocument` if there are several
+            outside of quotes.
+        """
         outside_quotes = _QUOTED.sub('', header)
         present = [mark for mark in _DELIMITERS if mark in outside_quotes]
         if len(present) > 1:

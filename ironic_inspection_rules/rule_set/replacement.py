@@ -147,7 +147,10 @@ class _Matcher:
         )
 
     def match(self) -> list[Match | None]:
-        """Return the match of each wanted rule, None for new ones."""
+        """Return the match of each wanted rule, None for new ones.
+
+        Rules are matched by UUID or description, and the others by content.
+        """
         matches = [self._by_name(rule) for rule in self._wanted]
         equals = self._by_content(matches)
         if not equals:
@@ -245,7 +248,10 @@ def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
 
 
 def _content(rule: Fields) -> typing.Hashable:
-    """Return a key that rules share that differ in nothing but the UUID."""
+    """Return a key for the content of a rule: all but its UUID.
+
+    It can be hashed, and two rules of the same content have the same key.
+    """
     own_vars = rule.get(model.VARS)
     content: list[typing.Any] = [[]]
     if isinstance(own_vars, dict):

@@ -105,7 +105,7 @@ class Step:
 
     @property
     def outcome(self) -> str:
-        """:data:`CREATED`, :data:`UPDATED`, :data:`DELETED` or UNCHANGED."""
+        """What becomes of the table: CREATED, UPDATED, DELETED, UNCHANGED."""
         if self.before is None:
             return CREATED
         if self.after is None:
@@ -164,7 +164,10 @@ def _represent(
 def _changed(
     change: RowChange, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
-    """Return the columns of a row that differ, before and after."""
+    """Return a changed row with only the columns that differ, for a plan.
+
+    :param secret: columns whose values are masked.
+    """
     before = change.before or {}
     after = change.after or {}
     names = []

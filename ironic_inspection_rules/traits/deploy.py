@@ -28,6 +28,8 @@ def node_problem(node: typing.Any) -> str | None:
 def problem(wanted: object, present: Collection[str]) -> str | None:
     """Return why a node cannot be deployed with the traits asked for.
 
+    It is asked before a deployment, and of nodes that rules are tried on.
+
     :param wanted: ``instance_info['traits']``, of any type; None when the
         instance asks for none.
     :param present: names of the node's traits.

@@ -95,6 +95,8 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
 def put(node_ident: str, *name_and_query: Any) -> None:
     """Add one trait, or replace all with those of the body.
 
+    Ironic's own call does so, after the names are checked here.
+
     :raises: Invalid when a name is no trait, or when there would be too
         many of them; nothing is changed then.
     """

@@ -105,6 +105,8 @@ class Signature:
     def bind(self, args: typing.Any) -> Bound:
         """Bind the values that a rule gives to the arguments.
 
+        All problems are collected, so that an author sees them at once.
+
         :param args: list, mapping, or None for no arguments.
         :returns: the arguments that could be bound, and all problems.
         """

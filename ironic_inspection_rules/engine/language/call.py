@@ -227,6 +227,9 @@ class _Pattern(rendering.Made):
 def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
     """Return the message for the first wrong field of a regular expression.
 
+    Validation asks for it: :func:`compile_pattern` would take such a field
+    for a part of the expression.
+
     :param text: the argument as the rule has it.
     :returns: None if no field is wrong.
     """

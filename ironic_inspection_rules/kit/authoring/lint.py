@@ -399,7 +399,10 @@ def _tables(
     documents: typing.Sequence[document.Document],
     given_tables: table_file.FileTables | None,
 ) -> tuple[table_file.FileTables, list[Finding]]:
-    """Return the tables of files, and the findings on them."""
+    """Return the tables of files, and the findings on them.
+
+    :param given_tables: as for :func:`of_documents`.
+    """
     file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
     try:
@@ -464,7 +467,10 @@ def _check_tables(
 def _check_together(
     subjects: list[checked_rule.CheckedRule], site: Site, built: table.Tables
 ) -> typing.Iterator[Finding]:
-    """Check rules beside the other rules, and on the machines of the site."""
+    """Check rules beside the other rules, and on the machines of the site.
+
+    Without inventories of the site there are no such machines.
+    """
     yield from _duplicates(subjects)
     for name, find in _TOGETHER.items():
         for subject, pointer, message in find(subjects):

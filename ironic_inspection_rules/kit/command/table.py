@@ -88,6 +88,11 @@ class TableCommand(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Print how the machines differ from the rows of the table.
+
+        :returns: EXIT_ERROR if a machine cannot be read, EXIT_NOT_RIGHT if
+            one of the printed machines or rows is not right, otherwise 0.
+        """
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
         expected = _chosen(tables, parsed_args.table)
@@ -131,7 +136,7 @@ class TableCommand(arguments.FileCommand):
 
 
 def _chosen(tables: table.Tables, name: str | None) -> table.Table:
-    """Return the table that machines are compared with.
+    """Return the named table, or else the only one to compare machines with.
 
     :raises: :class:`.exceptions.Invalid` if it is not clear which.
     """

@@ -103,6 +103,7 @@ class Test(arguments.FileCommand):
         self._parser = parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Try the rules, or measure their coverage; return the exit code."""
         covers = parsed_args.coverage or parsed_args.threshold is not None
         # Refuse options that would be ignored, as the test could then pass.
         if parsed_args.expect and covers:

@@ -64,6 +64,8 @@ class FilterTranslation:
     def apply(self, value: typing.Any) -> typing.Any:
         """Return what the filter of the engine makes of a known value.
 
+        For such a value nothing has to be asked of the solver.
+
         :raises: :class:`.exceptions.OperationError` as the filter does.
         """
         # The engine runs filters only of a field in a text: so the value
@@ -174,6 +176,7 @@ class FilterTranslation:
         """Return what the filter makes of a plain value, None if unknown."""
         term = alternative.term
         if alternative.is_boolean:
+            # Of its two values the result is known.
             return values.choose(
                 term, self.of(values.Const(True)), self.of(values.Const(False))
             )

@@ -248,7 +248,10 @@ def _unnamed_trait(prefix: str, known: Container[str]) -> str:
 
 
 def _write_capabilities(properties: typing.Any) -> None:
-    """Make a text of the capabilities of a node."""
+    """Replace capabilities by name by the text that Ironic's nodes have.
+
+    :param properties: of the node; they are changed.
+    """
     if not isinstance(properties, dict):
         return
     capabilities = properties.pop(cells.CAPABILITIES[-1], None)

@@ -184,7 +184,9 @@ def compile_rules(
     explained: bool = True,
     tables: table.Tables = NO_TABLES,
 ) -> Plans:
-    """Compile the rules that run, in that order, by phase.
+    """Compile rules by phase, in the order in which they run.
+
+    Rules in mode ``off`` are left out.
 
     :param explained: whether to give reasons where an explanation is asked
         for.

@@ -126,7 +126,10 @@ def contradict(
 
 
 def exclude(first: Fact, second: Fact) -> bool:
-    """Return whether no value of a field satisfies both facts."""
+    """Return whether no value of a field satisfies both facts.
+
+    :returns: False also where that is not known.
+    """
     if is_version(first) or is_version(second):
         return _versions_exclude(first, second)
     if plugin.IN_NET in (first.relation, second.relation):

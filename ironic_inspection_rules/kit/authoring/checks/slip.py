@@ -90,6 +90,9 @@ def of_value(
 ) -> Slip | None:
     """Return the slip in a value that a field is compared with.
 
+    No machine has the value in this field, so the condition has the same
+    result for all of them.
+
     :param relation: between the field and the value, such as ``eq``.
     """
     kind = subject.value.type
@@ -174,7 +177,11 @@ def _is_text(subject: Subject) -> bool:
 
 
 def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
-    """Return the slip in a text that a field is compared with."""
+    """Return the first slip in a text that a field is compared with.
+
+    The text is of another type than the field, is a regular expression, or is
+    not written as machines report it.
+    """
     kind = subject.value.type
     if kind == 'boolean' and value:
         return Slip.of(
@@ -348,7 +355,10 @@ def version(
 
 
 def _size(subject: Subject, value: float) -> Slip | None:
-    """Return the slip in a number that is in another unit than the field."""
+    """Return the slip in a number that is in another unit than the field.
+
+    Such as 64 where memory is in MiB: it is known by the size of the number.
+    """
     steps = subject.steps
     if not steps:
         return None
@@ -408,7 +418,9 @@ def _size(subject: Subject, value: float) -> Slip | None:
 
 
 def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
-    """Return the slip in a regular expression that a field has to match.
+    """Return the first slip in a regular expression for a field.
+
+    It matches no machine, or something else than the author meant.
 
     :param whole: whether it has to match all of the value.
     """
@@ -457,7 +469,10 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
 
 
 def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
-    """Return the slip in an expression that matches no word of a field."""
+    """Return the slip in an expression that matches no word of a field.
+
+    Only of fields for which all words are known, such as the architecture.
+    """
     words = known_values.WORDS.get(subject.steps)
     plain = re.sub(r'\(\?i\)', '', regex)
     if not words or not re.fullmatch(r'[\^$\w|()-]+', plain):

@@ -142,6 +142,8 @@ def _results(
 ) -> list[bool]:
     """Return the results of a condition for the values of a column.
 
+    The condition is tried with every value in the place of the field.
+
     :param place: the path in the arguments to what reads the column.
     :returns: an empty list where the result depends on anything else than
         the column, or where there are too many values to try.
@@ -193,7 +195,11 @@ def _with_column(
 def unused(
     rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
 ) -> Iterator[Unused]:
-    """Find tables and columns that nothing reads."""
+    """Find tables and columns that nothing reads.
+
+    A column is read by a rule, by one that uses the whole row, as part of the
+    key, or where it is expected of machines.
+    """
     columns_read: dict[str, set[str]] = {}
     read_whole: set[str] = set()
     for rule in rules:

@@ -333,7 +333,12 @@ def _in_filter(
     attribute: reach.Steps,
     op: registry.Op,
 ) -> slip.Slip | None:
-    """Return why a filter cannot take a value."""
+    """Return the slip where a filter does not take the value that it gets.
+
+    :param compared_field: what is known of the value before the filter.
+    :param name: of the filter.
+    :param attribute: of the items, where the filter looks at one; or empty.
+    """
     kind = compared_field.value.type
     if kind and op.plugin.TAKES and kind not in op.plugin.TAKES:
         return slip.Slip.of(

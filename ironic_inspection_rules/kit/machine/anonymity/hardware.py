@@ -46,7 +46,7 @@ class Hardware:
         return digits.cased(text, written)
 
     def wwn(self, text: str) -> str:
-        """Replace a WWN, EUI-64 or GUID.
+        """Replace a WWN, EUI-64 or GUID; zeros alone stay.
 
         :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
             ``eui.`` before them.
@@ -99,7 +99,11 @@ class Hardware:
         return vendor + counted
 
     def _eui_64(self, octets: bytes) -> bytes:
-        """Replace eight octets as the MAC address that they are made of."""
+        """Replace eight octets as the MAC address that they are made of.
+
+        So the address and these octets are still those of one port. Octets
+        that are made of no MAC address are replaced as a number.
+        """
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:
             mac = octets[:3] + octets[5:]

@@ -349,7 +349,10 @@ class Known:
         self._kept.add(lower_ascii(word))
 
     def find(self, text: str) -> Iterator[KnownIdentifier]:
-        """Yield the identifiers in a text, in their order."""
+        """Yield the identifiers in a text with their replacements, in order.
+
+        An identifier is found in any notation and in any case.
+        """
         # Patterns are for small letters. Places are the same in both texts.
         lowered = lower_ascii(text)
         for match in self._pattern.finditer(lowered):

@@ -159,7 +159,7 @@ class Summary:
         return sum(rule['errors'] for rule in self.rules.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON data."""
+        """Return the summary as plain JSON data."""
         differ = None
         if self.compared:
             differ = self.differ
@@ -206,6 +206,8 @@ def _rule(rule: Plain) -> dict[str, Any]:
 
 def loses_its_instance(entry: Plain, compared: bool) -> bool:
     """Check whether deploy validation would fail, and only by the rules.
+
+    The node then lacks traits that its instance asks for.
 
     :param compared: whether the rules are compared with those in force,
         which may have it fail anyway.
@@ -398,6 +400,8 @@ class FleetGroups:
 
 def _without_values(outcome: _Alike, varying: Container[_Place]) -> _Alike:
     """Return what becomes of a machine, without values of its own.
+
+    Machines that differ in nothing else are then in one group.
 
     :param varying: where nearly each machine has one.
     """
