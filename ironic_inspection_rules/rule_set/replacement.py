@@ -273,22 +273,26 @@ def decide(
 ) -> list[RuleStep]:
     """Decide what becomes of all rules, those that are not wanted last.
 
+    Nothing is changed: the steps are stored, or shown as a plan. The place of
+    a rule, its ``position``, is a number. Rules of equal priority run in the
+    order of their places.
+
     :param wanted: the rules that shall be, in order.
     :param matched: the result of :func:`match` for them.
     :param present: the stored rules, in order, each with its ``position``.
     :param prune: whether stored rules that are not wanted go. Where they
         stay, all stored rules keep their places, and new ones come last.
     """
-    positions: list[float | None] = []
+    present_places: list[float | None] = []
     for match_of_rule in matched:
         position = None
         if match_of_rule is not None:
             position = match_of_rule.rule['position']
-        positions.append(position)
+        present_places.append(position)
     if prune:
-        places = _places_in_set(wanted, positions)
+        places = _places_in_set(wanted, present_places)
     else:
-        places = _places_behind(positions, present)
+        places = _places_behind(present_places, present)
     steps = []
     kept = set()
     for rule, match_of_rule, place in zip(
@@ -299,6 +303,7 @@ def decide(
             continue
         before = match_of_rule.rule
         kept.add(before['uuid'])
+        # None where the rule does not move.
         new_place = None
         if place != before['position']:
             new_place = place
@@ -320,16 +325,17 @@ def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
 
 
 def _places_behind(
-    positions: typing.Sequence[float | None], present: typing.Sequence[Fields]
+    present_places: typing.Sequence[float | None],
+    present: typing.Sequence[Fields],
 ) -> list[float]:
     """Return places where no rule moves and new ones come last.
 
-    :param positions: the place that each rule has, None for a new one.
+    :param present_places: the place that each rule has, None for a new one.
     :param present: the stored rules.
     """
     last = max((rule['position'] for rule in present), default=0)
     places = []
-    for position in positions:
+    for position in present_places:
         if position is None:
             last += 1
             position = last
@@ -338,48 +344,56 @@ def _places_behind(
 
 
 def _places_in_set(
-    wanted: typing.Sequence[Fields], positions: typing.Sequence[float | None]
+    wanted: typing.Sequence[Fields],
+    present_places: typing.Sequence[float | None],
 ) -> list[float]:
     """Return places in which rules run in the order wanted.
 
-    Where keeping that order would move a rule, only rules of one phase and
-    priority are kept in order: no other order makes a difference.
+    Places that rise for the whole set are best. Where these would move a rule
+    that is stored, they rise only among the rules of one phase and priority:
+    no other order makes a difference.
 
-    :param positions: the place that each rule has, None for a new one.
+    :param present_places: the place that each rule has, None for a new one.
     """
-    places = _rising_places(positions)
+    places = _rising_places(present_places)
     moves_any = any(
-        old not in (None, new)
-        for old, new in zip(positions, places, strict=True)
+        present_place not in (None, place)
+        for present_place, place in zip(present_places, places, strict=True)
     )
     if not moves_any:
         return places
+    # The indexes of rules that only their places bring into an order.
     equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
         equals[rule.get('phase'), rule.get('priority')].append(index)
     for indexes in equals.values():
-        among_equals = _rising_places([positions[index] for index in indexes])
+        among_equals = _rising_places(
+            [present_places[index] for index in indexes]
+        )
         for index, place in zip(indexes, among_equals, strict=True):
             places[index] = place
     return places
 
 
-def _rising_places(positions: typing.Sequence[float | None]) -> list[float]:
+def _rising_places(
+    present_places: typing.Sequence[float | None],
+) -> list[float]:
     """Return rising places that keep as many of the present ones as can be.
 
     Where there is no room for a rule between two places, all get new ones.
 
-    :param positions: the place that each rule has, None for a new one.
+    :param present_places: the place that each rule has, None for a new one.
     """
     places: list[float] = []
     low = None
     start = 0
-    for index, position in _longest_rising(positions):
-        places += _places_between(low, position, index - start)
-        places.append(position)
-        low = position
+    for index, kept_place in _longest_rising(present_places):
+        # The rules before this one, up to the last that keeps its place.
+        places += _places_between(low, kept_place, index - start)
+        places.append(kept_place)
+        low = kept_place
         start = index + 1
-    places += _places_between(low, None, len(positions) - start)
+    places += _places_between(low, None, len(present_places) - start)
     if any(
         place >= following for place, following in itertools.pairwise(places)
     ):
