@@ -39,14 +39,17 @@ def find_or_create_request(
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless an open one of the node goes on.
 
-    The new request may be delivered at once, or after the precedence.
+    An open request that does not go on ends for the new one, and the worker
+    that processes it can no longer save anything. The new request may be
+    delivered at once, or after the precedence.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``state``, and ``version``, that of the versioned object which can
         show the row, are required.
     :param data: as for :func:`unprocessed.put`.
-    :param accept: called within the transaction; returns when the node's
-        inspection began, if this is the first of it that is accepted.
+    :param accept: called within the transaction, which its errors undo;
+        returns when the node's inspection began, if this is the first of it
+        that is accepted.
     :param why_over: called with the open request that there is, and what
         ``accept`` returned; returns why that request ends, None if it goes
         on.

@@ -347,6 +347,7 @@ def split(pieces: list[Piece]) -> list[list[Piece]]:
     is_pointer = False
     if pieces and isinstance(pieces[0], str):
         is_pointer = pieces[0].startswith('/')
+    # Tokens are between slashes if there is any, otherwise between dots.
     separator = '.'
     for piece in pieces:
         if isinstance(piece, str) and '/' in piece:

@@ -479,7 +479,7 @@ class Engine:
         """Return whether two rules write two values to one place.
 
         The engine runs the rules on the machine: it confirms what the solver
-        has found. Both rules have to match, and neither fails.
+        has found. Both rules have to match, and no rule may have an error.
 
         :param first: the index of the rule that runs first, ``second`` that of
             the other one.

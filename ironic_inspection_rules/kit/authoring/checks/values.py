@@ -354,10 +354,11 @@ def _in_filter(
     if items is None or kind not in (None, field_value.LIST):
         return None
     of_items = field_value.type_at((*items, *attribute))
+    is_taken = True
     if name == 'sum':
         is_taken = of_items in (None, field_value.NUMBER, field_value.BOOLEAN)
-    else:
-        is_taken = name not in _NEED_PLAIN or of_items != field_value.MAPPING
+    elif name in _NEED_PLAIN:
+        is_taken = of_items != field_value.MAPPING
     if not is_taken:
         return slip.Slip.of(
             _(

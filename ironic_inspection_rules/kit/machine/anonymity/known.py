@@ -262,6 +262,8 @@ class Known:
                 f'{_spaced(start)}{_SPACE}(?:{fillings}){_SPACE}'
                 f'{_spaced(tail)}'
             )
+            # One pattern finds the GUIDs of all fillings, for which find()
+            # has the function by now.
             self._add(pattern, start + _FILLINGS[0] + tail, replace)
         short = _short(digits)
         if len(short) - short.count(':') < _MAC:
@@ -320,6 +322,7 @@ class Known:
             pattern = written.replace('.', '[._-]')
             self._add(pattern, written, self._as_quad, Edge.QUAD)
         for separator in '-_':
+            # By what the pattern then matches, find() gets the function.
             self._replace[lowered.replace('.', separator)] = self._as_quad
             self._replace[padded.replace('.', separator)] = self._as_quad
         self._add(packed, packed, self._as_packed, Edge.WORD)

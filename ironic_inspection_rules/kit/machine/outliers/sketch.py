@@ -415,7 +415,10 @@ class _Fields:
         ]
 
     def by_section(self) -> tuple[Section, ...]:
-        """Return the fields that are no numbers, in order."""
+        """Return the fields that are no numbers by section, in order.
+
+        In order, so that equal sections of two machines are equal tuples.
+        """
         sections = []
         for section, fields in sorted(self._texts.items()):
             # By their paths, which differ: values of different types have no

@@ -264,6 +264,7 @@ def differences(
             name = change['path'][1:]
             after[TRAIT].discard(name)
             if compared:
+                # The rules in force leave it on the node.
                 before[TRAIT].add(name)
         elif change['object'] == 'node':
             for kind, path in _PATHS.items():
@@ -271,6 +272,7 @@ def differences(
                 if inner is None:
                     continue
                 if compared:
+                    # What the rules in force would leave there.
                     before[kind] = _names(kind, change.get('before'), inner)
                 after[kind] = _names(kind, _new_value(change), inner)
     by_kind = {}
