@@ -188,6 +188,8 @@ def read(
 ) -> Parts:
     """Find the parts of a machine in its inventory.
 
+    They are compared with those of its other inspections.
+
     :param reporter: the inspect interface; each of them sees other parts.
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
@@ -209,6 +211,7 @@ def read(
             # None says that the source was heard in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
+    # Which identities several parts share is known when all are read.
     shared = _shared(parts)
     labelled = []
     for part in _without_summed_up(parts):
@@ -251,7 +254,12 @@ def _part(
     reporter: str,
     identities: Mapping[str, str],
 ) -> Part | None:
-    """Make a part of an item, None if the item says nothing of it."""
+    """Make a part of an item of a source.
+
+    :param name: of the item in the source, from which its slot may be known.
+    :returns: None if the item has neither attributes nor an identity of the
+        part.
+    """
     what = source.describe(item)
     if not what and (source.given_id or not identities):
         return None

@@ -43,6 +43,7 @@ class PartChange:
         present = typing.cast(part.Part, self.after or self.before)
         before = _as_dict(self.before)
         after = _as_dict(self.after)
+        # The identity that is reported now, or else the one that was known.
         identity = None
         for side in (after, before):
             if side is not None and identity is None:
@@ -90,12 +91,14 @@ class PartComparison:
         self._after = after
         # What two parts share now identifies neither, nor did it before.
         self._old = [old.without(after.shared) for old in before.parts]
+        # A group is one part, as several sources report it at both times.
         self._groups = part_group.PartGroups([*self._old, *after.parts])
         self._known_groups = self._groups.of_parts(self._old)
         self._reported_groups = self._groups.of_parts(after.parts)
-        self._pairings = self._pair()
-        # In this order: _moves() needs _gone, and _unreported() needs _gone,
-        # _new and _moved.
+        self._pairings = self._find_pairings()
+        # A change is announced once, whichever sources report the part: hence
+        # distinct(). In this order: _moves() needs _gone, and _unreported()
+        # needs _gone, _new and _moved.
         self._gone = self._groups.distinct(self._missing())
         self._new = self._groups.distinct(self._additional(is_first=False))
         self._moved = self._groups.distinct_pairs(self._moves())
@@ -115,7 +118,7 @@ class PartComparison:
             yield PartChange(CHANGED, old, new)
         yield from self._unreported()
 
-    def _pair(self) -> dict[str, part_pair.Pairing]:
+    def _find_pairings(self) -> dict[str, part_pair.Pairing]:
         """Pair the parts that a source reports with those of its last report.
 
         :returns: the pairings by source.

@@ -198,8 +198,8 @@ def _test(
     :param name: of the condition.
     :param wanted: the second argument of the condition, or ABSENT.
     :param allowance: the budget that a condition which pays is called with.
-    :returns: the function, and what it returns for a missing value, which it
-        must not be called with.
+    :returns: the function, and the result for a missing value, for which the
+        caller does not call it.
     :raises: :class:`.exceptions.OperationError` if the argument is missing,
         or the condition does not take it.
     """

@@ -90,8 +90,8 @@ def of_value(
 ) -> Slip | None:
     """Return the slip in a value that a field is compared with.
 
-    No machine has the value in this field, so the condition has the same
-    result for all of them.
+    Machines do not have such a value in this field, so that the author
+    probably meant another one.
 
     :param relation: between the field and the value, such as ``eq``.
     """
