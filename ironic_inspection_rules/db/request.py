@@ -196,7 +196,7 @@ def change_request(
     present_state: str | None = None,
     session: orm.Session | None = None,
 ) -> bool:
-    """Change an open request.
+    """Change an open request, unless another delivery has taken it over.
 
     :param due_in: seconds from now to when the queue may act on it, None to
         leave that as it is.

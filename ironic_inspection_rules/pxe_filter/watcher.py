@@ -68,8 +68,9 @@ class PortSource:
     def inspected_ports(self) -> Iterator[admission.Row | None]:
         """Yield the ports and port groups of nodes in inspection.
 
-        :returns: also None: for a node without ports, for one without port
-            groups, and for a port group without an address.
+        :returns: also None, from which the caller knows that a node is in
+            inspection: for a node without ports, for one without port groups,
+            and for a port group without an address.
         """
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address)

@@ -215,7 +215,7 @@ class _Matcher:
 
 
 def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
-    """Return the UUIDs of rules.
+    """Return the UUIDs of wanted rules, which have to be distinct.
 
     :raises: :class:`.exceptions.InvalidRules` where two are the same.
     """

@@ -229,6 +229,7 @@ class Signature:
 def _declare(parameter: inspect.Parameter) -> Argument:
     """Return the argument that a parameter declares.
 
+    :param parameter: of the method of a plugin that carries out its op.
     :raises: :class:`.exceptions.PluginError` if it cannot be given by name.
     """
     kind = parameter.kind

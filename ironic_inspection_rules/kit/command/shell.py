@@ -82,7 +82,7 @@ class Shell(app.App):
 
 @escapes.guarded()
 def main(argv: typing.Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command of ``ironic-inspection-rules``.
 
     :returns: the status of the command, 1 on an error, 64 on wrong usage,
         130 if interrupted.

@@ -185,7 +185,7 @@ class Witness:
         )
 
     def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
-        """Write the files that ``test`` reads.
+        """Write the machine as files, on which a user may run ``test``.
 
         :returns: the file of the inventory and, where the node matters, that
             of the node.

@@ -53,7 +53,9 @@ def render(
     rows: typing.Iterable[typing.Sequence[typing.Any]],
     output: typing.TextIO | None = None,
 ) -> str:
-    """Return a table as text.
+    """Return a table as text, with lines around its cells.
+
+    Texts that are too long for the width of the output are folded.
 
     :param columns: the heads of the columns.
     :param rows: on a terminal, cells that are verdicts (ok, failed,

@@ -210,7 +210,7 @@ def _item_inside(
 def of_field(
     pointer: str, field: interpolation.Field, item: KnownLoopItem | None = None
 ) -> typing.Iterator[Use]:
-    """Yield what one field uses.
+    """Yield the data that one field uses, by their steps.
 
     First its path; then what its filters name, which are fields in their
     arguments, attributes of items and paths.
@@ -236,6 +236,8 @@ def of_field(
 
 def lacking(use: Use) -> MissingStep | None:
     """Return a step that no item written out in the rule has.
+
+    A field with such a step is missing, whatever the machine.
 
     If the items lack different steps, it is that of the first item.
 

@@ -127,7 +127,10 @@ def of_value(
 
 
 def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
-    """Return the slip in a number that a field is compared with."""
+    """Return the first slip in a number that a field is compared with.
+
+    The field is a list, a mapping or a text, or has another unit.
+    """
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
         # With attribute='…', max and min give the whole item that has the

@@ -91,7 +91,10 @@ def _version_mendings(
 
 
 def _slips(rule: checked_rule.CheckedRule) -> Slips:
-    """Yield the slips in conditions, and in the filters of all fields."""
+    """Yield the slips in conditions, and in the filters of all fields.
+
+    These fields are in conditions, actions and ``vars``.
+    """
     items = reach.items(rule)
     for condition in rule.all_conditions:
         yield from _in_condition(rule, condition, items[condition.pointer])

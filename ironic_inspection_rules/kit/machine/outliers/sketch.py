@@ -188,7 +188,9 @@ class Shared:
 
 
 def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
-    """Return the sketch of a machine, which shares nothing yet.
+    """Return the sketch of a machine.
+
+    It shares nothing with other sketches yet, see :meth:`Shared.sketch`.
 
     :param by: paths of the values that peers have in common; if empty those of
         the vendor, the product and the board.
