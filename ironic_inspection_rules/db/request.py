@@ -162,7 +162,7 @@ def renew_request(
     :param token: of the last delivery, as the caller knows it.
     :param present_state: the state that the request has to be in.
     :param data: as for :func:`unprocessed.put`.
-    :returns: the row, None if it is in another state or delivered anew.
+    :returns: the row, None if it is done, in another state or delivered anew.
     """
     new_values = {
         **values,

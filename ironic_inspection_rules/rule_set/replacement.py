@@ -152,13 +152,13 @@ class _Matcher:
         Rules are matched by UUID or description, and the others by content.
         """
         matches = [self._by_name(rule) for rule in self._wanted]
-        equals = self._by_content(matches)
-        if not equals:
+        stored_by_content = self._by_content(matches)
+        if not stored_by_content:
             return matches
         for index, rule in enumerate(self._wanted):
             if matches[index] or not rule or rule.get('uuid'):
                 continue
-            same = equals[_content(rule)]
+            same = stored_by_content[_content(rule)]
             if same:
                 by = None
                 if rule.get('description'):
@@ -197,7 +197,7 @@ class _Matcher:
     ) -> dict[typing.Hashable, collections.deque[Fields]]:
         """Return the stored rules without a match so far, by their content.
 
-        :param matches: by UUID or description, whose rules are not left.
+        :param matches: those by UUID or description, for every wanted rule.
         """
         # Also those that a wanted rule names by UUID, whether they match or
         # not.
@@ -362,11 +362,12 @@ def _places_in_set(
     )
     if not moves_any:
         return places
-    # The indexes of rules that only their places bring into an order.
-    equals = collections.defaultdict(list)
+    # Only rules of one phase and priority run in the order of their places.
+    indexes_of_equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
-        equals[rule.get('phase'), rule.get('priority')].append(index)
-    for indexes in equals.values():
+        phase_and_priority = (rule.get('phase'), rule.get('priority'))
+        indexes_of_equals[phase_and_priority].append(index)
+    for indexes in indexes_of_equals.values():
         among_equals = _rising_places(
             [present_places[index] for index in indexes]
         )

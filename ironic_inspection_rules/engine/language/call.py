@@ -283,7 +283,12 @@ def _split(
 
 
 def _fill_piece(piece: Piece, item: typing.Any) -> str:
-    """Return a piece of an expression with an item of a literal loop."""
+    """Return a piece of an expression as text, with the item filled in.
+
+    :param item: of a literal loop.
+    :raises: :class:`.exceptions.OperationError` if the item has no text or
+        number for the field.
+    """
     if isinstance(piece, str):
         return piece
     value = data_path.get(item, piece.steps)

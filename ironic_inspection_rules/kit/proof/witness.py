@@ -72,7 +72,10 @@ _SECRET_HAS_PLACE = 5
 
 @functools.cache
 def sample() -> dict[str, typing.Any]:
-    """Return the sample by the names of roots, with a new node."""
+    """Return a usual machine: inventory, plugin data, a new node, its ports.
+
+    A witness is like it in all that no rule asks for.
+    """
     roots = yaml_text.packaged('kit/proof/sample.yaml')
     node = machine_test.load_node(None)
     ports = machine_test.ports(roots['inventory'])
@@ -462,7 +465,10 @@ class Engine:
         other: Sequence[model.Rule],
         witness: Witness,
     ) -> bool:
-        """Return whether two sets of rules treat a machine differently."""
+        """Return whether two sets of rules treat a machine differently.
+
+        The error that ends the inspection counts, and the state afterwards.
+        """
         mine = list(self.outcome(one, witness))
         theirs = list(self.outcome(other, witness))
         return not data_path.same(mine, theirs)

@@ -157,6 +157,7 @@ class TableListing(Listing):
         self._counts: collections.Counter[MachineRow] = collections.Counter()
 
     def add(self, entry: MachineRow) -> None:
+        """Count a machine with those that are alike; note the first paths."""
         alike = entry._replace(path='')
         self._counts[alike] += 1
         paths = self._paths.setdefault(alike, [])

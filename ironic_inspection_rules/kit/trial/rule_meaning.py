@@ -195,7 +195,11 @@ def _field(field: interpolation.Field) -> list[typing.Any]:
 
 
 def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
-    """Return the meaning of a filter: its name, a filter in it, arguments."""
+    """Return the meaning of a filter.
+
+    :returns: its name, the meaning of the filter that it applies to items, as
+        ``map('lower')`` does, or None, and its arguments by name.
+    """
     op = registry.filters()[call.name]
     applied = None
     if op.plugin.TAKES_FILTER and call.arguments:

@@ -20,7 +20,8 @@ from ironic_inspection_rules.rule_file import file_rule
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions whose writes a later action undoes, with no reader between.
 
-    And loops of which only the last item has an effect.
+    These have no effect. Also found are loops in which only the last item has
+    one.
     """
     for place, action in enumerate(rule.actions):
         if action.loops:

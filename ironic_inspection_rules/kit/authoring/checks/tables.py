@@ -160,6 +160,7 @@ def _results(
     for value in distinct.values():
         args = _with_column(condition.written['args'], place, value)
         if interpolation.fields(args):
+            # The result depends on the machine, too.
             return []
         result = exclusion.result(
             condition, {'op': condition.written['op'], 'args': args}

@@ -289,7 +289,10 @@ class Known:
         return _laid_over(written, guid)
 
     def add_wwn(self, text: str) -> None:
-        """Add a WWN: hexadecimal digits, perhaps after a prefix."""
+        """Add a WWN: hexadecimal digits, perhaps after a prefix.
+
+        Zeros and numbers that are too short for a WWN identify nothing.
+        """
         digits = re.sub(r'^(0x|naa\.|eui\.)', '', lower_ascii(text))
         if len(digits) >= _MAC and set(digits) != {'0'}:
             self._add(_spaced(digits), digits, self._as_wwn)

@@ -276,6 +276,9 @@ def _gather(
 ) -> None:
     """Collect the values of fields by a path that is the same on all machines.
 
+    Fields that only one machine can have, readings that follow load, and
+    parts, which have their own comparison, are left out.
+
     :param name: of the field; empty for an item of a list.
     :param value: of the field, perhaps with others in it.
     :param path: of the field, without names that only one machine has.
