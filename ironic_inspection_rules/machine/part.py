@@ -45,16 +45,16 @@ class Part(typing.NamedTuple):
 
     @property
     def identities(self) -> list[Identity]:
-        """What identifies it among all parts of a machine."""
+        """What identifies the part among all parts of a machine."""
         return [(self.kind, name) for name in self.ids]
 
     @property
     def is_identified(self) -> bool:
-        """Whether the last report of its source says which one it is."""
+        """Whether the last report of its source says which part it is."""
         return bool(self.ids) and not self.unidentified
 
     def without(self, shared: Iterable[Identity]) -> 'Part':
-        """Return it without identities that belong to several parts.
+        """Return the part without identities that belong to several parts.
 
         Such an identity names none of them: all units of a disk array may
         report the WWN of the array.
@@ -134,7 +134,10 @@ class Parts:
     )
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data, which :meth:`from_dict` reads."""
+        """Return the parts as plain JSON data, which :meth:`from_dict` reads.
+
+        So they are stored with the history of a node.
+        """
         parts = []
         for kind, ids, *others in self.parts:
             parts.append([kind, list(ids), *others])

@@ -78,13 +78,13 @@ class Field(typing.NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is only a path."""
+        """Whether the field is only a path, without filters or a format."""
         is_formatted = self.conversion is not None or self.spec is not None
         return not is_formatted and not self.filters
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a table itself, not a row of it."""
+        """Whether the field is a table itself, not a row of it."""
         return self.root == TABLES and len(self.steps) == 1 and self.is_plain
 
 

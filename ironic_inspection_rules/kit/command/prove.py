@@ -98,6 +98,7 @@ class Prove(arguments.FileCommand):
                 )
             )
             return EXIT_ERROR
+        # This imports z3.
         from ironic_inspection_rules.kit.proof import question
 
         asked = parsed_args.ask

@@ -79,7 +79,12 @@ class Slip(typing.NamedTuple):
         meant: typing.Any = None,
         **said: typing.Any,
     ) -> 'Slip':
-        """Return the slip in what a field is compared with."""
+        """Return a slip whose message names the field.
+
+        :param text: the message, with ``%(field)s`` and perhaps ``%(meant)s``.
+        :param meant: the value in the place of the wrong one, if it is clear.
+        :param said: values of other names in the message.
+        """
         return cls(
             text % {'field': subject.text, 'meant': meant, **said}, meant
         )

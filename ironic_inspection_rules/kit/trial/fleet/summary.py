@@ -230,12 +230,12 @@ class NameDifference:
 
     @property
     def gained(self) -> frozenset[str]:
-        """The names that it has only afterwards."""
+        """The names that the machine has only afterwards."""
         return self.after - self.before
 
     @property
     def lost(self) -> frozenset[str]:
-        """The names that it had only before."""
+        """The names that the machine had only before."""
         return self.before - self.after
 
 
