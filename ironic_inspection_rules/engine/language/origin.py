@@ -254,7 +254,8 @@ def _of_text(
             # only the key, so the row is not that value as it is.
             yield Origin(field, field.steps, rest, is_kept=False, is_row=True)
         elif not is_kept or field is not sole:
-            # It is part of a text, or an argument of a filter.
+            # It is part of a text, or an argument of a filter: the path does
+            # not lead on into its own value.
             yield Origin(field, field.steps, is_kept=is_kept)
         elif value.is_item or not field.is_plain:
             # Which item of the list it is, or which part a filter gives,

@@ -107,8 +107,9 @@ class Proof:
         self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, everything
         )
-        # Of the rules in order, as far as they could be followed: questions
-        # about rules before an error have answers.
+        # The rules are followed once, here, on all machines: every question is
+        # about what they did. Of a rule that could not be followed, and all
+        # after it, nothing is known; those before it have answers.
         self._passes: list[states.RulePass] = []
         # Why the rules after these could not be followed; empty if all were.
         self._stopped = ''

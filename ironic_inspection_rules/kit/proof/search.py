@@ -218,7 +218,6 @@ class MachineSearch:
         them would cost more checks.
 
         :param wanted: the formula that holds for the machine.
-
         :param labels: of all assumptions.
         :returns: None where there is no machine: nothing that could be given
             up is in the way.
@@ -233,30 +232,32 @@ class MachineSearch:
                 usual.append(label)
         reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
-            core = self._check([*usual, *restrictions])
-            if core is None:
+            contradicting = self._check([*usual, *restrictions])
+            if contradicting is None:
                 # Also where restrictions were lifted: the engine may confirm
                 # such a machine. Where it does not, they are the reason.
                 self._lifted = reasons
                 return witnesses.Witness.of(
                     self._machine, self._solver.model()
                 )
-            unusual = {label for label in core if label.startswith('usual')}
-            if unusual:
-                # All of the lowest rank in it, at once: a round for each would
-                # be too many.
-                rank = min(map(_rank_of, unusual))
+            not_usual = {
+                label for label in contradicting if label.startswith('usual')
+            }
+            if not_usual:
+                # All of the lowest rank among these, at once: a round for each
+                # would be too many.
+                rank = min(map(_rank_of, not_usual))
                 given_up = {
-                    label for label in unusual if _rank_of(label) == rank
+                    label for label in not_usual if _rank_of(label) == rank
                 }
                 usual = [label for label in usual if label not in given_up]
                 continue
             in_the_way = []
             for label in restrictions:
                 restriction = self._restrictions[label]
-                if label in core and not self._is_complete(
-                    restriction, wanted
-                ):
+                if label not in contradicting:
+                    continue
+                if not self._is_complete(restriction, wanted):
                     in_the_way.append(label)
             if not in_the_way:
                 # What is wanted contradicts itself, or restrictions that leave

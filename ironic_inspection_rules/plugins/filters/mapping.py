@@ -130,6 +130,13 @@ class Lookup(plugin.Filter):
         mapping: typing.Any,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
+        """Return the entry that has the value as its name, or the default.
+
+        :param value: of which the text is the name, or the key of a row.
+        :param mapping: a mapping or a table.
+        :raises: :class:`.exceptions.OperationError` for a value that is a list
+            or a mapping, and for anything else to look it up in.
+        """
         if isinstance(mapping, table.Table):
             return table.find(mapping, value, default)
         if not isinstance(mapping, dict) or isinstance(value, dict | list):
