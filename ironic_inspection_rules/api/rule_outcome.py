@@ -174,8 +174,8 @@ def _recorded(
 ) -> Answer | None:
     """Return what the record of a run says of a rule.
 
-    It has rules that matched, that undid what they had set as they did not
-    match any more, and that were audited.
+    It has rules that matched, rules that did not match and undid what they had
+    done before, and audited rules.
 
     :returns: members of the answer; None for a rule that did nothing.
     """
@@ -196,7 +196,11 @@ def _recorded(
 
 
 def _described(rule: phase_record.Record) -> Answer:
-    """Return the members of the answer that the record of a run has."""
+    """Return the members of the answer that the record of a run has.
+
+    Values that were there already, and that the rule would have set, count
+    among its changes.
+    """
     answer = {
         name: rule.get(name) for name in ('conditions', 'actions', 'error')
     }

@@ -109,7 +109,7 @@ def time(value: datetime.datetime | None) -> str | None:
 
 
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
-    """Return a rule as clients see it.
+    """Return a rule as clients see it, without what a sensitive one withholds.
 
     :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
         (engine.model.Rule).

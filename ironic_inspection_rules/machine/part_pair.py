@@ -46,7 +46,10 @@ class Pairing(typing.NamedTuple):
 
 
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
-    """Pair the parts that one source reported at two times."""
+    """Pair the parts that one source reported at two times.
+
+    The surest pairs are made first, and stay, see :data:`_STEPS`.
+    """
     pairing = Pairing([], list(before), list(after))
     for keys, fit in _STEPS:
         if not pairing.before or not pairing.after:
@@ -176,7 +179,9 @@ def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
 def _candidates(
     old: part.Part, keys: _Keys, waiting: Mapping[Hashable, Sequence[int]]
 ) -> Iterator[int]:
-    """Yield the positions of later parts with a key of a part, in order.
+    """Yield positions of later parts that have a key in common with a part.
+
+    They are in the order of the report, and at most 20 for a key.
 
     :param waiting: positions by key, the first one last.
     """

@@ -29,7 +29,10 @@ AGENT_TOKEN = 'agent_token'
 def post() -> Any:
     """Process inspection data from the ramdisk, after the early rules.
 
-    Whom Ironic's controller would refuse is refused before anything is read.
+    These run here, before the node is known. Then Ironic looks the node up and
+    hands the data to a conductor; with durable inspection they are put into
+    the queue instead. Whom Ironic's controller would refuse is refused before
+    anything is read.
 
     :raises: RuleError if an early rule fails; nothing is looked up,
         enrolled or changed then.

@@ -83,7 +83,7 @@ def replace(uuid: str, body: Any) -> Answer:
 
 
 def delete(uuid: str) -> None:
-    """Remove one rule."""
+    """Remove a rule that ironic-inspector's language can express."""
     rule, _form_before = _find(uuid)
     with notification.emitted(api.request.context, rule, 'delete'):
         rule.destroy()

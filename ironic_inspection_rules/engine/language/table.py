@@ -146,14 +146,17 @@ class Table:
 
     @property
     def open(self) -> 'Table':
-        """Return the same rows with secret columns."""
+        """Return the table with its secret columns shown."""
         if not self._masked:
             return self
         return Table(self.definition, self._index, self.columns)
 
     @property
     def masked(self) -> 'Table':
-        """Return the same rows as rules see them that are not sensitive."""
+        """Return the table with its secret columns hidden.
+
+        So rules see it that are not sensitive.
+        """
         if self._masked or not self._secret:
             return self
         return Table(self.definition, self._index, self.columns, True)
@@ -186,7 +189,7 @@ class Table:
         return key
 
     def key_of_machine(self, roots: budget.View) -> str | None:
-        """Return the key of a machine.
+        """Return the key of the row that a machine should have.
 
         :param roots: the data of the machine by root name.
         :returns: None where ``of`` is missing, null or empty, or cannot be
@@ -232,7 +235,9 @@ def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
 
 
 def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
-    """Return what stands for a row where its content is not shown.
+    """Return the text that stands for a row where its content is not shown.
+
+    It has the key of the row and the name of its table.
 
     :param roots: the data that a rule sees by root name.
     :param value: any mapping.

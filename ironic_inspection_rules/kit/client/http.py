@@ -120,7 +120,7 @@ def _encoded(body: Any) -> bytes:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Yield the JSON of a value piece by piece.
+    """Yield the JSON of a value piece by piece, see :func:`_encoded`.
 
     :param depth: how many levels of mappings and lists are divided; what is
         below them comes as one piece.

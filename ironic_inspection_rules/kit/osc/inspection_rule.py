@@ -432,7 +432,7 @@ def _audit_lines(rule: dict[str, Any]) -> list[str]:
 
 
 def _table_of_changes(changes: list[dict[str, Any]]) -> str:
-    """Return a table with a row for each change."""
+    """Return the changes that rules would make as a table, for people."""
     rows = []
     for change in changes:
         value = json.dumps(change['value'], ensure_ascii=False)

@@ -321,7 +321,12 @@ class _Span:
         return (self.odd + self.normal) // 2
 
     def forget(self, step: int) -> None:
-        """Leave out an inspection that is gone, with all that are older."""
+        """Leave out an inspection that is gone, with all that are older.
+
+        Old inspections are deleted first, so these are gone as well.
+
+        :param step: the number of the inspection.
+        """
         self._count = min(self._count, step)
         if self.normal is not None and self.normal >= step:
             self.normal = None

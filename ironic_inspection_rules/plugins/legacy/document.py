@@ -164,7 +164,12 @@ def _ipmi_v6address(document: InspectorData) -> typing.Any:
 
 
 def _of_bmc(document: InspectorData, name: str) -> typing.Any:
-    """Return an address of the BMC, which is null if it has none."""
+    """Return an address of the BMC, which is null if it has none.
+
+    The ramdisk writes 0.0.0.0 or ::/0 then.
+
+    :param name: ``ipmi_address`` or ``ipmi_v6address``.
+    """
     _root, key = IN_IRONIC[name].split('.')
     address = document.inventory.get(key)
     if address in ('', NO_ADDRESS[name]):

@@ -224,7 +224,11 @@ def _excludes_itself(condition: Operation) -> bool:
 
 
 def _together(rule: Rule) -> Iterator[list[Operation]]:
-    """Yield lists of conditions that must hold together."""
+    """Yield lists of conditions that must hold together.
+
+    They are those of the rule, of an action, and of a group of which all must
+    hold.
+    """
     yield rule.conditions
     for action in rule.actions:
         yield list(action.inner)

@@ -153,7 +153,10 @@ def _best(features: Sequence[_Feature]) -> _Feature | None:
 def _dividing_features(
     sketches: Sequence[sketch.Sketch], enough: float
 ) -> Iterator[_Feature]:
-    """Yield the fields that divide machines into large populations."""
+    """Yield the fields that divide machines into large populations.
+
+    :param enough: how many machines make a population large.
+    """
     for column in _columns(sketches):
         feature = _feature(column, enough)
         if feature is not None:
