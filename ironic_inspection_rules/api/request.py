@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading what a client has sent, without trusting it."""
+"""Reading and checking what a client of the API has sent."""
 
 import codecs
 import collections
@@ -335,7 +335,7 @@ def _parse_pieces(sent: memoryview) -> Any:
 
 
 class _Reader:
-    """Reads numbers and objects, and notes what Python takes and we do not.
+    """Decodes JSON, and notes what Python takes of it and the API does not.
 
     ``unusual`` has NaN, infinity, and numbers that are too large for a float;
     ``doubled`` has objects with a member that is there twice, and its name.

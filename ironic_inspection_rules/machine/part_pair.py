@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of one source at two times, paired where they are one part.
+"""Parts that a source reported at two times, paired where they are the same.
 
 An identity decides. Parts that are reported without one are paired by what
 they are and where they are; which of several equal ones is which, nobody can

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_requests: what is to be processed, and what became of it."""
+"""/v1/inspection_requests: the queue of durable inspection, for operators."""
 
 import datetime
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What inspections found over time, and which nodes a part has been in.
+"""The API of kept inventories, and of the nodes that a part has been in.
 
 /v1/nodes/<ident>/inventory/history and /v1/inspection_parts.
 """

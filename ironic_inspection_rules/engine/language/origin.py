@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Origins: the fields of the data that values of a rule are made of.
+"""Origins: fields of the data, perhaps secret, that make values of a rule.
 
 A rule gives values to its ``vars`` and to the ``item`` of a loop. What it
 makes of a masked value there, such as its length, no longer looks masked. So

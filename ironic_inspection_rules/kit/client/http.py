@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One request to Ironic through openstacksdk.
+"""Requests to the API of Ironic through openstacksdk.
 
 Each function of this room takes ``baremetal``, the bare metal proxy of an
 openstacksdk connection, of which several threads may ask.

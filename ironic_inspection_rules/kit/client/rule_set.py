@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rule set as one thing: planning, applying, history."""
+"""Calls to the API on the rule set as a whole: plan, apply, history."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses

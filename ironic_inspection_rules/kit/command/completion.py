@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules completion."""
+"""ironic-inspection-rules completion: scripts that complete commands."""
 
 import argparse
 from collections.abc import Iterable, Iterator

@@ -167,7 +167,7 @@ def _learn(
 
 
 class _Search:
-    """A search for the inspections that first showed what is odd.
+    """Finds out which inspections first showed the findings of today.
 
     :param uuids: of nodes, by what they are called.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions make of a value before they write it, on all machines.
+"""What actions make of a value before they write it, as a proof follows it.
 
 Ironic keeps attributes of a type, capabilities in one text, and traits that
 have to be names of traits. What the checks of actions refuse is an error of

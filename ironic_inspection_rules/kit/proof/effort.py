@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long the solver may work on a question.
+"""How long the solver of a proof may work on a question.
 
 The solver counts the steps that it takes, and stops at a limit of them. A
 question then has the same answer on a busy machine as on an idle one. But

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arithmetic of the engine on integers and floats, as the solver knows it.
+"""Arithmetic of the engine on integers and floats, as a proof follows it.
 
 To the solver a float is a real number. Comparing is the same for both, but
 arithmetic is not: Python rounds each result to one of the floats, so that

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Questions about rules on all machines, and their answers."""
+"""Questions that a proof answers about rules, for all possible machines."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
@@ -76,7 +76,7 @@ class Answer:
 
 
 class Proof:
-    """Answers questions about a set of rules.
+    """Follows rules on all machines at once, and answers questions on them.
 
     :param rules: in the order they run in, phase by phase.
     :param seconds: how long all answers together may take.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search for a machine, and how long it may take."""
+"""The search of a proof for a machine that meets a formula, and its limits."""
 
 import dataclasses
 import math
@@ -86,7 +86,7 @@ class _Fact:
 
 
 class MachineSearch:
-    """Searches machines, those first that are like the sample.
+    """Searches for a machine that meets a formula, the most usual one first.
 
     What is usual of a field, and every restriction, is an assumption. Where
     the solver finds no machine it names assumptions that contradict what is

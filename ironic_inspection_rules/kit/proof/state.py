@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines before, between and after rules, and what rules write there."""
+"""All machines of a proof between rules, and what rules write there."""
 
 from collections.abc import Iterator, Mapping
 import dataclasses
@@ -90,7 +90,7 @@ class SymbolicWrite:
 
 @dataclasses.dataclass
 class RulePass:
-    """What a rule did on all machines when it ran.
+    """What a rule did on all machines when a proof followed it.
 
     :ivar matched: on which machines it matched.
     :ivar before: the machines before the rule.

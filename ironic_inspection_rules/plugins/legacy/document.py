@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The document that ``data://`` and ``{data[…]}`` of old rules read.
+"""What ``data://`` and ``{data[…]}`` read in rules of ironic-inspector.
 
 It is what the ramdisk sent and inspection hooks added: ``inventory``, and
 beside it the keys of plugin data. Hooks that ran in each ironic-inspector

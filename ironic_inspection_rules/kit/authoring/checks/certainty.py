@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions whose result is known without a machine."""
+"""Checks of lint: conditions whose result is known without a machine."""
 
 from collections.abc import Iterator
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names in fields and paths that nothing has."""
+"""Checks of lint: names in fields and paths that nothing has."""
 
 from collections.abc import Collection
 import re

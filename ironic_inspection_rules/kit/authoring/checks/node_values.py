@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that Ironic or Nova cannot use in the place they are written to."""
+"""Checks of lint: values that Ironic or Nova cannot use where they are set."""
 
 import re
 import typing

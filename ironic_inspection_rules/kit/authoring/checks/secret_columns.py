@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Secret columns of tables that a rule would write without seeing them.
+"""A check of lint: secret columns of tables that a rule would write unseen.
 
 What a filter makes of a row is known to the filter alone. So what an action
 writes is computed, as an inspection does before it writes: with a row whose

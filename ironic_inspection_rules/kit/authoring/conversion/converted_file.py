@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of rules in other languages as files of today."""
+"""Conversion of files of rules in other languages to files of this one."""
 
 import typing
 

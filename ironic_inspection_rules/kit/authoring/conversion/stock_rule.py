@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of stock Ironic as rules that do the same here."""
+"""Conversion of rules of stock Ironic to rules that do the same here."""
 
 from collections.abc import Iterable, Iterator
 import typing
@@ -68,7 +68,7 @@ class _Malformed(Exception):
 
 
 class _StockConverter(rule.Conversion):
-    """Converts one rule.
+    """Converts a rule of stock Ironic, and notes what is lost or differs.
 
     A rule that never did what it says is switched off, not left out: so the
     operator sees it, and why.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""IP addresses, each replaced by another of the same kind and notation."""
+"""Anonymous IP addresses: replaced by others of the same kind and notation."""
 
 import ipaddress
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fields of a machine hold, by their names."""
+"""What fields of a machine hold, by their names: what is made anonymous."""
 
 import enum
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Learning the identifiers of a machine from its data.
+"""Learning the identifiers of a machine, to be replaced in all its data.
 
 Fields say by their names which values are names and addresses. These are then
 replaced in all other texts, too.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds of machines among those of one model: a rack that was bought later.
+"""Kinds among machines of one model, such as those of a rack bought later.
 
 Machines are of several kinds where some value divides them into populations
 that are each large enough.
@@ -277,7 +277,7 @@ def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
 
 
 class _Assignment:
-    """Finds the population that a machine belongs to.
+    """Finds the population that a machine belongs to, by votes of fields.
 
     A broken machine may have the value of another population in the best
     feature, or of none. So all features that divide the populations vote.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is normal in groups of peers, as rules."""
+"""Rules made of the machines that are normal in groups of peers."""
 
 from collections.abc import Sequence
 import json
@@ -39,7 +39,7 @@ def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
 
 
 class Norms:
-    """The normal machines of all groups.
+    """The normal machines of all groups of peers, of which rules are made.
 
     :ivar machines: the names of those that are not odd. Callers read these
         machines again, and add all of them.
@@ -71,7 +71,7 @@ class Norms:
 
 
 class GroupNorm:
-    """The normal machines of a group; of equal ones there is one.
+    """The normal machines of a group of peers; of equal ones there is one.
 
     :ivar keys: by path, the values that peers have in common. There are
         several where a machine does not report its board.

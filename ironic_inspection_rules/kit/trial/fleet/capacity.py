@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers of nodes that can take flavors, before and after rules.
+"""The numbers of nodes that can take Nova's flavors, before and after rules.
 
 What a node offers is what ``update_provider_tree`` of ``nova.virt.ironic``
 reports of it to Placement: one unit of its resource class, and its traits.
@@ -39,7 +39,7 @@ Plain = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Offer:
-    """What a node offers to Placement.
+    """What a node offers to Placement: its resource class and its traits.
 
     :ivar use: :data:`FREE` or :data:`IN_USE`; None out of service.
     """
