@@ -91,6 +91,42 @@ class _StockConverter(rule.Conversion):
             self.earlier_failures = list(self.failures)
         self.reasons_for_off.append(rule.Problem(self.pointer, message))
 
+    def switch_off_without_actions(self, are_lost: bool) -> None:
+        """Note that the rule is switched off, as no action of it is left.
+
+        :param are_lost: whether some of its actions could not be converted;
+            else none of them does anything.
+        """
+        if are_lost:
+            self.switch_off(
+                _(
+                    'none of its actions can be kept, so it is switched off '
+                    'and left as it is written'
+                )
+            )
+        else:
+            self.switch_off(
+                _(
+                    'nothing of it does anything in stock Ironic, so it is '
+                    'switched off and left as it is written'
+                )
+            )
+
+    def forget_operations(self, hints_on_fields: list[rule.Problem]) -> None:
+        """Forget what was noted of the operations of a rule switched off.
+
+        They stay as they are written. Only failures are kept: stock Ironic
+        still checks the conditions up to the one that never holds.
+
+        :param hints_on_fields: hints on anything but the operations.
+        """
+        self.hints = [
+            *hints_on_fields,
+            *self.earlier_failures,
+            *self.reasons_for_off,
+        ]
+        self.differences = self.earlier_failures
+
     def refuse(self, message: str) -> rule.Conversion:
         """Give the rule up, and return its conversion without a new rule.
 
@@ -277,20 +313,11 @@ def convert(
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
-    for name in _KEYS:
-        if not isinstance(fields.get(name) or [], list):
-            return converter.refuse(
-                _('stock Ironic does not take this rule: %s must be a list')
-                % name
-            )
-    written = {
-        name: [
-            _without_unknown(operation, name, converter)
-            for operation in fields.get(name) or ()
-        ]
-        for name in _KEYS
-    }
     try:
+        written = {
+            name: _written_operations(fields, name, converter)
+            for name in _KEYS
+        }
         conditions = list(converter.conditions(written['conditions']))
         existing = {
             field
@@ -316,32 +343,14 @@ def convert(
             )
         )
     converter.pointer = ''
+    are_actions_lost = len(converter.lost) > lost_before_actions
     if converter.reasons_for_off:
         # The actions stay as they are written, and nobody carries them out.
         del converter.lost[lost_before_actions:]
-    elif not actions and len(converter.lost) > lost_before_actions:
-        converter.switch_off(
-            _(
-                'none of its actions can be kept, so it is switched off and '
-                'left as it is written'
-            )
-        )
     elif not actions:
-        converter.switch_off(
-            _(
-                'nothing of it does anything in stock Ironic, so it is '
-                'switched off and left as it is written'
-            )
-        )
+        converter.switch_off_without_actions(are_actions_lost)
     if converter.reasons_for_off:
-        # Stock Ironic checks the conditions up to the one that never holds.
-        failures = converter.earlier_failures
-        converter.hints = [
-            *hints_on_fields,
-            *failures,
-            *converter.reasons_for_off,
-        ]
-        converter.differences = failures
+        converter.forget_operations(hints_on_fields)
         converted['mode'] = model.OFF
         converted.update(written)
     else:
@@ -433,6 +442,25 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
             phase = model.MAIN
         converted['phase'] = phase
     return converted
+
+
+def _written_operations(
+    fields: Fields, name: str, converter: _StockConverter
+) -> list[typing.Any]:
+    """Return the conditions or the actions of a rule as they are written.
+
+    Keys that stock Ironic does not look at are left out, with hints.
+
+    :param name: ``conditions`` or ``actions``.
+    :raises: :class:`_Malformed` if they are no list.
+    """
+    operations = fields.get(name) or []
+    if not isinstance(operations, list):
+        raise _Malformed(_('%s must be a list') % name)
+    return [
+        _without_unknown(operation, name, converter)
+        for operation in operations
+    ]
 
 
 def _without_unknown(
