@@ -64,13 +64,13 @@ class WorkerSettings:
     time_limit: float = 600.0
 
 
-@dataclasses.dataclass
 class _InHand:
     """A delivery in progress, when it began, and the thread that does it."""
 
-    request: queue_request.Request
-    since: float = dataclasses.field(default_factory=time.monotonic)
-    thread: threading.Thread | None = None
+    def __init__(self, request: queue_request.Request) -> None:
+        self.request = request
+        self.since = time.monotonic()
+        self.thread: threading.Thread | None = None
 
 
 def _observe_nothing(_outcome: delivery.Outcome) -> None:
@@ -180,6 +180,10 @@ class Worker:
             LOG.info('Inspection worker %s has stopped', self.name)
 
     def _look_after_all(self) -> None:
+        """Give up deliveries that take too long, and replace loops that hang.
+
+        The watchdog calls this.
+        """
         limit = self._settings.time_limit
         now = time.monotonic()
         # A copy: deliveries end meanwhile.
