@@ -88,46 +88,50 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     keep_history = bool(CONF.inspection_rules.keep_history)
     if not (outcome.traces or outcome.audited or keep_history):
         return None
-    back = None
+    difference = None
     if keep_history:
-        back = _way_back(plugin_data, before, in_force.revision)
+        difference = _difference_to_before(
+            plugin_data, before, in_force.revision
+        )
     return {
         'record': phase_record.of_phase(outcome, seconds),
         'places': recorded_rule.places_of(outcome),
-        'found': back,
+        'found': difference,
     }
 
 
 def facts_before(
-    back: Mapping[str, Any], inventory: dict, plugin_data: dict
+    difference: Mapping[str, Any], inventory: dict, plugin_data: dict
 ) -> dict[str, str]:
     """Return the facts before the early phase, for the history.
 
-    :param back: what is kept as ``found``, see the module.
+    :param difference: what is kept as ``found``, see the module.
     :param plugin_data: as they are after the early phase.
     :returns: see :func:`.history.facts_of`.
     """
     kept = {
         name: value
         for name, value in plugin_data.items()
-        if name not in back['unset']
+        if name not in difference['unset']
     }
     return history.facts_of(
-        working_copy.Facts(inventory, {**kept, **back['set']}),
-        revision=back['revision'],
+        working_copy.Facts(inventory, {**kept, **difference['set']}),
+        revision=difference['revision'],
     )
 
 
-def _way_back(
+def _difference_to_before(
     after: dict, before: dict, revision: int | None
 ) -> dict[str, Any]:
-    """Return the difference from plugin data after the phase to those before.
+    """Return how plugin data before the phase differ from those after it.
 
-    The conductor has the data after the phase, so that this is less to store
-    than those before it.
+    The history keeps what the phase found. The conductor gets the data after
+    the phase, so that the difference is less to store than those before it.
+
+    :returns: what is kept as ``found``, see the module.
     """
-    back = checkpoint.difference(after, before)
-    values = back['set']
+    to_before = checkpoint.difference(after, before)
+    values = to_before['set']
     # The history masks them in the end: they need not be stored until then.
     is_kept_masked = disclosure.is_kept_masked(
         CONF.inspection_rules.mask_secrets
@@ -135,7 +139,7 @@ def _way_back(
     if is_kept_masked:
         values = disclosure.data(values)
     # Ironic sets the flag after the phase, which has not seen it.
-    unset = [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
+    unset = [*to_before['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
     return {'set': values, 'unset': unset, 'revision': revision}
 
 
@@ -155,16 +159,20 @@ def _machine(inventory: dict) -> str:
     addresses = []
     for interface in interfaces[:_MOST_ADDRESSES]:
         if isinstance(interface, dict):
-            addresses.append(_name(interface.get('mac_address')))
+            addresses.append(_short_name(interface.get('mac_address')))
     if len(interfaces) > _MOST_ADDRESSES:
         addresses.append(f'{len(interfaces) - _MOST_ADDRESSES} more')
     return (
-        f'serial number {_name(serial)}, '
+        f'serial number {_short_name(serial)}, '
         f'addresses {", ".join(addresses) or "unknown"}'
     )
 
 
-def _name(value: Any) -> str:
+def _short_name(value: Any) -> str:
+    """Return a serial number or an address, in one line and shortened.
+
+    :returns: ``unknown`` for a value that is neither text nor a number.
+    """
     if not isinstance(value, str | int):
         return 'unknown'
     return exceptions.one_line(str(value)[:_LONGEST_NAME])

@@ -35,34 +35,30 @@ def read(
     """Read the ports of a node, and build its facts."""
     ports = objects.Port.list_by_node_id(context, node.id)
     port_groups = objects.Portgroup.list_by_node_id(context, node.id)
-    return of_node(
-        node,
-        map(as_dict, ports),
-        map(as_dict, port_groups),
-        inventory,
-        plugin_data,
-        previous,
-    )
+    return of_node(node, ports, port_groups, inventory, plugin_data, previous)
 
 
 def of_node(
     node,
-    ports: Iterable[dict],
-    port_groups: Iterable[dict],
+    ports: Iterable,
+    port_groups: Iterable,
     inventory: dict,
     plugin_data: dict,
     previous: dict | None = None,
 ) -> working_copy.Facts:
-    """Build the facts of a node and its ports.
+    """Build the facts of a node and its ports, which are Ironic's objects.
 
-    :param ports: the fields of every port, see :func:`as_dict`.
-    :param port_groups: likewise.
     :param previous: the data that the inspection before has stored.
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
     return of_fields(
-        fields, ports, port_groups, inventory, plugin_data, previous
+        fields,
+        map(as_dict, ports),
+        map(as_dict, port_groups),
+        inventory,
+        plugin_data,
+        previous,
     )
 
 
@@ -74,9 +70,13 @@ def of_fields(
     plugin_data: dict,
     previous: dict | None = None,
 ) -> working_copy.Facts:
-    """Build the facts of a node, see :func:`of_node`, from its fields.
+    """Build the facts of a node and its ports from their fields.
 
-    :param node: the fields, with the names of its ``traits``.
+    :param node: its fields, see :func:`as_dict`, with the names of its
+        ``traits``.
+    :param ports: the fields of every port.
+    :param port_groups: the fields of every port group.
+    :param previous: see :func:`of_node`.
     """
     fields = {
         **node,

@@ -86,12 +86,14 @@ class Inspection:
         self._rules: repository.Snapshot | None = None
         # Built-in rules and settings, for the history: a replay needs them.
         self._options: str | None = None
+        # Whether a phase has begun, on a node on which rules run.
         self._has_run_rules = False
         # Ironic calls a hook as often as its list names it.
         self._is_preprocessed = False
         # Rules of a node that was just discovered run before the power-off.
         self._main_is_over = False
-        # What the inspection before has stored, once a rule asks for it.
+        # Whether a rule reads what the inspection before has stored, None
+        # before the first phase; and that, if one does.
         self._reads_previous: bool | None = None
         self._previous: dict[str, Any] | None = None
         # The facts at the begin of a phase, as JSON texts, by phase; for the
@@ -197,8 +199,9 @@ class Inspection:
         """Prepare to store the run of an inspection that has ended.
 
         :param error: why it failed, None if it did not.
-        :returns: a function that stores it; None if no rules ran and it did
-            not fail, or rules do not run on this node.
+        :returns: a function that stores it; None if there is nothing to keep:
+            rules do not run on this node, or none ran, and the inspection
+            passed or failed before the machine sent its data.
         """
         node = self.task.node
         if not facts.is_supported(node.inspect_interface):
@@ -297,8 +300,8 @@ class Inspection:
             of_redfish.reconcile_properties(task.node)
         machine = facts.of_node(
             task.node,
-            map(facts.as_dict, task.ports),
-            map(facts.as_dict, task.portgroups),
+            task.ports,
+            task.portgroups,
             inventory,
             plugin_data,
             self._previous,

@@ -19,6 +19,7 @@ def by_phase() -> dict[str, budget.Limits]:
 
 
 def _of(phase: str) -> budget.Limits:
+    """Return the limits of a phase, as the options set them."""
     options = CONF.inspection_rules
     time = options.phase_time_limit
     operations = options.phase_operation_limit

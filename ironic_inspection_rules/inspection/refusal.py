@@ -82,6 +82,10 @@ class Refusals:
         return None
 
     def _check_node(self, target: working_copy.WorkingCopy) -> None:
+        """Check the changed attributes of the node.
+
+        :raises: :class:`.exceptions.RuleError` if Ironic would refuse one.
+        """
         made = target.journal
         attributes = target.changed(NODE)
         node = target.roots[NODE]
@@ -137,6 +141,12 @@ class Refusals:
         made: journal.Journal,
         label: str,
     ) -> None:
+        """Check that the objects exist which attributes name by UUID.
+
+        :param references: those of a node or a port.
+        :param label: the name of the node or port, as in a change.
+        :raises: :class:`.exceptions.RuleError` if one does not.
+        """
         for name, reference in references.items():
             value = attributes.get(name)
             if value:

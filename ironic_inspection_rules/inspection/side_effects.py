@@ -231,6 +231,7 @@ class _Session(requests.Session):
 
 
 def _verify() -> bool | str:
+    """Return whether to verify servers, or the path of the CAs to do it by."""
     try:
         return strutils.bool_from_string(CONF.webserver_verify_ca, strict=True)
     except ValueError:

@@ -82,6 +82,10 @@ def compare(
 def _differences(
     context: Any, machine: TrialMachine, pairs: Sequence[Pair]
 ) -> Iterator[str]:
+    """Run pairs of rules in both engines; yield how the results differ.
+
+    :param pairs: of a rule of stock Ironic and the one it is converted to.
+    """
     facts = _facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
     ours = evaluation.evaluate({model.MAIN: plans}, facts, explain=False)
@@ -136,8 +140,8 @@ def _differences(
 def _facts(machine: TrialMachine) -> working_copy.Facts:
     return machine_facts.of_node(
         machine.node,
-        map(machine_facts.as_dict, machine.ports),
-        map(machine_facts.as_dict, machine.port_groups),
+        machine.ports,
+        machine.port_groups,
         machine.inventory,
         machine.plugin_data,
     )
@@ -174,6 +178,7 @@ def _with_one_of_each_capability(
 
 
 def _ending(error: Exception | None) -> str:
+    """Return in words how an inspection ends, for a comparison of two."""
     if error is None:
         return _('passes')
     if _is_error(error):
@@ -189,6 +194,7 @@ def _is_error(error: Exception | None) -> bool:
 
 
 def _shown(value: Any) -> str:
+    """Return a value as JSON, shortened for a cell of a table."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) <= _LONGEST:
         return text

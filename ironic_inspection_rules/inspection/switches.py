@@ -78,10 +78,12 @@ def hook_names(group: str) -> list[str]:
 
 
 def _names(group: str, option: str) -> list[str]:
+    """Return the names in an option that lists some, also a broken one."""
     try:
         value = getattr(CONF[group], option)
     except (cfg.NoSuchOptError, cfg.TemplateSubstitutionError):
-        # It names an unknown option with "$".
+        # It refers to an unknown option with "$", which is a slip that
+        # unknown_hooks() warns of: read it as it is written.
         value = config_file.value_of(group, option) or ''
     return [name for name in value.replace(' ', '').split(',') if name]
 

@@ -100,6 +100,7 @@ def option_of_size(path: str) -> str | None:
 
 
 def _size_option(path: str) -> str:
+    """Return the option of ``[api]`` that limits bodies sent to a path."""
     if _is_inspection_path(path):
         return 'max_json_body_size_inspection'
     if path.strip('/').endswith('states/provision'):
@@ -113,4 +114,5 @@ def _check_depth(raw: bytes, max_depth: int) -> bool:
 
 
 def _is_inspection_path(path: str) -> bool:
+    """Return whether bodies sent to a path may be as large as inventories."""
     return path.strip('/').endswith(tuple(_inspection_endings))

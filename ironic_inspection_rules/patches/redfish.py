@@ -109,6 +109,7 @@ def _merge(
 
 @functools.wraps(_stock_inspect_hardware)
 def _inspect_hardware(self, task):
+    """Inspect a node as Ironic does; the task holds the inspection."""
     # Ironic's method takes this very mapping next, and puts it back in the
     # end: reconcile_properties() merges into it what rules have changed.
     properties = task.node.properties

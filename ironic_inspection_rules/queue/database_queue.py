@@ -139,15 +139,8 @@ class DatabaseQueue:
         :returns: the stored request; None if another process was faster, so
             that the decision has to be made again.
         """
-        is_power_on = event == queue_request.POWER_ON
-
-        def accept(session: typing.Any) -> datetime.datetime | None:
-            if is_power_on or event == queue_request.CONTINUE:
-                return self._accept(session, node_uuid, is_power_on)
-            return None
-
         first_state = state.WAITING
-        if is_power_on:
+        if event == queue_request.POWER_ON:
             first_state = state.STARTING
         new_row = {
             **values,
@@ -161,7 +154,7 @@ class DatabaseQueue:
             row, created = db_request.find_or_create_request(
                 new_row,
                 data,
-                accept,
+                functools.partial(self._accept_event, event, node_uuid),
                 functools.partial(queue_request.why_over, event),
                 state.ERROR,
                 _precedence(event),
@@ -199,6 +192,18 @@ class DatabaseQueue:
         if renewed is None:
             return None
         return _request(renewed)
+
+    def _accept_event(
+        self, event: str, node_uuid: str, session: typing.Any
+    ) -> datetime.datetime | None:
+        """Accept a request if it belongs to an inspection of its node.
+
+        :returns: when the inspection began, see ``accept`` of the class.
+        """
+        is_power_on = event == queue_request.POWER_ON
+        if is_power_on or event == queue_request.CONTINUE:
+            return self._accept(session, node_uuid, is_power_on)
+        return None
 
     def get(self, worker: str) -> queue_request.Request | None:
         """Lease the request that is due longest, None if none is due."""

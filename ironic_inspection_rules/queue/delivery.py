@@ -152,6 +152,11 @@ class Delivery:
             return Outcome.LOST
 
     def _lock_and_process(self) -> Outcome:
+        """Lock the node and process the request, also where locking fails.
+
+        A request whose node is gone ends; one whose node cannot be locked is
+        returned to the queue.
+        """
         request = self.request
         try:
             with self._lock(request) as attempt:

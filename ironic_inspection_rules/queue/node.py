@@ -136,6 +136,7 @@ class DeliveryTask(task_manager.TaskManager):
         consume: Callable[[Any], queue_request.Request],
         store: recorder.Store | None,
     ) -> queue_request.Request:
+        """Do the work of :meth:`end`, once, in one transaction."""
         # All transactions lock the node first, then the request. Another
         # order would cause deadlocks. The fence is suspended, as it would ask
         # at the commit for the lock that is released here.
@@ -319,6 +320,7 @@ def check(node, request: queue_request.Request) -> NodeCheck:
 
 
 def _check_state(present: str | None, allowed: frozenset[str]) -> NodeCheck:
+    """Return the result for a node that must be in one of some states."""
     if present in allowed:
         return NodeCheck()
     return NodeCheck(obstacle=_('the node is in state "%s"') % present)

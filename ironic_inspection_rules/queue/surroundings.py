@@ -141,6 +141,7 @@ def error_of(abandoned: Abandoned) -> Exception:
 
 
 def _is_of_surroundings(exc: BaseException) -> bool:
+    """Return whether an error itself is of the surroundings."""
     if isinstance(exc, _TROUBLE) or _code(exc) in _CODES:
         return True
     # SQLite has no codes for these, and Python none for threads.

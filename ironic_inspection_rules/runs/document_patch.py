@@ -90,6 +90,7 @@ def apply(document: Any, patch: Patch) -> Any:
 
 
 def _same(before: Any, after: Any) -> bool:
+    """Return whether two documents are equal, with the types of numbers."""
     # 1 == 1.0 == True: the fastest way to compare types as well. Version 2 of
     # the format does not depend on which objects are shared in memory.
     return before == after and (
@@ -100,6 +101,11 @@ def _same(before: Any, after: Any) -> bool:
 def _steps(
     before: Any, after: Any, path: list[Any], room: _Room
 ) -> Iterator[Step]:
+    """Yield the steps from one value to another.
+
+    :param path: where both are in their documents.
+    :raises: _TooManyError
+    """
     if len(path) == _QUICK_DEPTH and _same(before, after):
         return
     if type(before) is not type(after):
@@ -122,6 +128,11 @@ def _steps(
 def _list_steps(
     before: list[Any], after: list[Any], path: list[Any], room: _Room
 ) -> Iterator[Step]:
+    """Yield the steps from one list to another.
+
+    A list of another length is set as a whole. If more than one step is
+    needed, and the items are the same in another order, that is one step.
+    """
     if len(before) != len(after):
         yield room.take([path, after])
         return
@@ -140,7 +151,7 @@ def _list_steps(
 def _order(
     before: list[Any], after: list[Any], room: _Room
 ) -> list[int] | None:
-    """Return where each item was before.
+    """Return the index that every item had before.
 
     :returns: None if there are other items now, or the search is too long.
     """

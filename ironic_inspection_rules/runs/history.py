@@ -57,12 +57,13 @@ LOGS = 'logs'
 """Plugin data that are large, and no facts that rules decide on."""
 
 OK = 'ok'
-"""A result of a run."""
+"""Result of the run of an inspection that passed."""
 
 FAILED = 'failed'
-"""The other result of a run."""
+"""Result of the run of an inspection that failed."""
 
 _OTHERS = 'others'
+"""Key of the facts of a phase that are neither inventory nor plugin data."""
 
 _ROWS = 10
 """Inspections that are in memory together."""
@@ -110,7 +111,10 @@ class Findings:
 def prepare(
     uuid: str, node: typing.Any, document: Document
 ) -> dict[str, typing.Any]:
-    """Prepare to keep what an inspection found; its contents are stored.
+    """Store the contents of an inspection; prepare the rows that name them.
+
+    The rows are those of the inventory and of the parts that entered or left
+    the machine.
 
     :param uuid: of the run, by which the inventory is known as well.
     :param node: locked, so that no other inspection of it ends meanwhile.
@@ -182,7 +186,7 @@ def _last_reported(
 ) -> datetime.datetime:
     """Return when an inspection last reported a part.
 
-    :param parts: the part as each of its sources has it.
+    :param parts: the part, once for every source that reported it.
     :param last: when the last inspection was made.
     """
     times = []
@@ -345,6 +349,7 @@ def document(
     kept = {name: _masked(text, mask) for name, text in texts.items()}
 
     def patch(name: str, text: str) -> document_patch.Patch:
+        """Return how a text differs from what was posted by that name."""
         # Most phases change neither, and texts are compared at once.
         if text == texts[name]:
             return []

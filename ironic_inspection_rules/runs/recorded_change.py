@@ -206,6 +206,7 @@ def _item_of_list(
 
 
 def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
+    """Check if a change is of the object that a place is in."""
     if place.alias is not None and 'port' in change:
         # Another port may have had its address before.
         return bool(place.alias == f'port {change["port"]}')
@@ -213,6 +214,7 @@ def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
+    """Check if the first path leads to a part of what the second names."""
     return len(path) > len(other) and path[: len(other)] == other
 
 

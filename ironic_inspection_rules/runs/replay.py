@@ -140,7 +140,10 @@ class Past:
     def again(
         self, plans: Plans, limits: Mapping[str, budget.Limits]
     ) -> tuple[Ends, str | None]:
-        """Run the rules of its time.
+        """Run the rules of its time on the facts that are kept.
+
+        That it ends as it did then shows that what is kept is enough, and a
+        comparison with other rules can be trusted.
 
         :returns: how each phase went, and what differs from what it was,
             None if nothing does.
@@ -290,7 +293,7 @@ def _run(
     facts: working_copy.Facts,
     limits: Mapping[str, budget.Limits],
 ) -> None:
-    """Run a phase after others.
+    """Run a phase after others, and add its end to theirs.
 
     :param ends: how the phases before it went; gets the end of this one.
     :param facts: as the phase found them.
@@ -314,7 +317,7 @@ def _run(
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
-    """Return what failures are compared by.
+    """Return what makes two failures the same: type, op and reason.
 
     Names of rules do not count: those that are tried may have other ones.
     """
@@ -333,6 +336,10 @@ def _essence(phase: phase_record.Record) -> typing.Any:
 
 
 def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
+    """Return the record of a rule without the reasons of its conditions.
+
+    Their wording may differ from release to release.
+    """
     # A sensitive rule has no conditions, most rules have no actions with some.
     conditions = []
     for condition in rule.get('conditions', ()):

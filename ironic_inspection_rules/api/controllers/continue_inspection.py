@@ -40,13 +40,12 @@ def post() -> Any:
     # Ironic 35 does not have this option yet.
     if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
-    if not (
-        api_utils.new_continue_inspection_endpoint()
-        or (
-            api_utils.allow_continue_inspection_endpoint()
-            and api.request.GET.get('node_uuid') is None
-        )
-    ):
+    has_call = api_utils.new_continue_inspection_endpoint()
+    if not has_call and api.request.GET.get('node_uuid') is None:
+        # A ramdisk made for ironic-inspector: it asks in an older version, and
+        # names no node.
+        has_call = api_utils.allow_continue_inspection_endpoint()
+    if not has_call:
         raise ironic_exception.NotFound(
             _('API version 1.%d or newer is required')
             % versions.MINOR_84_CONTINUE_INSPECTION
