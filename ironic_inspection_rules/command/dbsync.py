@@ -59,7 +59,10 @@ def stamp() -> None:
 
 
 def version() -> None:
-    """Print the revision of the tables."""
+    """Print the revision of the tables that are in the database.
+
+    :raises: NotFound if there are no tables.
+    """
     revision = migration.version()
     if revision is None:
         raise exceptions.NotFound(
@@ -271,7 +274,11 @@ def _add_parsers(subparsers) -> None:
 def _add_parser(
     subparsers, function: Callable[[], int | None], text: str
 ) -> argparse.ArgumentParser:
-    """Add the subcommand that calls a function and has its name."""
+    """Add a sub-command with the name of the function that it calls.
+
+    :param text: the help text.
+    :returns: its parser, to which options can be added.
+    """
     parser: argparse.ArgumentParser = subparsers.add_parser(
         function.__name__, help=text
     )

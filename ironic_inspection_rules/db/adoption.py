@@ -35,10 +35,11 @@ _ASIDE = 'was:'
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
-    :param set_aside: whether to read the rules that were taken over, instead
-        of the others.
-    :returns: the columns that describe a rule, with the phase that it had,
-        and ``id``; no rule where Ironic has no such table.
+    :param set_aside: True for the rules that this project has adopted, False
+        for those that Ironic still runs.
+    :returns: the columns that describe a rule, and ``id``. The phase is the
+        one that the rule had before it was adopted. No rule if this release
+        of Ironic has no such table.
     """
     with transaction.reader() as session:
         if not sa.inspect(session.connection()).has_table(_IRONIC.name):
@@ -103,10 +104,13 @@ def restore(
     uuids: Sequence[str],
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
 ) -> None:
-    """Give rules back to Ironic that were taken over.
+    """Undo an adoption: let Ironic run its rules again, and remove ours.
 
-    :param rows: rows of Ironic's table, with the phases that they had.
-    :param uuids: UUIDs of the rules to remove here.
+    Both happens in one transaction.
+
+    :param rows: rows of Ironic's table that were set aside, with the phases
+        that they had; these are written back.
+    :param uuids: UUIDs of the adopted rules, which are removed.
     """
     with rule_set.change(origin) as change:
         for row in rows:

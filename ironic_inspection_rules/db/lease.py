@@ -146,12 +146,14 @@ class Search:
 
 
 def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return conditions, one of which a request that is due meets.
+    """Return two conditions: a request that is due meets one of them.
 
-    Every condition is a range of the index. The second one holds for requests
-    that are due later than any lease or delay ends. Either the clock was set
-    back since, or the request was stored with a precedence of others, and is
-    delivered when there are none.
+    The first holds if its time has come. The second holds if it is due later
+    than any lease or delay can end. Then the clock was set back since, or it
+    is a reapplication, which lets posted inventories go first for a while and
+    is delivered when there are none.
+
+    Every condition is a range of the index, see :func:`limited`.
 
     :param lease: seconds that a worker holds a request.
     """
@@ -260,10 +262,15 @@ def limited(
     order: list[typing.Any],
     limit: int,
 ) -> typing.Any:
-    """Return a query for the first rows of several ranges of an index.
+    """Build a query for the first rows that meet one of several conditions.
 
-    :param branches: the condition of every range.
-    :param limit: how many rows to read of a range, and of all of them.
+    It is a union of queries, each of which reads the begin of one range of
+    an index. The rows of the union are in no order.
+
+    :param columns: the columns to read.
+    :param branches: the conditions, a range of the index each.
+    :param order: the columns by which the first rows of a range are found.
+    :param limit: how many rows to read of a range at most, and in all.
     """
     # With its own order and limit, a branch reads the begin of its range; an
     # OR of all conditions would be read, and sorted, as a whole. SQLite takes
@@ -335,10 +342,11 @@ def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:
 def lock(
     session: orm.Session, id_: int, *conditions: sa.ColumnElement[bool]
 ) -> bool:
-    """Lock a request until the commit, unless another transaction has it.
+    """Lock a request until the end of the transaction, without waiting.
 
     :param conditions: conditions that the request must still meet.
-    :returns: whether the request is locked by this transaction now.
+    :returns: False if another transaction has it locked, or it is gone or
+        does not meet the conditions.
     """
     query = sa.select(models.RequestRow.id)
     query = query.where(models.RequestRow.id == id_, *conditions)
@@ -486,8 +494,9 @@ def _take(
 def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
-    An open one is held until it is delivered anew or taken back, even when
-    its lease has run out; done ones until their leases end.
+    A worker holds an open request until it is claimed anew or taken back,
+    also when its lease has run out. The leader holds an ended request while
+    it settles the node, until its lease ends.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
@@ -502,7 +511,10 @@ def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
 
 
 def list_workers() -> list[str]:
-    """Read the names of the workers that hold a lease."""
+    """Read the names of the workers that process a request at the moment.
+
+    They hold a lease that has not run out; idle workers are not known.
+    """
     row = models.RequestRow
     query = sa.select(row.worker).distinct()
     query = query.where(

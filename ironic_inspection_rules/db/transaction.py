@@ -153,13 +153,19 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
 
 
 def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
-    """Return parameters of a connection; see :func:`limit_waits`."""
+    """Return parameters that limit how long a driver waits for an answer.
+
+    :param driver: the name of the database driver; there are no parameters
+        for any but the two below.
+    :param seconds: see :func:`limit_waits`.
+    """
     if driver == 'pymysql':
         return {'read_timeout': 2 * seconds, 'write_timeout': 2 * seconds}
     if driver == 'psycopg2':
-        # The first is for what was sent and is not acknowledged, and is in
-        # milliseconds; the others find a server that is gone while an answer
-        # is awaited. Zero would stand for the default of the kernel.
+        # The first, in milliseconds, is for data that were sent and are not
+        # acknowledged. The others, in seconds, find out that a server is gone
+        # while an answer is awaited: zero would stand for the default of the
+        # kernel, which is hours.
         return {
             'tcp_user_timeout': int(2000 * seconds),
             'keepalives_idle': max(int(seconds), 1),
@@ -235,9 +241,13 @@ def upsert(
 
 
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
-    """Read the UUIDs of nodes that tables have rows of, in order.
+    """Read the UUIDs of nodes of which some tables have rows, in order.
 
-    :param after: the UUID before the first one, '' to begin.
+    It reads one page: clean-up looks at all nodes page by page.
+
+    :param tables: classes of rows with a ``node_uuid``.
+    :param after: the last UUID of the page before, '' to begin.
+    :param limit: how many UUIDs to read at most.
     """
     branches = []
     for table in tables:

@@ -117,7 +117,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @object_base.remotable
     def save(self, context=None, base=None):
-        """Store the fields that were changed.
+        """Store the fields of this rule that were changed.
 
         :param base: as of :meth:`create`.
         :raises: Invalid if the database cannot store a value.
@@ -149,7 +149,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def get_by_uuid(cls, context, uuid):
-        """Find a rule.
+        """Read a stored rule by its UUID.
 
         :raises: InspectionRuleNotFound if there is none.
         """
@@ -217,9 +217,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def read_rule_set(cls, context):
-        """Read the rules as plain data, in a third of the time of objects.
+        """Read all rules as plain data, in a third of the time of objects.
 
-        A plan compares them with the rules that are wanted; the revision
+        A plan compares them with the rules that the user wants; the revision
         shows later whether they have changed since.
 
         :returns: the revision of the rule set, and of each rule, in their
@@ -280,12 +280,12 @@ def _describe_version(rule, is_secret):
 
 
 def _with_plain_lists(values):
-    """Return column values with lists as they are read from the database.
+    """Return values with plain lists in place of those of versioned objects.
 
-    Lists of objects are of a kind of their own, which is never the same: a
+    A list of an object never equals the list in the database: without this, a
     rule that is saved as it was would count as changed.
 
-    :param values: as the object has them.
+    :param values: by field, as the object has them.
     """
     columns = dict(values)
     for name in model.OPERATIONS:
@@ -295,9 +295,12 @@ def _with_plain_lists(values):
 
 
 def _columns(values):
-    """Return column values, with the version of the object.
+    """Return the column values of a rule that is given as plain data.
 
-    :param values: fields as plain data; ``created_at`` is ISO 8601 text.
+    The version of the object is added, and ``created_at``, which is ISO 8601
+    text, becomes a time.
+
+    :param values: all fields, or only those that change.
     """
     columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):

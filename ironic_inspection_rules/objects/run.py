@@ -41,9 +41,9 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def get_by_uuid(cls, context, node_uuid, uuid):
-        """Find a run of a node.
+        """Read a kept run of a node.
 
-        :returns: the :class:`InspectionRun`, whole.
+        :returns: the :class:`InspectionRun` with ``phases`` and ``places``.
         :raises: NotFound if the node has no such run.
         """
         try:
@@ -83,7 +83,11 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @staticmethod
     def _withhold(runs):
-        """Leave in runs what their readers may see of sensitive rules."""
+        """Take out of runs what readers may not see of sensitive rules.
+
+        A rule counts as sensitive if it is so in any kept revision, or if no
+        revision of it is kept.
+        """
         open_rules = db_rule.open_rules()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
@@ -94,7 +98,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def get_data(cls, context, node_uuid):
-        """Find the data of the node's last run, if it failed.
+        """Return the data of the machine in the node's last run, if it failed.
 
         :returns: ``uuid``, ``created_at`` (ISO 8601), ``inventory`` and
             ``plugin_data``; None if there is nothing.

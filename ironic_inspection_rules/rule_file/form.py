@@ -100,7 +100,10 @@ def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def has_tables(node: yaml.Node) -> bool:
-    """Return whether a document says which tables there are, if only none."""
+    """Return whether a document has a mapping ``tables``, be it empty.
+
+    Such a document says which tables there are; others say nothing of them.
+    """
     if not isinstance(node, yaml.MappingNode) or _actions(node) is not None:
         return False
     for key, value in node.value:
@@ -110,9 +113,12 @@ def has_tables(node: yaml.Node) -> bool:
 
 
 def _has_tables(members: dict[str, yaml.Node]) -> bool:
-    """Return whether a document without a list of rules has tables.
+    """Return whether a document without a list of rules has tables alone.
 
-    A file of variables may call its rules so.
+    A file of variables may have a rule that is called ``tables``: that is
+    none.
+
+    :param members: the nodes of the document by name.
     """
     member = members.get(TABLES)
     return isinstance(member, yaml.MappingNode) and not _is_named_rule(member)
@@ -233,7 +239,10 @@ def _actions(node: yaml.Node) -> yaml.Node | None:
 
 
 def _refers(node: yaml.Node, names: set[str]) -> bool:
-    """Return whether text stands for another variable of the file."""
+    """Return whether a node is a reference, ``{{ name }}``, to a variable.
+
+    :param names: the variables of the file.
+    """
     if not isinstance(node, yaml.ScalarNode):
         return False
     reference = _REFERENCE.fullmatch(node.value)

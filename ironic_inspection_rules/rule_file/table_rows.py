@@ -338,10 +338,16 @@ def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
 
 
 def _no_constant(name: str) -> typing.NoReturn:
+    """Refuse ``NaN`` and ``Infinity``, which Python reads but JSON lacks."""
     raise exceptions.OperationError(yaml_text.NOT_JSON % name)
 
 
 def _finite(number: str) -> float:
+    """Return a number with a fraction or an exponent, unless it is too large.
+
+    :raises: :class:`.exceptions.OperationError` for 1e999, which Python would
+        read as infinity.
+    """
     value = float(number)
     if not math.isfinite(value):
         raise exceptions.OperationError(yaml_text.NOT_JSON % number)

@@ -70,7 +70,10 @@ _RUN_UUID = request.uuid_of(_('a run'))
 
 
 def get_all(node: Any, query: Query) -> Answer:
-    """List runs, newest first."""
+    """List the kept runs of a node, newest first, page by page.
+
+    ``phases`` is shown with ``detail`` or if ``fields`` names it.
+    """
     fields = view.chosen_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     runs = run_object.InspectionRun.list(
@@ -314,6 +317,7 @@ def _place(
 def _place_of_trait(
     node: Any, trait: str
 ) -> tuple[recorded_change.RecordedPlace, Any]:
+    """Return the place of a trait, and its name if the node has it now."""
     present: Any = data_path.ABSENT
     if trait in node.traits.get_trait_names():
         present = trait
@@ -324,6 +328,10 @@ def _place_of_trait(
 def _place_in_port(
     node: Any, ident: str, path: data_path.Path
 ) -> tuple[recorded_change.RecordedPlace, Any]:
+    """Return the place of a value in a port, and the value there now.
+
+    Runs name a port by its MAC address, or else by its UUID.
+    """
     port = _port(node, ident)
     if port is None:
         # The port may be gone, but runs know it by its address.
@@ -338,6 +346,10 @@ def _place_in_port(
 def _place_in_plugin_data(
     node: Any, path: data_path.Path
 ) -> tuple[recorded_change.RecordedPlace, Any]:
+    """Return the place of a value in plugin data, and the value there now.
+
+    The value is looked up in the stored inventory of the node.
+    """
     try:
         data = inspect_utils.get_inspection_data(node, api.request.context)
         present = data_path.get(data['plugin_data'] or {}, path)
@@ -362,7 +374,7 @@ def _value_of(owner: Any, path: data_path.Path) -> Any:
 
 
 def _port(node: Any, ident: str | None) -> Any:
-    """Return the port of a MAC address or UUID, None where there is none."""
+    """Return the port of a node with a MAC address or UUID, None without."""
     if ident is None:
         return None
     for port in objects.Port.list_by_node_id(api.request.context, node.id):

@@ -58,7 +58,7 @@ SHOW = {'key': _text, 'limit': request.integer, 'marker': _text}
 
 
 def get_all() -> Answer:
-    """List the tables, by name."""
+    """List the tables in force without their rows, sorted by name."""
     in_force = start.rules().refresh(api.request.context)
     tables = []
     for name in sorted(in_force.tables):
@@ -103,6 +103,10 @@ def get_one(name: str, query: Query) -> Answer:
 
 
 def _find(name: str, in_force: repository.Snapshot) -> table.Table:
+    """Return the table in force of a name.
+
+    :raises: NotFound if there is none, with a similar name as a hint.
+    """
     inspection_table = in_force.tables.get(name)
     if inspection_table is None:
         hint = suggestion.hint(name, in_force.tables)

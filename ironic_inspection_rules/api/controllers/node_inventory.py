@@ -53,11 +53,12 @@ def get(node_ident: str) -> Any:
 
 
 def get_unprocessed(node: Any) -> dict[str, Any]:
-    """Show what the ramdisk of a node posted last, as it came.
+    """Show the data that the ramdisk of a node posted last, as they came.
 
-    Its logs, which may hold anything, need another policy.
+    The logs, which may hold anything, are left out unless the caller may see
+    them by a policy of their own.
 
-    :raises: NotFound if there is nothing.
+    :raises: NotFound if there are no data.
     """
     inventory, plugin_data = _unprocessed(node.uuid)
     try:
@@ -70,7 +71,11 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
 
 
 def reapply(node: Any) -> dict[str, Any]:
-    """Put a request to process the node's data again."""
+    """Queue a request to run hooks and rules on data of the node once more.
+
+    :returns: the request, as ``GET /v1/inspection_requests`` shows it.
+    :raises: what :func:`put_request` raises.
+    """
 
     def parse(body: Any) -> PostedData:
         data = request.validate(body, _DATA)

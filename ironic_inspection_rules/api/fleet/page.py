@@ -64,7 +64,13 @@ class Page:
 
 
 def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
-    """Find the nodes of a page, by filters or by their names."""
+    """Find the nodes of a page of a request that is about a fleet.
+
+    :param nodes: what the request has: a list of names and UUIDs, or a
+        mapping of filters.
+    :param limit: nodes of the page; None for :data:`MOST`.
+    :param marker: ``next`` of the page before, None for the first one.
+    """
     if isinstance(nodes, list):
         return by_names(nodes, limit, marker)
     return by_filters(nodes, limit, marker)
@@ -107,8 +113,10 @@ def by_filters(
 
 
 def _of_url(name: str, value: Any) -> str:
-    """Return the value of a filter as a URL has it.
+    """Return the value of a filter as it is in the URL of ``GET /v1/nodes``.
 
+    :param value: of the request. A list, which some filters take, is joined
+        with commas.
     :raises: Invalid if the filter takes no such value.
     """
     values = [value]
@@ -223,7 +231,10 @@ def _text(name: str, value: Any) -> str:
 
 
 def _is_encodable(text: str) -> bool:
-    """Return whether a text has no half of a UTF-16 pair."""
+    """Return whether a text can be written as UTF-8.
+
+    JSON may have half of a UTF-16 pair in it, which cannot.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -136,7 +136,7 @@ def reads_table(field: interpolation.Field) -> bool:
 
 
 def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
-    """Yield the names of the tables that a field reads."""
+    """Yield the names of the tables that a field or its filters read."""
     for read in of_field(field):
         if read.root == interpolation.TABLES and read.steps:
             yield read.steps[0]
@@ -199,7 +199,10 @@ def mentions(root: str, value: typing.Any) -> bool:
 
 
 def facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return what a condition states of fields, as far as its op knows."""
+    """Return what a condition states of fields, or nothing if it is unknown.
+
+    It is unknown if it depends on data of the machine.
+    """
     try:
         return declared_facts(condition)
     except exceptions.OperationError:
@@ -216,9 +219,10 @@ def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
 
 
 def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
-    """Yield what an action writes, as far as its op knows.
+    """Yield what an action writes, as far as that is known without a machine.
 
-    For each item of a literal loop that is what it writes with the item.
+    With a loop whose items are written in the rule, it is what the action
+    writes for every item.
     """
     for arguments in _by_item(action):
         with contextlib.suppress(exceptions.OperationError):
@@ -254,7 +258,11 @@ def declared_by(
 def writes_at_paths(
     action: OperationLike,
 ) -> typing.Iterator[tuple[plugin.Write, data_path.Path]]:
-    """Yield what an action writes at paths, each with the steps of it."""
+    """Yield the writes of an action whose places are paths, with their steps.
+
+    Capabilities and traits have no paths. A path that is only known on a
+    machine is left out.
+    """
     for write in writes(action):
         if write.kind in _WITH_PATHS and isinstance(write.name, str):
             try:
@@ -268,7 +276,7 @@ def writes_at_paths(
 def made_plugin_data(
     actions: typing.Iterable[OperationLike],
 ) -> typing.Iterator[str]:
-    """Yield the names in plugin data that actions put there."""
+    """Yield the top names in plugin data under which actions write values."""
     for action in actions:
         for write, steps in writes_at_paths(action):
             is_removed = write.value is data_path.ABSENT
@@ -277,7 +285,7 @@ def made_plugin_data(
 
 
 def effects(action: OperationLike) -> typing.Iterator[Effect]:
-    """Yield what an action leaves at places that its op knows."""
+    """Yield what an action leaves in the data, where the place is known."""
     for write in writes(action):
         effect = _effect(write)
         if effect is not None:

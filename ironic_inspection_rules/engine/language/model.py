@@ -41,13 +41,15 @@ Operations = tuple[typing.Mapping[str, typing.Any], ...]
 def _field(
     text: str, default: typing.Any = dataclasses.MISSING, **more: typing.Any
 ) -> typing.Any:
-    """Declare a field of a rule.
+    """Declare a field of the dataclass :class:`Rule`, with metadata.
 
-    :param text: its help.
-    :param more: other metadata.
+    :param text: the help text for authors of rules.
+    :param default: the value if an author leaves the field out; without it,
+        the field must be given.
+    :param more: other metadata, such as ``choices``.
     """
     metadata = {'help': text, **more}
-    # A dataclass takes no default that can change.
+    # A dataclass refuses a mutable default.
     if default == {}:
         return dataclasses.field(default_factory=dict, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -132,7 +134,7 @@ class Rule:
         return cls(**values)
 
     def to_mapping(self) -> dict[str, typing.Any]:
-        """Return the fields of :data:`WRITABLE` as plain JSON data."""
+        """Return the fields that an author sets as plain JSON data."""
         fields = {name: getattr(self, name) for name in WRITABLE}
         for name in OPERATIONS:
             fields[name] = list(fields[name])
@@ -177,7 +179,9 @@ DEFAULTS: typing.Mapping[str, typing.Any] = _defaults()
 
 
 def same(name: str, one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two values of a field are the same: 1 is not true.
+    """Return whether two values of a rule's field mean the same.
+
+    Types count: 1 is not true. Of the vars, the order counts as well.
 
     :param name: of the field.
     """

@@ -131,7 +131,10 @@ def get(data: typing.Any, path: Path) -> typing.Any:
 
 
 def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
-    """Return what a mapping or a list holds, with the tokens."""
+    """Return the values directly in a mapping or list, with their tokens.
+
+    Any other value has none.
+    """
     if isinstance(value, dict):
         return [(str(key), child) for key, child in value.items()]
     if isinstance(value, list):

@@ -86,7 +86,10 @@ def is_old(rule: typing.Any) -> bool:
 
 
 def _has_operation_with(operations: typing.Any, key: str) -> bool:
-    """Return whether an operation of a list, if it is one, has a key."""
+    """Return whether a value is a list of operations, one of which has a key.
+
+    :param operations: conditions or actions that are not checked yet.
+    """
     if not isinstance(operations, list):
         return False
     return any(
@@ -96,8 +99,8 @@ def _has_operation_with(operations: typing.Any, key: str) -> bool:
 
 
 def _read_mode(value: typing.Any) -> typing.Any:
-    """Return the mode that a value stands for."""
-    # YAML reads off as false.
+    """Return the mode that a value stands for, such as ``off`` for false."""
+    # YAML 1.1 reads off without quotes as false.
     if value is False:
         return model.OFF
     return value

@@ -144,7 +144,10 @@ class Diff(arguments.FileCommand):
 
 
 def _on_page(treatment: machine_diff.Treatment) -> dict[str, typing.Any]:
-    """Return a machine as the page has it."""
+    """Return a machine as :func:`.pages.diff.render` takes it.
+
+    If its file could not be read, the only line is the reason.
+    """
     lines = treatment.lines
     if treatment.problem is not None:
         lines = (treatment.problem,)

@@ -83,7 +83,11 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
 
 
 def _from_nova(nova_flavor: Any) -> flavor.Flavor:
-    """Read a flavor of the compute service, whose swap is in MiB."""
+    """Convert a flavor of the compute service.
+
+    Its root disk, ephemeral disk and swap together are the disk of a node.
+    """
+    # Swap is in MiB, the others are in GiB.
     swap = math.ceil(int(nova_flavor.swap or 0) / 1024)
     disk = nova_flavor.disk + nova_flavor.ephemeral + swap
     return flavor.parse(
@@ -153,10 +157,12 @@ def _of_compute_service(command: Any) -> list[Any]:
 
 
 def check(counts: Sequence[Plain], most: float) -> None:
-    """Refuse too great a loss of capacity.
+    """Refuse a change of rules by which a flavor would lose too many nodes.
 
     :param counts: as of :meth:`.capacity.Capacity.as_list`.
-    :raises: CommandError naming each flavor that would lose more.
+    :param most: the percentage of its nodes that a flavor may lose.
+    :raises: CommandError that names every flavor that would lose more, and
+        the rules that cause it.
     """
     losing = []
     for counted in counts:
@@ -268,7 +274,7 @@ def _causes(lost: Sequence[Plain], names: Mapping[str, str]) -> Iterator[str]:
 
 
 def first(names: Sequence[str], most: int) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names with commas, and how many more there are."""
     text = ', '.join(names[:most])
     left = len(names) - most
     if left > 0:

@@ -135,7 +135,10 @@ class NodeSelection:
             yield node.node(baremetal, name, names_of_fields)
 
     def matching(self, baremetal: Any, *fields: str) -> list[dict[str, Any]]:
-        """Return the nodes, for a command that makes no sense without any.
+        """Read the selected nodes, and refuse filters that no node matches.
+
+        It is for commands that make no sense without nodes; :meth:`nodes`
+        is for the others. Without filters there may be no nodes.
 
         :raises: CommandError if there are filters, and no node matches.
         """

@@ -168,7 +168,11 @@ def _replay(
 
 
 def _is_path(word: str) -> bool:
-    """Return whether a word of the command is a file, and not a filter."""
+    """Return whether a word of the command line is a file, and no filter.
+
+    It is if it is ``-``, ends like a file of rules, or exists. A word with
+    ``=`` is a filter in any case.
+    """
     if word == '-':
         return True
     if '=' in word:
@@ -317,7 +321,10 @@ class _Outcome:
 
     @classmethod
     def of(cls, outcome: Entry | None) -> '_Outcome':
-        """Read an outcome of the API."""
+        """Build it of ``then`` or ``now`` of an entry, None if it is unknown.
+
+        What the API leaves out is empty.
+        """
         if outcome is None:
             return cls('', '', ())
         return cls(
@@ -339,7 +346,7 @@ class _Replayed:
 
     @classmethod
     def of(cls, entry: Entry) -> '_Replayed':
-        """Read an entry of the API, with the name of the node."""
+        """Build it of an entry of the API to which the ``name`` was added."""
         return cls(
             entry['name'] or entry['node'],
             entry.get('created_at') or '',

@@ -71,7 +71,10 @@ class FindNodes(command.Lister):
 
 
 def _cell(value):
-    """Return a value as a cell, which shows the items of a list to people."""
+    """Return a value as a cell of cliff, which joins the items of a list.
+
+    JSON and other formats for programs still get the list.
+    """
     if isinstance(value, list):
         return format_columns.ListColumn(value)
     return value

@@ -160,7 +160,10 @@ class SymbolicInspection:
         return state
 
     def _first_state(self) -> State:
-        """Return the machines as inspection finds them."""
+        """Return all machines as an inspection finds them, before any rule.
+
+        Of some roots the proof knows nothing.
+        """
         roots = {name: self.machine.root(name) for name in _ROOTS}
         for name in _UNKNOWN:
             roots[name] = values.unknown(f'what is in {name}')

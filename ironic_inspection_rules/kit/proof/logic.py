@@ -32,14 +32,17 @@ class Untranslatable(Exception):
 
 
 def known(holds: bool) -> Formula:
-    """Return the one formula that is true, or that is false."""
+    """Return :data:`TRUE` or :data:`FALSE` for a truth value of Python."""
     if holds:
         return TRUE
     return FALSE
 
 
 def simplified(formula: Formula) -> Formula:
-    """Return a formula that is the same, and as short as may be."""
+    """Return an equivalent formula, simplified by the solver.
+
+    One that is always true or false becomes :data:`TRUE` or :data:`FALSE`.
+    """
     made = z3.simplify(formula)
     if z3.is_true(made):
         return TRUE
@@ -49,11 +52,12 @@ def simplified(formula: Formula) -> Formula:
 
 
 def settled(formula: Formula) -> Formula:
-    """Return true or false where a formula is that, else the formula itself.
+    """Return :data:`TRUE` or :data:`FALSE` for a formula that is always so.
 
-    What the solver makes of a formula depends on what it made before. The
-    same formula, made shorter twice, would be two, and no key of a value or
-    of a guess with it in it would be found again.
+    Any other formula is returned as it is, not simplified: what the solver
+    makes of a formula depends on what it made before, so one formula,
+    simplified twice, might be two. Caches with the formula in their keys
+    would not find their entries again.
     """
     made = simplified(formula)
     if made is TRUE or made is FALSE:
@@ -94,7 +98,7 @@ def disj(*parts: Formula) -> Formula:
 
 
 def negated(part: Formula) -> Formula:
-    """Return a formula that holds where the part does not."""
+    """Return the negation of a formula, made simple if it is a constant."""
     if part is TRUE:
         return FALSE
     if part is FALSE:

@@ -36,14 +36,17 @@ Answers = Callable[[str], bool]
 
 
 def may_be_float(text: str) -> bool:
-    """Return whether a text is perhaps that of a float, and of no integer."""
+    """Return whether Python may write a float so, and writes no integer so."""
     if re.fullmatch(INTEGER, text):
         return False
     return bool(re.fullmatch(FLOAT, text))
 
 
 def pattern_of(number: logic.Term) -> str:
-    """Return a regular expression of the texts that a number may have."""
+    """Return the regular expression of the texts that a term may have.
+
+    :param number: a number of the solver, an integer or real.
+    """
     if z3.is_int(number):
         return INTEGER
     return FLOAT
@@ -145,9 +148,10 @@ class TextVariable:
         return usable[:_MOST_CANDIDATES]
 
     def _example(self, holds: logic.Formula) -> str | None:
-        """Return a text for which one of ``languages`` holds.
+        """Ask the solver for a text of which one of ``languages`` holds.
 
-        :returns: None where there is none, or the solver finds none in time.
+        :param holds: the formula that the text matches a regular expression.
+        :returns: None if there is none, or the solver finds none in time.
         """
         solver = z3.Solver()
         try:
@@ -159,10 +163,10 @@ class TextVariable:
 
 
 def _before_filters(texts: list[str]) -> set[str]:
-    """Return texts of which a filter may make some texts.
+    """Return texts from which a filter such as ``lower`` may make some texts.
 
-    Which filter it is, is not looked at: texts for which there was no need
-    do no harm.
+    They are the texts themselves and in other cases. Which filter it is, is
+    not looked at: a text that is tried in vain does no harm.
     """
     before = set(texts)
     for text in texts:
@@ -208,10 +212,13 @@ class NumberVariable:
         return bool(self._questions)
 
     def asks(self, question: typing.Any, answers: Answers) -> logic.Formula:
-        """Return when something holds of the text.
+        """Return the formula that stands for the answer to a question.
 
-        :param question: a name for what is asked: questions with one name
-            have one formula.
+        The solver chooses the answer; :meth:`tried` ties it to the number.
+
+        :param question: a key of the question about the text of the number.
+            Equal questions have one formula.
+        :param answers: returns the answer for a known text.
         """
         if question not in self._questions:
             holds = z3.Bool(f'{question} of {self.name}')
@@ -239,15 +246,19 @@ class NumberVariable:
         return equations, z3.Or(*choices)
 
     def _candidates(self) -> list[int] | list[float]:
-        """Return numbers whose texts may differ in what is asked of them."""
+        """Return numbers for which the rules may decide differently.
+
+        They are some common ones and those that the number is compared with,
+        with their neighbours. Of a real number, they all have a fraction.
+        """
         numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
         for near in self.near:
             numbers |= {near - 1, near, near + 1}
         if z3.is_int(self.term):
             return sorted(numbers)
-        # The term is a real number. Of a whole one the text depends on
-        # whether the machine has it as integer or as float, "2" or "2.0". One
-        # and a half is surely a float.
+        # The term is a real number. A whole one might be an integer or a float
+        # on the machine, with the text "2" or "2.0": not known here. A number
+        # with one half is surely a float.
         return [
             number + 0.5
             for number in sorted(numbers)

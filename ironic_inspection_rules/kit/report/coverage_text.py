@@ -37,10 +37,12 @@ def render(covered: coverage.Coverage) -> str:
 
 
 def _unmatched(name: str, keys: list[str], rows: int) -> str:
-    """Return how many rows of a table no machine needed, and the first ones.
+    """Return a line on the rows of a table that no machine looked up.
 
-    :param keys: of these rows.
-    :param rows: of the whole table.
+    It has their number and the first keys.
+
+    :param keys: the keys of these rows.
+    :param rows: the number of rows of the whole table.
     """
     first = ', '.join(keys[:_MOST_KEYS])
     if len(keys) > _MOST_KEYS:

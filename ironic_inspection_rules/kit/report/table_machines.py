@@ -108,7 +108,7 @@ def as_csv(
 def counts(
     findings: Iterable[table_comparison.TableFinding],
 ) -> dict[str, int]:
-    """Return the number of findings by state."""
+    """Return the number of findings by state, 0 for states without any."""
     numbers = dict.fromkeys(table_comparison.STATES, 0)
     for finding in findings:
         numbers[finding.state] += 1
@@ -116,7 +116,7 @@ def counts(
 
 
 def _text(value: typing.Any) -> str:
-    """Return a value as the table shows it."""
+    """Return a value as the terminal's table shows it."""
     if value is None:
         return _('nothing')
     if isinstance(value, str):

@@ -68,7 +68,13 @@ def compare(
     paths: Sequence[str],
     advance: file_work.Advance,
 ) -> Iterator[Treatment]:
-    """Try two sets of rules on machines from files, on all processors."""
+    """Evaluate two sets of rules on machines from files, on all processors.
+
+    :param nodes: the nodes that belong to files of machines.
+    :param paths: the files with the inventories.
+    :param advance: called as machines are tried, for a progress bar.
+    :returns: a treatment for every machine, as they are tried.
+    """
     prepare = functools.partial(_prepare, old, new, nodes)
     for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments
@@ -79,7 +85,11 @@ def _prepare(
     new: machine_test.RuleSet,
     nodes: machine_test.Nodes,
 ) -> file_work.Work[list[Treatment]]:
-    """Compile the rules in a process, and return what tries them there."""
+    """Build the function that treats a chunk of machines with both rule sets.
+
+    It is called once in every worker process: the rules are compiled there,
+    and not for every machine.
+    """
     old_plans = machine_test.compile_rules(old.rules, tables=old.tables)
     new_plans = machine_test.compile_rules(new.rules, tables=new.tables)
 
@@ -128,9 +138,10 @@ def treat(
 
 
 def _ending(outcome: evaluation.Evaluation) -> str:
-    """Return the result of an inspection, and the reason why it failed.
+    """Return the result of an inspection with the reason of a failure.
 
-    Which rule and op it was is no difference to the machine.
+    The rule and the op that failed are left out: two endings are the same to
+    the machine if only these differ.
     """
     result = machine_test.result_of(outcome)
     if outcome.error and outcome.error.reason:
@@ -167,7 +178,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
 
 
 def _value_text(value: typing.Any) -> str:
-    """Return a value as JSON, of long ones the beginning."""
+    """Return a value as JSON for a line of a diff, cut off if it is long."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     if len(text) > _LONGEST:
         return f'{text[:_LONGEST]}…'

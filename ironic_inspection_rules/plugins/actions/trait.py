@@ -15,7 +15,7 @@ _NAME = {'$ref': '#/definitions/trait'}
 
 
 def _replace_all(target: Target, names: list[str]) -> None:
-    """Replace all traits of the node.
+    """Replace all traits of the node by those with some names.
 
     :raises: :class:`.exceptions.OperationError` if a node cannot have so
         many.
@@ -28,9 +28,10 @@ def _replace_all(target: Target, names: list[str]) -> None:
 
 
 def _check_names(names: typing.Iterable[typing.Any]) -> None:
-    """Check that all names are those of traits.
+    """Check that all names are good names of traits.
 
-    :raises: :class:`.exceptions.OperationError` if one is not.
+    :raises: :class:`.exceptions.OperationError` if one is not, which ends the
+        inspection.
     """
     try:
         trait_names.validate(names)
@@ -56,7 +57,8 @@ class AddTrait(plugin.Action):
         _check_names([name])
         traits = target.traits
         if name in traits:
-            # A run names this rule as well for a trait that it did not add.
+            # Nothing changes. The record of the run says that this rule sets
+            # the trait all the same, for "explain".
             target.confirm_traits([name])
         else:
             _replace_all(target, [*traits, name])
@@ -143,7 +145,10 @@ class SetTraits(plugin.Action):
 
 
 def _prefix_problem(name: typing.Any, prefix: str) -> str | None:
-    """Return the message for a name without the prefix, None if it has it."""
+    """Return why a name is refused: it does not begin with the prefix.
+
+    :returns: None if it does.
+    """
     if str(name).startswith(prefix):
         return None
     return _('"%(name)s" does not begin with the prefix "%(prefix)s"') % {

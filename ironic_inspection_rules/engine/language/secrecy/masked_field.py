@@ -218,7 +218,11 @@ class _FieldsOfTables:
 def _roots_with_tables(
     field: interpolation.Field, origins: origin.Origins
 ) -> typing.Iterator[str]:
-    """Yield the roots by which a field reads tables."""
+    """Yield the roots by which a field, or a filter of it, reads tables.
+
+    That is ``tables`` itself, or ``vars`` or ``item`` if the variable or the
+    loop is made of tables.
+    """
     for read in effects.of_field(field):
         if read.root == _TABLES:
             yield _TABLES
@@ -227,9 +231,12 @@ def _roots_with_tables(
 
 
 def _render(written: typing.Any, view: budget.View) -> typing.Any:
-    """Return a value, or ``_FAILED``.
+    """Return the value of a template; ``_FAILED`` if it cannot be computed.
 
-    A masked value may be of no use for a filter that takes the real one.
+    A filter may fail with a masked value and not with the real one: that is
+    a difference as well. What is no template is returned as it is.
+
+    :raises: :class:`.exceptions.BudgetExceeded`.
     """
     if not isinstance(written, rendering.Template):
         return written
@@ -365,7 +372,7 @@ def _is_made_of_masked(
 
 
 def _root(view: budget.View, name: str) -> typing.Any:
-    """Return a root of the data, or :data:`.path.ABSENT`."""
+    """Return the data under a root, :data:`.path.ABSENT` if there is none."""
     try:
         return view[name]
     except KeyError:

@@ -43,7 +43,7 @@ def of_revision(rule: Fields) -> Fields:
     """Return a rule of a revision as anybody may see it.
 
     :param rule: with ``secret``, which says that the rule is sensitive in any
-        revision: then it is withheld in all.
+        revision. Its content is null then in all of them.
     """
     if rule['secret']:
         return {**rule, **dict.fromkeys(model.CONTENT)}
@@ -79,9 +79,9 @@ def restored(
 
 
 def is_closed(rule: typing.Any) -> bool:
-    """Return whether nobody but its author is to see what a rule says.
+    """Return whether a rule that is posted is to be sensitive.
 
-    :param rule: as its author wrote it.
+    :param rule: as its author wrote it, not checked yet: of any type.
     """
     if not isinstance(rule, dict):
         return False
@@ -90,7 +90,10 @@ def is_closed(rule: typing.Any) -> bool:
 
 
 def lacks_content(rule: typing.Any) -> bool:
-    """Return whether a posted rule has nothing of what it is made of."""
+    """Return whether a posted rule has no conditions, actions and vars.
+
+    So GET shows a sensitive rule.
+    """
     if not isinstance(rule, dict):
         return False
     return all(rule.get(name) is None for name in model.CONTENT)
@@ -146,7 +149,9 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
 
 
 def would_open(before: typing.Any, after: Fields) -> bool:
-    """Return whether a change would show a rule that is sensitive.
+    """Return whether a change would make a sensitive rule readable.
+
+    Nobody may do that: what is hidden stays hidden.
 
     :param before: the stored rule, or its fields; None if there is none.
     """

@@ -224,7 +224,10 @@ def _form(call: filter_syntax.FilterCall) -> str | None:
 
 
 def _argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
-    """Return an argument of a filter, None where it is not given."""
+    """Return an argument that a filter is called with, None without it.
+
+    :param name: of the argument, which the call may give by its position.
+    """
     op = registry.filters().get(call.name)
     if op is None:
         return None

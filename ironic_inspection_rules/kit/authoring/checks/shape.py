@@ -99,7 +99,10 @@ def _repeats(operation: file_rule.Operation) -> bool:
 
 
 def _uses_item(operation: file_rule.Operation) -> bool:
-    """Return whether an operation, or a condition in it, reads ``{item}``."""
+    """Return whether an operation, or a condition inside it, reads the item.
+
+    An item of the loop is read by fields over ``item``.
+    """
     for part in operation.all:
         for field in effects.read_by(part):
             if field.root == interpolation.ITEM:
@@ -242,7 +245,10 @@ def _may_exist(pointer: str) -> bool:
 
 
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find arguments without names."""
+    """Find operations whose arguments are a list, without names.
+
+    Ironic 39 deprecates that form; the message has the names.
+    """
     for operation in rule.operations:
         args = operation.written.get('args')
         if not isinstance(args, list):

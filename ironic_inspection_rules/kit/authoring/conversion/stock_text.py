@@ -127,7 +127,7 @@ class StockText:
 
     @property
     def secrets(self) -> list[str]:
-        """The fields that read as masked here."""
+        """The fields over a secret: a rule reads its mask here."""
         secret_fields = []
         for name in self.fields:
             tokens = re.split(r'[.\[\]]', name)
@@ -266,7 +266,7 @@ def write(
 
 
 def varying(value: typing.Any) -> list[StockText]:
-    """Return the texts in a value that have fields."""
+    """Return the texts in a value that have fields, so differ by machine."""
     texts: list[StockText] = []
     write(value, texts.append)
     return [text for text in texts if text.fields]

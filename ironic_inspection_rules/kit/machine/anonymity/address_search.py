@@ -213,13 +213,13 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
 
 
 def _is_ipv6(host: str) -> bool:
-    """Return whether it is an address that a host may have.
+    """Return whether a text is an IPv6 address that a host may have.
 
-    Others are numbers between colons: ``a::b``, ``1:2:3:4:5:6:7:8``.
+    A valid address such as ``a::b`` or ``1:2:3:4:5:6:7:8`` is taken for mere
+    numbers between colons: its first group is too small for a host.
     """
     parsed = address.parse(host)
     if not isinstance(parsed, ipaddress.IPv6Address):
         return False
-    return parsed.packed[:2] >= _LEAST_GROUP.to_bytes(2) or address.has_ipv4(
-        parsed
-    )
+    first_group = int.from_bytes(parsed.packed[:2])
+    return first_group >= _LEAST_GROUP or address.has_ipv4(parsed)

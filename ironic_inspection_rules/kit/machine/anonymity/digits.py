@@ -66,23 +66,30 @@ class Digits:
         return shifted
 
     def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
-        """Replace octets of unknown meaning."""
+        """Replace octets of unknown meaning by as many others."""
         bases = (256,) * len(octets)
         return bytes(self.shift(octets, bases, domain))
 
     def hexadecimal(self, digits: str, domain: str) -> str:
-        """Replace hexadecimal digits by small ones."""
+        """Replace hexadecimal digits by as many others, in small letters.
+
+        :param domain: a name for the sort of numbers, see :meth:`_shift`.
+        """
         numbers = tuple(int(digit, 16) for digit in digits)
         bases = (16,) * len(numbers)
         shifted = self.shift(numbers, bases, domain)
         return ''.join(f'{number:x}' for number in shifted)
 
 
-def cased(text: str, made: str) -> str:
-    """Write digits as a text does: in capitals or not."""
+def cased(text: str, digits: str) -> str:
+    """Return hexadecimal digits in capitals if a text has them so.
+
+    :param text: the text whose digits are replaced.
+    :param digits: the new digits, in small letters.
+    """
     if any(character in 'ABCDEF' for character in text):
-        return made.upper()
-    return made
+        return digits.upper()
+    return digits
 
 
 def laid_over(text: str, digits: str) -> str:

@@ -148,7 +148,10 @@ class Outlier:
         )
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
+        """Return the finding as JSON and YAML have it.
+
+        ``since`` is in it only if earlier inspections were looked at.
+        """
         plain: dict[str, typing.Any] = {
             'machine': self.machine,
             'kind': self.kind,
@@ -198,13 +201,17 @@ _WEIGHTS = {
 
 
 def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
-    """Return how odd something is: bits of surprise, weighed by its kind.
+    """Return how odd a finding is; findings are sorted by that.
 
-    :param fitting: peers that are normal there, of ``of``.
-    :param far: of a number, how far it is from normal ones.
+    It is the surprise in bits, as in information theory, times a weight of
+    the kind of part. The fewer peers are odd, the more surprising it is.
+
+    :param fitting: how many peers have the normal value.
+    :param of: how many peers report the value.
+    :param far: of a number, how far it is from normal ones; 1 for other
+        values.
     """
-    # The fewer peers are odd, the more surprising it is. The machine itself is
-    # odd, also where the numbers do not say so.
+    # At least the machine itself is odd, also where the counts say none is.
     odd_peers = max(1, of - fitting)
     bits = math.log2(of / odd_peers) + math.log2(max(1, far))
     weight = _WEIGHTS.get(kind, 1)

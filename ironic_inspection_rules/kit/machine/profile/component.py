@@ -56,7 +56,7 @@ class Scalar:
     sized: bool = False
 
     def of(self, machine: views.Facts) -> typing.Any:
-        """Return the value, None where it is not known."""
+        """Return the value of a machine, None if it has no number or text."""
         value = find(machine, self.path)
         if is_number(value):
             return value
@@ -109,7 +109,10 @@ class ComparedParts:
     is_picked: typing.Callable[[PartItem], bool] = _is_any
 
     def of(self, machine: views.Facts) -> list[PartItem] | None:
-        """Return the parts of a machine, None where they are not known."""
+        """Return the parts of a machine that are compared.
+
+        :returns: None if the machine does not report a list of parts.
+        """
         items = find(machine, self.path)
         if not isinstance(items, list):
             return None
@@ -119,7 +122,10 @@ class ComparedParts:
 
     @property
     def field(self) -> str:
-        """The list in the language of rules, without its braces."""
+        """The text of a field that reads the list in a rule, without braces.
+
+        A machine without the list has an empty one.
+        """
         field = f'{self.path} | default([], true)'
         if self.picked:
             field += f' | {self.picked}'
@@ -160,14 +166,17 @@ def reduced(machine: views.Facts) -> views.Facts:
 def _only(
     item: typing.Any, names: Iterable[str]
 ) -> dict[str, typing.Any] | None:
-    """Return some attributes of an item; None if it has no attributes."""
+    """Return some attributes of a part, if it has them; None if it is none."""
     if not isinstance(item, dict):
         return None
     return {name: item[name] for name in names if name in item}
 
 
 def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
-    """Set the value at a path, unless it is None."""
+    """Set the value at a dotted path of nested mappings, unless it is None.
+
+    Mappings on the way are made.
+    """
     if value is None:
         return
     *above, last = path.split('.')
@@ -213,7 +222,10 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
 
 
 def _disk(attributes: Mapping[str, typing.Any]) -> str:
-    """Return what disks with some attributes are called."""
+    """Return a name for disks of one sort, such as "SSD 480 Intel …".
+
+    :param attributes: those in which the disks agree.
+    """
     words = {True: 'HDD', False: 'SSD'}
     rotational = attributes.get('rotational', '')
     word = words.get(rotational, 'disk')
@@ -226,7 +238,10 @@ def _disk(attributes: Mapping[str, typing.Any]) -> str:
 
 
 def _interface(attributes: Mapping[str, typing.Any]) -> str:
-    """Return what interfaces with some attributes are called."""
+    """Return a name for interfaces of one sort: vendor, product and speed.
+
+    :param attributes: those in which the interfaces agree.
+    """
     words = [_ids(attributes, ('vendor', 'product')) or 'interface']
     speed = attributes.get('speed_mbps')
     if speed:
@@ -324,14 +339,24 @@ class Tolerance:
     observed: set[str] = dataclasses.field(default_factory=set)
 
     def size(self, component: str, low: int, high: int) -> tuple[int, int]:
-        """Widen the range of a size."""
+        """Return a range of sizes, widened by what a component may differ.
+
+        A share widens any size, a number only that of memory, in MiB.
+
+        :param low: the least size of the sample.
+        :param high: the largest size of the sample.
+        """
         number = 0
         if component == MEMORY:
             number = self.numbers.get(component, 0)
         return self._widen(low, high, self.shares.get(component, 0.0), number)
 
     def count(self, component: str, low: int, high: int) -> tuple[int, int]:
-        """Widen the range of a count."""
+        """Return a range of counts, widened by what a component may differ.
+
+        :param low: the least number of parts in the sample.
+        :param high: the largest number of parts in the sample.
+        """
         share = 0.0
         # The share of disks is one of their sizes.
         if component != DISKS.component:
@@ -342,7 +367,7 @@ class Tolerance:
     def _widen(
         low: int, high: int, share: float, number: int
     ) -> tuple[int, int]:
-        """Widen a range by a share of its ends, and by a number."""
+        """Widen a range by a share of its ends and by a number, down to 0."""
         # Rounded first: of floats, 29 % of 100 is 28.999999999999996.
         share_of_low = math.floor(round(low * share, 6))
         share_of_high = math.floor(round(high * share, 6))

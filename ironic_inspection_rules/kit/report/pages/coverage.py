@@ -60,7 +60,14 @@ class RuleSource:
 def render(
     covered: coverage.Coverage, machines: int, files: Sequence[str]
 ) -> str:
-    """Return the page."""
+    """Return the page of the coverage of rules as HTML.
+
+    It has the numbers of rules that were reached, and a table of all rules,
+    each of which opens to its text in colours.
+
+    :param machines: the number of machines that were tried.
+    :param files: the names of the files with the rules.
+    """
     names = shell.names(files)
     made = shell.now()
     rows = [_row(covered, rule) for rule in covered.rules]

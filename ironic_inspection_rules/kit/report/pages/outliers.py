@@ -43,7 +43,11 @@ class Crowd:
 
 
 def render(result: peers.Result) -> str:
-    """Return the page."""
+    """Return the page of ``outliers`` as HTML.
+
+    It has numbers, links that choose findings by kind, and cards with the
+    groups of peers, all findings, and the machines with too few peers.
+    """
     made = shell.now()
     description = page.HtmlPage(
         title=f'Odd machines, {made}',
@@ -81,7 +85,11 @@ def _headline(result: peers.Result) -> str:
 
 
 def _tiles(result: peers.Result) -> page.Tiles:
-    """Return the numbers of machines and of groups."""
+    """Build the tiles at the top of the page, which link to its cards.
+
+    They have the numbers of normal and odd machines, of groups, and of
+    machines with too few peers.
+    """
     odd = _machines(result) - result.normal
     few = sum(len(skipped.machines) for skipped in result.skipped)
     return page.Tiles(
@@ -236,7 +244,7 @@ def _kinds(group: peers.PeerGroup) -> page.Grid:
 
 
 def _part(odd: finding.Outlier) -> str:
-    """Return the part that is odd, in words."""
+    """Return what the odd part is called: its kind, with its slot if known."""
     if odd.slot:
         return f'{odd.kind} {odd.slot}'
     return odd.kind

@@ -121,7 +121,7 @@ class _Replayed:
 
     @property
     def marks(self) -> list[str]:
-        """The marks by which links choose its row."""
+        """The marks by which links of the page choose its row."""
         marks = [f'show={self.outcome}']
         if self.is_worse:
             marks.append('show=worse')
@@ -159,7 +159,10 @@ def _headline(replayed: Plain) -> str:
 
 
 def _tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
-    """Return how many inspections end in each way."""
+    """Build the tiles at the top of the page: inspections by outcome.
+
+    They link to the rows of the table, or to the reasons.
+    """
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
     undecided = 'could not be decided'
@@ -275,7 +278,10 @@ def _runs_card(
 
 
 def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
-    """Return why inspections cannot be compared, with their numbers."""
+    """Build the card of reasons why inspections cannot be compared.
+
+    :param reasons: how many inspections have a reason; None without any.
+    """
     if not reasons:
         return None
     lines = []

@@ -59,7 +59,7 @@ def operation(written: Operation) -> list[str]:
 
 
 def arguments(written: Operation) -> str:
-    """Return the lines of an operation without its op, unindented."""
+    """Return an operation as lines of YAML, without its op and indents."""
     fields = dict(disclosure.operation(written))
     fields.pop('op', None)
     return '\n'.join(line.strip() for line in _lines(fields))
