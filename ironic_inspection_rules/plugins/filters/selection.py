@@ -80,9 +80,12 @@ class _Select(plugin.Filter):
         op: str,
         wanted: typing.Any,
     ) -> sequence.Items:
-        """Return the items for whose value the condition is :attr:`KEEPS`.
+        """Return the items for whose value the result is :attr:`KEEPS`.
 
-        :param values: the value of each item.
+        The condition gives the result. For a missing value it is false, unless
+        the condition also takes those.
+
+        :param values: the value of each item: itself, or its attribute.
         :param op: the name of the condition.
         :param wanted: the second argument of the condition.
         """
@@ -172,7 +175,10 @@ def _is_test(op: registry.Op) -> bool:
 
 
 def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
-    """Return the argument that the value is compared with, if any."""
+    """Return the argument of a condition that gets ``value`` of the filter.
+
+    :returns: None if the condition takes nothing but the value it tests.
+    """
     declared = op.signature.arguments
     if declared[0].variadic:
         return declared[0]
@@ -184,7 +190,10 @@ def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
 def _literals(
     parameter: engine_arguments.Argument, wanted: typing.Any
 ) -> dict[str, typing.Any]:
-    """Return the arguments after the value, by name."""
+    """Return the argument of a condition beside the value that it tests.
+
+    :returns: by name, converted as the condition gets it.
+    """
     if parameter.variadic:
         return {parameter.name: [wanted]}
     return {parameter.name: engine_arguments.convert(wanted, parameter)}

@@ -208,6 +208,7 @@ def _net(
         not interpolation.fields(address)
     )
     if is_literal and facts.is_field(subnet):
+        # Only where the field is known to read data of the machine.
         if subject(rule, facts.field_name(subnet), item).steps:
             return slip.Slip(
                 _(

@@ -533,6 +533,7 @@ def _items_by_kind(
     if source.is_reported(data):
         kinds[source.kind] = []
         if source.kind == part_source.PCI_DEVICE:
+            # Some of the devices are accelerators, which are another kind.
             kinds[part_source.ACCELERATOR] = []
     for name, part in source.items(data):
         slot = source.slot_of(name, part) or ''
