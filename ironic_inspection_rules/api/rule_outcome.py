@@ -81,14 +81,22 @@ def find(
         raise _not_there(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
     if past.revision != run.revision and not answer['reason']:
-        answer['reason'] = (
-            _(
-                'The rules of revision %d are not kept any more; these are '
-                'those in force.'
-            )
-            % run.revision
-        )
+        answer['reason'] = _why_in_force(run)
     return disclosure.answer(rule, answer)
+
+
+def _why_in_force(run: Any) -> str:
+    """Return why the rules in force stand for those of a run."""
+    if run.revision is None:
+        # It failed before them, or its inspect interface is not supported.
+        return _('That run came to no rules; these are those in force.')
+    return (
+        _(
+            'The rules of revision %d are not kept any more; these are '
+            'those in force.'
+        )
+        % run.revision
+    )
 
 
 def _blank_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:

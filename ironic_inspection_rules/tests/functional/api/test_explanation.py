@@ -182,6 +182,20 @@ class ExplanationTestCase(base.TestCase):
             'the rule was changed since, in revision 2', told['reason']
         )
 
+    def test_a_run_that_came_to_no_rules_has_none_of_a_revision(self):
+        self.rule()
+        self.run_was(revision=None, result='failed', error='x', phases={})
+        told = self.explain()
+        self.assertEqual(
+            (None, False, 'values=[8, 4]'),
+            (
+                told['revision'],
+                told['matched'],
+                told['conditions'][0]['reason'],
+            ),
+        )
+        self.assertIn('came to no rules', told['reason'])
+
     def test_another_scope_is_a_reason(self):
         self.rule(scope='rack')
         self.run_was()
