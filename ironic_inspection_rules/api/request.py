@@ -63,9 +63,12 @@ def guard(request: webob.Request, app: Callable) -> Any:
     parses other bodies as JSON too; its oldest releases limit neither. For
     what is not UTF-8 its framework answers a bare 400.
 
-    A body that may be large is only there for :func:`body`, which counts its
-    depth. Ironic would keep it until the request is answered, and pecan parses
-    JSON twice to look for arguments, and keeps what it finds.
+    A body that may be large is put aside for :func:`body` alone, which counts
+    its depth. Ironic would keep it until the request is answered, and pecan
+    parses JSON twice to look for arguments, and keeps what it finds.
+
+    :returns: the application, which goes on with the request.
+    :raises: an error of webob for a body that is refused.
     """
     environ = request.environ
     content_type = environ.get('CONTENT_TYPE') or ''

@@ -80,6 +80,7 @@ class EditInspectionRule(command.ShowOne):
                 'is unique; a new rule is created if not given'
             ),
         )
+        # An option for every field that users may set.
         for name, field in model.SETTABLE.items():
             options: dict[str, Any] = {
                 'metavar': _METAVARS.get(name, f'<{name}>')
