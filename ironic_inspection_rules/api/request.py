@@ -373,13 +373,13 @@ class _Reader:
 
         Equal texts become one text, which saves memory in large tables.
         """
-        made = self._equal_texts.mapping(members)
-        if len(made) != len(members):
+        read = self._equal_texts.mapping(members)
+        if len(read) != len(members):
             counts = collections.Counter(name for name, _value in members)
             # The first one of the document among those that are there twice.
             twice = next(name for name, count in counts.items() if count > 1)
-            self.doubled.append((made, twice))
-        return made
+            self.doubled.append((read, twice))
+        return read
 
 
 def _read_integer(text: str) -> int:

@@ -79,9 +79,9 @@ def calculate(
     operate = OPERATIONS[name]
     if is_of_integers and name != 'divide':
         # Integers of Python are exact, as those of the solver.
-        made = operate(term, number)
-        fits = z3.And(made > -_TOO_LARGE, made < _TOO_LARGE)
-        result = values.only(values.SolverTerm(made))
+        integer = operate(term, number)
+        fits = z3.And(integer > -_TOO_LARGE, integer < _TOO_LARGE)
+        result = values.only(values.SolverTerm(integer))
         return values.choose(fits, result, values.FAILED)
     if abs(number) > sys.float_info.max:
         return None

@@ -293,9 +293,9 @@ def put(
     parts: list[tuple[logic.Formula, Value]] = []
     broken = [logic.FALSE]
     for guard, alternative in value:
-        made = _put_in(machine, alternative, path, new, creates)
-        parts.append((guard, made.value))
-        broken.append(logic.conj(guard, made.broken))
+        changed = _put_in(machine, alternative, path, new, creates)
+        parts.append((guard, changed.value))
+        broken.append(logic.conj(guard, changed.broken))
     return Put(values.join(parts), logic.disj(*broken))
 
 

@@ -160,15 +160,18 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
 
     :param path: the file of expectations.
     """
-    made = f'{path}.new'
-    with exceptions.naming(made), open(made, 'w', encoding='utf-8') as stream:
+    new_path = f'{path}.new'
+    with (
+        exceptions.naming(new_path),
+        open(new_path, 'w', encoding='utf-8') as stream,
+    ):
         for inventory, outcome in machines:
             expected = dict(outcome)
             if not expected.get('traits'):
                 # Most machines get no traits; a line for none says little.
                 expected.pop('traits', None)
             stream.write(_as_yaml({_name(path, inventory): expected}))
-    os.replace(made, path)
+    os.replace(new_path, path)
 
 
 def compare(
@@ -239,18 +242,18 @@ def actual(test: machine_test.MachineTest) -> Actual:
     if error is not None:
         reason = error.reason or _('failed')
         text = f'{error.op}: {reason}'
-    made: Expectation = {'result': test.result}
+    outcome: Expectation = {'result': test.result}
     if text:
-        made['error'] = text
-    made['matched'] = test.matched
+        outcome['error'] = text
+    outcome['matched'] = test.matched
     node = test.outcome.facts.node or {}
     is_closed = test.outcome.facts.is_closed(engine_change.TRAITS)
     if node.get('traits') is not None and not is_closed:
-        made['traits'] = sorted(node['traits'])
-    made['changes'] = [
+        outcome['traits'] = sorted(node['traits'])
+    outcome['changes'] = [
         _ChangeOnOneLine(change.as_dict()) for change in test.outcome.changes
     ]
-    return Actual(test.path, made)
+    return Actual(test.path, outcome)
 
 
 def _name(path: str, inventory: str) -> str:

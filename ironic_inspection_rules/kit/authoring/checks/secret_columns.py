@@ -187,11 +187,11 @@ def _values(
     view[model.VARS] = values
     for name, written in own_vars.items():
         try:
-            made = rendering.rendered(template.compile_value(written), view)
+            value = rendering.rendered(template.compile_value(written), view)
         except exceptions.OperationError:
             continue
-        if not rendering.is_missing(made):
-            values[name] = made
+        if not rendering.is_missing(value):
+            values[name] = value
     return values
 
 

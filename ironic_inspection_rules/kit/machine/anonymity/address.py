@@ -92,8 +92,8 @@ class Addresses:
         if slash:
             network = min(int(length), network)
         replacement = self._replaced(address, network)
-        made = _write(address, replacement, host)
-        return f'{made}{percent}{zone}{slash}{length}'
+        new_host = _write(address, replacement, host)
+        return f'{new_host}{percent}{zone}{slash}{length}'
 
     def packed(self, octets: bytes) -> bytes:
         """Replace an address of four or sixteen octets."""
@@ -114,8 +114,8 @@ class Addresses:
         if has_ipv4(address):
             # The bits before the address of IPv4 count as well.
             inner_length = max(0, length - _BEFORE_IPV4)
-            made = self._replaced(_inner_ipv4(address), inner_length)
-            return ipaddress.ip_address(address.packed[:-4] + made.packed)
+            inner = self._replaced(_inner_ipv4(address), inner_length)
+            return ipaddress.ip_address(address.packed[:-4] + inner.packed)
         width = address.max_prefixlen
         bits = f'{int(address):0{width}b}'
         fixed_length = _fixed_length(address)
@@ -126,8 +126,8 @@ class Addresses:
         shifted = self._numbers.shift(
             free_bits, bases, f'net {fixed_bits}', prefix=True
         )
-        made_bits = ''.join(map(str, shifted))
-        value = int(fixed_bits + made_bits, 2)
+        new_bits = ''.join(map(str, shifted))
+        value = int(fixed_bits + new_bits, 2)
         is_public = fixed_length == 0
         if is_public and width == _IPV4:
             value = _last_bits(value, 28) | _RESERVED_IPV4

@@ -50,12 +50,12 @@ def render(
     groups: list[_Group] = []
     if by is not None:
         groups = _groups(entries)
-    made = shell.now()
+    time_of_report = shell.now()
     return page.render(
         page.HtmlPage(
-            title=f'Table {name}, {made}',
+            title=f'Table {name}, {time_of_report}',
             headline=_headline(entries),
-            about=f'Table {name}, {made}',
+            about=f'Table {name}, {time_of_report}',
             parts=(
                 _tiles(findings),
                 _groups_card(by, groups),
