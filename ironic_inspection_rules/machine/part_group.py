@@ -106,9 +106,10 @@ class PartGroups:
     ) -> list[part_pair.Pair]:
         """Return one pair for each part, however many sources report it.
 
-        A pair is a part as it was and as it is. A part without an identity is
-        taken for a part of another source that was in the same slot before,
-        or is in the same slot now, and is left out.
+        So a part that moved or changed is announced once. A pair is the part
+        as it was and as it is. A part without an identity is taken for a part
+        of another source that was in the same slot before, or is in the same
+        slot now, and is left out.
         """
         # By the group of the part. A pair without identity has as its key a
         # number that no other pair has.
@@ -147,13 +148,14 @@ class PartGroups:
         own: Sequence[part.Part],
         others: Sequence[part.Part],
     ) -> Iterator[part.Part]:
-        """Yield the parts of one time that were not there at another time.
+        """Yield the parts of one time that no parts of another time can be.
 
-        Parts are known by their identities. Of those without one only their
+        A part with an identity is yielded. Of those without one only their
         number counts: of four parts of a kind at the other time, any four
         that a source reports may be the same, and only a fifth is yielded.
+        Parts that are yielded are announced as unreported at the other time.
 
-        :param parts: parts without a match at the other time.
+        :param parts: parts whose identities are not known at the other time.
         :param own: all parts that are known of their time.
         :param others: all parts that are known of the other time.
         """

@@ -366,7 +366,10 @@ def _items(text: str) -> _Content:
 def _values(
     node: yaml.Node, pointer: str
 ) -> typing.Iterator[tuple[str, yaml.Node]]:
-    """Yield a node and all in it, with the pointers to them."""
+    """Yield a node and all nodes in it, with their JSON pointers.
+
+    A document has a place for each of these.
+    """
     yield pointer, node
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):

@@ -61,7 +61,10 @@ BEGIN = {'manage_boot': args.boolean}
 
 
 def get_all(query: Answer) -> Answer:
-    """List inspections, the last begun first."""
+    """List a page of nodes' last inspections, the last begun first.
+
+    They are those of the nodes that the project of the request may list.
+    """
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
     starting = _starting_nodes()
@@ -238,7 +241,11 @@ def _has_posted(node: Any) -> bool:
 
 
 def _represent(node: Any, starting: Collection[str]) -> dict[str, Any] | None:
-    """Return what the client sees, None for a node never inspected."""
+    """Return the last inspection of a node as ironic-inspector would.
+
+    :param starting: nodes that are to be powered on.
+    :returns: None for a node that was never inspected.
+    """
     if not _was_inspected(node):
         return None
     state = _state(node, starting)

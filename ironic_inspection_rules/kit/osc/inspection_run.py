@@ -251,7 +251,10 @@ def _load(
 
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
-    """Yield what the rules of a phase did."""
+    """Yield what the rules of a phase undid and did, or would have done.
+
+    The last are rules in audit mode. Of a sensitive rule there is its UUID.
+    """
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
         ('%s', phase['rules']),

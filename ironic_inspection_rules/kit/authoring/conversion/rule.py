@@ -150,7 +150,10 @@ def is_partial(regex: str) -> bool:
 
 
 def _has_alternatives(regex: str) -> bool:
-    """Return whether there is a ``|`` outside of all parentheses."""
+    """Return whether there is a ``|`` outside of all parentheses.
+
+    A ``$`` at the end then belongs to the last alternative only.
+    """
     depth = 0
     for character in _outside_of_classes(regex):
         if character == '(':

@@ -60,7 +60,7 @@ _LEADS = (
 def single_out(
     parts: Sequence[Differences], fields: Differences
 ) -> Differences:
-    """Reduce the differences of a machine from its peers to one a cause.
+    """Reduce the differences of a machine from its peers to one per cause.
 
     A part that is missing or changed also changes fields, other parts and
     totals; a report names only the part.
