@@ -99,9 +99,9 @@ class Effect(typing.NamedTuple):
 
     def may_be_read_by(self, operation: OperationLike) -> bool:
         """Return whether an operation may read the place."""
-        return any(self._may_be_at(field) for field in read_by(operation))
+        return any(self.may_be_at(field) for field in read_by(operation))
 
-    def _may_be_at(self, field: interpolation.Field) -> bool:
+    def may_be_at(self, field: interpolation.Field) -> bool:
         """Return whether a field may read the place, or around or in it."""
         if field.root != self.root:
             return False

@@ -9,6 +9,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import effects
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.run import evaluation
@@ -45,33 +46,15 @@ def check_rules(
     later one does not have in the same words: it fails the inspection of
     every machine that would match.
     """
-    subjects = {}
-    conditions = {}
-    for subject in rules:
-        uuid = subject.rule.uuid
-        subjects[uuid] = subject
-        conditions[uuid] = set(map(exclusion.Claim, subject.conditions))
-    failing: list[checked_rule.CheckedRule] = []
+    subjects = {subject.rule.uuid: subject for subject in rules}
+    failing: list[_FailingRule] = []
     for rule in repository.order(subject.rule for subject in rules):
         subject = subjects[rule.uuid]
+        claims = set(map(exclusion.Claim, subject.conditions))
         earlier = None
         for candidate in failing:
-            is_of_phase = candidate.rule.phase == rule.phase
-            is_of_scope = candidate.rule.scope in (None, rule.scope)
-            has_no_others = (
-                conditions[candidate.rule.uuid] <= conditions[rule.uuid]
-            )
-            # The same words over other vars are other conditions.
-            means_the_same = candidate.rule.vars == rule.vars or not (
-                _reads_vars(candidate)
-            )
-            if (
-                is_of_phase
-                and is_of_scope
-                and has_no_others
-                and means_the_same
-            ):
-                earlier = candidate
+            if candidate.stops(subject, claims):
+                earlier = candidate.subject
                 break
         if earlier is not None:
             yield (
@@ -83,14 +66,74 @@ def check_rules(
                 )
                 % (earlier.written.label),
             )
-        # A rule that is only audited, or switched off, fails nothing.
-        elif rule.mode == model.ENFORCE and any(map(_fails, subject.actions)):
-            failing.append(subject)
+            continue
+        # A rule that is only audited, or switched off, changes and fails
+        # nothing.
+        if rule.mode != model.ENFORCE:
+            continue
+        changes: list[effects.Effect] = []
+        for action in subject.actions:
+            changes += effects.effects(action)
+        for candidate in failing:
+            candidate.note_changes(changes)
+        if any(map(_fails, subject.actions)):
+            failing.append(_FailingRule(subject, claims))
 
 
-def _reads_vars(subject: checked_rule.CheckedRule) -> bool:
-    """Return whether a condition of a rule may read the rule's ``vars``."""
-    return effects.mentions(model.VARS, subject.rule.conditions)
+class _FailingRule:
+    """A rule that fails the inspection of every machine that it matches.
+
+    :param claims: its conditions.
+    """
+
+    def __init__(
+        self, subject: checked_rule.CheckedRule, claims: set[exclusion.Claim]
+    ) -> None:
+        self.subject = subject
+        self._claims = claims
+        self._reads_vars = effects.mentions(
+            model.VARS, subject.rule.conditions
+        )
+        # The fields that decide whether the conditions hold. Which of the
+        # vars a condition reads is not looked at.
+        self._fields: list[interpolation.Field] = []
+        for condition in subject.all_conditions:
+            self._fields += effects.read_by(condition)
+        if self._reads_vars:
+            self._fields += effects.fields(subject.rule.vars)
+        # Whether a machine may meet the conditions only after this rule, as
+        # a later one has changed what they read.
+        self._may_match_later = False
+
+    def stops(
+        self,
+        later: checked_rule.CheckedRule,
+        claims: set[exclusion.Claim],
+    ) -> bool:
+        """Return whether this rule fails wherever a later one would match.
+
+        :param claims: the conditions of the later rule.
+        """
+        rule = self.subject.rule
+        if rule.phase != later.rule.phase:
+            return False
+        if rule.scope not in (None, later.rule.scope):
+            return False
+        if self._may_match_later:
+            return False
+        # The same words over other vars are other conditions.
+        if self._reads_vars and rule.vars != later.rule.vars:
+            return False
+        return self._claims <= claims
+
+    def note_changes(self, changes: Sequence[effects.Effect]) -> None:
+        """Note whether a later rule may change what the conditions read.
+
+        :param changes: what the actions of the later rule write.
+        """
+        for change in changes:
+            if any(map(change.may_be_at, self._fields)):
+                self._may_match_later = True
 
 
 def _fails(action: file_rule.Operation) -> bool:

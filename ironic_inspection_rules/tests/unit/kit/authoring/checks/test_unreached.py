@@ -81,6 +81,38 @@ class BehindFailingTestCase(base.CheckTestCase):
         self.assertEqual([], self.behind('enforce', 'Nobody'))
 
 
+CHANGES = """
+- description: first
+  priority: 9
+  conditions: [{op: eq, args: {values: ["{plugin_data.site}", lab]}}]
+  actions: [{op: fail, args: {msg: refused}}]
+- description: between
+  priority: 8
+  mode: %s
+  actions: [{op: set-plugin-data, args: {path: %s, value: lab}}]
+- description: behind it
+  conditions: [{op: eq, args: {values: ["{plugin_data.site}", lab]}}]
+  actions: [{op: log, args: {msg: x}}]
+"""
+
+
+class BehindChangeTestCase(base.CheckTestCase):
+    def behind(self, mode, path):
+        """Return what is never reached, with a rule that writes between."""
+        rules = self.rules(CHANGES % (mode, path))
+        return [
+            subject.rule.description
+            for subject, _place, _text in unreached.check_rules(rules)
+        ]
+
+    def test_a_condition_may_be_met_only_later(self):
+        self.assertEqual([], self.behind('enforce', '/site'))
+
+    def test_a_rule_that_writes_other_things_changes_nothing(self):
+        self.assertEqual(['behind it'], self.behind('enforce', '/rack'))
+        self.assertEqual(['behind it'], self.behind('audit', '/site'))
+
+
 class CheckTestCase(base.CheckTestCase):
     def test_only_rules_that_no_machine_meets_are_named(self):
         large = {**files.INVENTORY, 'memory': {'physical_mb': 65536}}
