@@ -93,10 +93,11 @@ _CUT = ' … (cut)'
 
 
 def storable(text: str) -> str:
-    """Return a text that every database takes.
+    """Return a text that every database takes, such as a message of an error.
 
-    :returns: the text with U+FFFD in the place of what some refuse, of at
-        most 65,535 bytes in UTF-8.
+    :returns: the text with U+FFFD in the place of what some refuse, and with
+        its end cut off and marked where it has more than 65,535 bytes in
+        UTF-8.
     """
     text = _UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', text)
     encoded = text.encode()

@@ -331,7 +331,11 @@ def _operation(
 def _arguments(
     pointer: str, args: typing.Any, op: registry.Op
 ) -> Iterator[Change]:
-    """Yield what mends the arguments of an operation."""
+    """Yield what mends the arguments of an operation.
+
+    A list of arguments gets their names, wrong names are mended, and so is a
+    trait in other letters.
+    """
     if isinstance(args, list):
         yield from _name_arguments(pointer, args, op)
     elif isinstance(args, dict):

@@ -152,7 +152,7 @@ class Alphabet:
         return self._all_below(text, among)
 
     def _decide_below(self, text: str, among: str) -> bool | None:
-        """Return what :meth:`all_below` does, which caches it."""
+        """Decide for :meth:`all_below`, which keeps the answer."""
         term = z3.String('text')
         is_before = z3.InRe(term, self.below(text))
         return self._decide(term, is_before, among)
@@ -174,7 +174,7 @@ class Alphabet:
     def _decide_match(
         self, pattern: str, searches: bool, among: str
     ) -> bool | None:
-        """Return what :meth:`all_match` does, which caches it."""
+        """Decide for :meth:`all_match`, which keeps the answer."""
         # The languages that callers ask about have no text with a mark in it,
         # which the marks around the text could be taken for.
         language = self.matching(pattern, searches)

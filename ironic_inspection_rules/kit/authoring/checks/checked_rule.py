@@ -63,7 +63,7 @@ and one sentence."""
 
 
 def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
-    """Yield the texts in a value.
+    """Yield the texts anywhere in a value, with their places.
 
     :param pointer: the place of the value.
     """
