@@ -34,7 +34,7 @@ _TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
 def is_trait(
     machine: machines.SymbolicMachine, name: values.Alternative
 ) -> logic.Formula | None:
-    """Return the formula for machines on which a text is the name of a trait.
+    """Return on which machines a text is the name of a trait.
 
     The solver cannot tell. It chooses a truth value, which is computed without
     it for all texts that are tried.
@@ -152,7 +152,10 @@ def _takes(path: data_path.Path, table: Table, text: str) -> bool:
 def _is_name(
     machine: machines.SymbolicMachine, text: typing.Any
 ) -> logic.Formula:
-    """Return the formula for texts that Ironic takes as names of nodes."""
+    """Return on which machines Ironic takes a text as the name of a node.
+
+    It refuses one that reads as a UUID: nobody could tell which is meant.
+    """
     names = machine.alphabet.language(schema.NODE_NAME)
     uuids = machine.alphabet.language(schema.UUID_LIKE)
     return z3.And(z3.InRe(text, names), z3.Not(z3.InRe(text, uuids)))
@@ -230,7 +233,7 @@ def capability_text(
 def no_capabilities(
     machine: machines.SymbolicMachine, path: data_path.Path, value: Value
 ) -> logic.Formula:
-    """Return the formula for machines whose capabilities would be no text.
+    """Return on which machines the capabilities would be no text.
 
     A write that makes them so is an error of the rule.
 
@@ -255,7 +258,7 @@ def no_capabilities(
 def _is_no_text(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return the formula for a value being neither text, null nor missing."""
+    """Return on which machines a value is neither text, null nor missing."""
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)
     if isinstance(alternative, values.SolverTerm):

@@ -226,7 +226,7 @@ class Cell:
     def only_entries(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
         """Return all sets of names that :meth:`has_only` was asked for.
 
-        :returns: pairs of the names and when there are no other entries.
+        :returns: pairs: the names, and on which machines there are no others.
         """
         return self._only.items()
 

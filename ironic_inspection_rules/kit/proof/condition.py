@@ -38,7 +38,7 @@ Written = Mapping[str, typing.Any]  # A condition as a rule has it.
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """When a condition holds, and when asking it is an error.
+    """On which machines a condition holds, and on which it is an error.
 
     Where it is an error, ``holds`` says nothing: a rule matches where its
     conditions hold and do not fail.
@@ -76,13 +76,13 @@ def _joined(parts: Sequence[Truth]) -> Truth:
 def all_hold(
     conditions: Iterable[Written], scope: Scope, result: bool = True
 ) -> Truth:
-    """Return when all conditions hold, asked one after another.
+    """Return on which machines all conditions hold, asked in order.
 
     As in the engine, a condition is asked only where all before it hold: an
     error of one that is not asked is none.
 
-    :param result: False to return when none of them holds instead: a
-        condition is then asked only where none before it holds.
+    :param result: False to return on which machines none of them holds
+        instead: a condition is then asked only where none before it holds.
     """
     going = logic.TRUE
     fails = logic.FALSE
@@ -98,7 +98,7 @@ def all_hold(
 
 
 def translate(written: Written, scope: Scope) -> Truth:
-    """Return when a condition holds, and when it is an error.
+    """Return on which machines a condition holds, and on which it fails.
 
     It is decided as the engine does it, with its loop, for a group with all
     conditions in it, and inverted where its op says so.
@@ -118,7 +118,7 @@ def translate(written: Written, scope: Scope) -> Truth:
 
 
 def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
-    """Return when a group of conditions holds.
+    """Return on which machines a group of conditions holds.
 
     The engine asks the conditions of ``any-of``, ``all-of`` and ``none-of`` in
     order, up to the first that decides, as :func:`all_hold` does. Whether a
@@ -126,7 +126,7 @@ def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
     """
     truth = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
-        # all_hold() has returned when none of them holds.
+        # all_hold() has returned on which machines none of them holds.
         return truth.inverted()
     if op.plugin.HOLDS:
         # "all", or "none".
@@ -139,7 +139,11 @@ def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
 
 
 def _looped(written: Written, scope: Scope) -> Truth:
-    """Return when a condition with a loop holds."""
+    """Return on which machines a condition with a loop holds.
+
+    A field that it loops over may be a list on one machine and missing on
+    another: every alternative is decided by itself.
+    """
     parts = []
     for guard, alternative in looped_over(written['loop'], scope):
         truth = _over_alternative(written, alternative, scope)
@@ -150,7 +154,7 @@ def _looped(written: Written, scope: Scope) -> Truth:
 def _over_alternative(
     written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
-    """Return when a condition with a loop holds, if the loop has one value.
+    """Return on which machines a condition holds over one value of its loop.
 
     As in the engine, over null and what is missing it does not hold, and over
     anything else than a list or a mapping it is an error.
@@ -199,7 +203,9 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
 
 
 def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
-    """Return when a field anywhere in a value of a rule is an error.
+    """Return on which machines a field in a value of a rule is an error.
+
+    Where a field is not followed, that it may be one is a guess.
 
     :param written: a list, a mapping or a text, as the rule has it.
     """
@@ -230,7 +236,10 @@ def _leniently(item: typing.Any, scope: Scope) -> values.Value:
 
 @dataclasses.dataclass(frozen=True)
 class _Item:
-    """An item of a loop: when it exists, and the truth of the condition."""
+    """An item of a loop, with the truth of the condition for it.
+
+    :ivar exists: on which machines the loop has so many items.
+    """
 
     exists: logic.Formula
     truth: Truth
@@ -239,7 +248,7 @@ class _Item:
 def _over_items(
     written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
-    """Return when a condition holds over the items of its loop.
+    """Return on which machines a condition holds over the loop's items.
 
     ``multiple`` says for which of them it has to hold. Over a list without
     items it never does.
@@ -305,7 +314,7 @@ def _items_beyond(
 
 
 def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return when the condition holds for the last item.
+    """Return on which machines the condition holds for the last item.
 
     :param rest: the items that are not looked at, see :func:`_items_beyond`.
     """
@@ -321,14 +330,18 @@ def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
 
 
 def _any_holds(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return when the condition holds for any item."""
+    """Return on which machines the condition holds for any item.
+
+    The first item for which it does ends the loop. The items that are not
+    looked at are asked as one, after all others.
+    """
     none_holds, fails = _until_first(items, rest, holding=True)
     beyond = logic.conj(rest.exists, rest.truth.holds)
     return Truth(logic.disj(logic.negated(none_holds), beyond), fails)
 
 
 def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return when the condition holds for all items, of which there are any.
+    """Return on which machines the condition holds for all items.
 
     As in the engine, it does not hold for a list without items.
     """
@@ -341,7 +354,7 @@ def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
 def _until_first(
     items: Sequence[_Item], rest: _Item, holding: bool
 ) -> tuple[logic.Formula, logic.Formula]:
-    """Return when no item decides the loop, and when an error ends it.
+    """Return on which machines no item decides, and on which the loop fails.
 
     As in the engine, the first item that decides ends the loop: for those
     after it the condition is not asked, so that it is no error there.
@@ -350,9 +363,9 @@ def _until_first(
     :param rest: the items after them, see :func:`_items_beyond`.
     :param holding: True where an item decides for which the condition holds
         (``any``), False where one for which it does not (``all``).
-    :returns: when none of ``items`` decides, so that the loop goes on to
-        ``rest``; when the condition is an error for an item that is reached,
-        in ``rest`` too.
+    :returns: on which machines none of ``items`` decides, so that the loop
+        goes on to ``rest``; and on which the condition is an error for an item
+        that is reached, in ``rest`` too.
     """
     goes_on = logic.TRUE
     fails = logic.FALSE
@@ -382,7 +395,7 @@ class _Argument:
 def _single(
     op: registry.Op, args: typing.Any, inverted: bool, scope: Scope
 ) -> Truth:
-    """Return when a condition holds that is one call of an op.
+    """Return on which machines a condition holds that is no group or loop.
 
     An argument has several alternatives, each with the guard under which a
     machine has it. Every combination of them is decided by itself; where the
@@ -524,7 +537,11 @@ def _decide(
     inverted: bool,
     machine: machines.SymbolicMachine,
 ) -> Truth:
-    """Return when an op holds for one alternative of each argument.
+    """Return on which machines an op holds for chosen alternatives.
+
+    :param names: of the arguments; empty for a value of an op that takes any
+        number of them.
+    :param chosen: an alternative of every argument, in the same order.
 
     :raises: :class:`.logic.Untranslatable` where the solver cannot say.
     """

@@ -79,8 +79,8 @@ class SymbolicEffects:
     def unless(self, when: Formula, broken: Formula) -> Formula:
         """End inspections with an error where something is broken.
 
-        :param broken: when it is.
-        :returns: when the action goes on.
+        :param broken: the machines on which it is.
+        :returns: on which machines the action goes on.
         """
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
@@ -178,7 +178,7 @@ class SymbolicEffects:
         :param when: the action is carried out.
         :param table: the attributes that a path may begin with, None where it
             may begin with any name.
-        :returns: for every path, when the action is carried out with it.
+        :returns: for every path, on which machines the action has it.
         """
         for guard, alternative in args['path']:
             both = logic.conj(when, guard)
@@ -242,7 +242,7 @@ class SymbolicEffects:
             self._follow_capabilities(guard, path, value, sets)
 
     def _is_broken(self, value: Value) -> Formula:
-        """Return when a value is an error, or may be one."""
+        """Return on which machines a value is an error, or may be one."""
         return logic.disj(values.failed(value), self._machine.may_fail(value))
 
     def _follow_capabilities(
@@ -338,7 +338,8 @@ class SymbolicEffects:
 
         :param when: the action is carried out.
         :param guard: the ports of the machine are this list.
-        :returns: the list with the value, and when it has such a port.
+        :returns: the list with the value, and on which machines it has such a
+            port.
         """
         # Not only loops read the list now: see ItemList.
         ports.uses.add('port')
@@ -517,7 +518,7 @@ class SymbolicEffects:
     def _is_trait(
         self, name: values.Alternative, known: str, reason: str
     ) -> Formula:
-        """Return when a name that is read from the machine is that of a trait.
+        """Return on which machines a name that they send is that of a trait.
 
         The trait is noted as a text that the search is to try.
 
@@ -568,7 +569,7 @@ class SymbolicEffects:
                 self._trait(is_named, item, True)
 
     def _is_outside(self, item: Value, prefix: str) -> Formula:
-        """Return when an item of ``set-traits`` lacks the prefix.
+        """Return on which machines an item of ``set-traits`` lacks the prefix.
 
         To set such a trait is an error of the action.
 

@@ -108,7 +108,7 @@ def calculate(
 def _is_exact(
     name: str, term: logic.Term, number: float, exact: logic.Term
 ) -> logic.Formula:
-    """Return the formula for a result that Python surely does not round.
+    """Return on which machines Python surely does not round a result.
 
     Such are products and quotients with a power of two, which changes none of
     the digits of a float.
@@ -128,7 +128,7 @@ def _is_exact(
 
 
 def _is_float(integer: logic.Term) -> logic.Formula:
-    """Return the formula for an integer that surely is one of the floats."""
+    """Return on which machines an integer surely is one of the floats."""
     return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
 
 
@@ -141,7 +141,7 @@ def _rounded(
     rounds, the solver does not know. One that is too large for a float is an
     error.
 
-    :param is_exact: the formula for the number being a float, so that it is
+    :param is_exact: on which machines the number is a float, so that it is
         not rounded.
     """
     key = exact.get_id()

@@ -360,9 +360,9 @@ class SymbolicInspection:
         return passed, doing.state
 
     def _applies(self, rule: model.Rule, scope: Value) -> logic.Formula:
-        """Return the formula of the machines whose node has a rule's scope.
+        """Return on which machines the node has the scope of a rule.
 
-        All have that of a rule without a scope.
+        A rule without a scope applies to all machines.
 
         :param scope: the scope of the node, with its alternatives.
         """
@@ -391,7 +391,7 @@ class SymbolicInspection:
     def _holds(
         self, conditions: Sequence[typing.Any], scope: expression.Scope
     ) -> condition.Truth:
-        """Return when the conditions of a rule hold, and when they fail.
+        """Return on which machines the conditions of a rule hold.
 
         The result is cached: a proof runs the same rules many times, on data
         that are mostly the same.

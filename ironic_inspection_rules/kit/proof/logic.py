@@ -126,7 +126,10 @@ def number(value: float | fractions.Fraction) -> Term:
 
 
 def is_within_floats(number: Term) -> Formula:
-    """Return when a real number is not larger than any float."""
+    """Return on which machines a real number is in the range of floats.
+
+    What a rule calculates beyond it is an error of the rule.
+    """
     return z3.And(number >= -_LARGEST_FLOAT, number <= _LARGEST_FLOAT)
 
 

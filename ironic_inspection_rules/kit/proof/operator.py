@@ -50,7 +50,7 @@ Translation = Callable[[Operands], logic.Formula]
 
 
 def _compare(operands: Operands) -> logic.Formula:
-    """Return when every value has the relation of the op to the next one.
+    """Return on which machines every value has the op's relation to the next.
 
     This is the translation of ``eq``, ``ne``, ``lt`` and so on; with
     ``force_strings`` the values are compared as texts.
@@ -87,6 +87,7 @@ def _as_texts(
 
 
 def _compare_versions(operands: Operands) -> logic.Formula:
+    """Return on which machines the versions are in the relation of the op."""
     return relations.versions(
         operands.machine,
         operands.op.removeprefix('version-'),
@@ -95,7 +96,7 @@ def _compare_versions(operands: Operands) -> logic.Formula:
 
 
 def _matches(operands: Operands) -> logic.Formula:
-    """Return when a regular expression matches the text of a value.
+    """Return on which machines a regular expression matches a value's text.
 
     Texts are what the solver has languages for. Of the text of any other
     value as little is asked as possible: mostly all numbers, all lists or all
@@ -133,7 +134,7 @@ def _matches(operands: Operands) -> logic.Formula:
 def _text_matches(
     machine: Machine, text: logic.Term, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return when a regular expression matches a text of the solver.
+    """Return on which machines a regular expression matches a text.
 
     The machine is told that this text has none of the characters that stand
     for anchors. Where the text is a whole field, the formula is noted there:
@@ -155,7 +156,11 @@ def _text_matches(
 def _boolean_matches(
     machine: Machine, value: values.SolverTerm, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return when the text of a truth value, True or False, matches."""
+    """Return on which machines the text of a truth value matches.
+
+    That is ``True`` or ``False``: mostly it is known of both whether they
+    match, and the solver needs no text.
+    """
     of_true = machine.alphabet.all_match(regex, searches, 'True')
     of_false = machine.alphabet.all_match(regex, searches, 'False')
     if of_true is None or of_false is None:
@@ -169,7 +174,7 @@ def _boolean_matches(
 def _number_matches(
     machine: Machine, value: values.SolverTerm, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return when the text of a number matches.
+    """Return on which machines the text of a number matches.
 
     Numbers as text cost the solver much, and hardly a regular expression is
     about them: most match all numbers or none, which is decided without the
@@ -197,7 +202,7 @@ def _number_matches(
 
 
 def _one_of(operands: Operands) -> logic.Formula:
-    """Return when a value is one of several.
+    """Return on which machines a value is one of several.
 
     These are the traits of the node, a list of the machine, or a list that is
     known.
@@ -222,7 +227,7 @@ def _one_of(operands: Operands) -> logic.Formula:
 def _is_trait_there(
     value: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
-    """Return when a node has the trait that a value names.
+    """Return on which machines the node has the trait that a value names.
 
     :param value: what ``one-of`` looks for among ``{node.traits}``. Only a
         trait that the rule itself names has a formula.
@@ -249,7 +254,7 @@ def _is_trait_there(
 def _is_item(
     machine: Machine, value: values.Alternative, among: values.ItemList
 ) -> logic.Formula:
-    """Return when a list has an item that is equal to a value.
+    """Return on which machines a list has an item that is equal to a value.
 
     Only the first items have formulas of their own: whether the value is
     among the items behind them is a guess.
@@ -275,9 +280,10 @@ def _is_item(
 
 
 def _is_true(operands: Operands) -> logic.Formula:
-    """Return when a value is true: yes, true, or a number other than 0.
+    """Return on which machines a value is true.
 
-    Anything else is not, and may not be false either.
+    That is the word yes or true in any case, true itself, or a number other
+    than 0. Anything else is not true, and may not be false either.
     """
     value = operands.named['value']
     if value.kind == 'text':
@@ -288,7 +294,10 @@ def _is_true(operands: Operands) -> logic.Formula:
 
 
 def _is_false(operands: Operands) -> logic.Formula:
-    """Return when a value is false: no, false, or 0."""
+    """Return on which machines a value is false.
+
+    That is the word no or false in any case, false itself, or 0.
+    """
     value = operands.named['value']
     if value.kind == 'text':
         return _is_word(operands.machine, value, _NO)
@@ -300,7 +309,7 @@ def _is_false(operands: Operands) -> logic.Formula:
 def _is_word(
     machine: Machine, value: values.Alternative, words: str
 ) -> logic.Formula:
-    """Return when a text is one of some words.
+    """Return on which machines a text is one of some words.
 
     :param words: :data:`_YES` or :data:`_NO`, regular expressions.
     """
@@ -311,7 +320,7 @@ def _is_word(
 
 
 def _is_empty(operands: Operands) -> logic.Formula:
-    """Return when a value is an empty list, mapping or text.
+    """Return on which machines a value is an empty list, mapping or text.
 
     Null and missing values are not asked about here: they are known, and the
     op itself decides. Numbers and truth values are never empty.
@@ -340,7 +349,7 @@ def _exists(operands: Operands) -> logic.Formula:
 
 
 def _in_net(operands: Operands) -> logic.Formula:
-    """Return when a text is an address in a subnet that the rule names.
+    """Return on which machines a text is an address in a subnet.
 
     Addresses are integers to the solver. The bounds of these integers are
     added to what every machine fulfils.

@@ -324,7 +324,7 @@ class Proof:
         without: Sequence[model.Rule],
         number: int,
     ) -> list[logic.Formula]:
-        """Return formulas for the machines on which a rule has an effect.
+        """Return on which machines a rule has an effect, in several formulas.
 
         It has one where the inspection ends otherwise than without the rule,
         or where the rule made a call or a log entry. A machine is searched for
@@ -369,7 +369,7 @@ class Proof:
     def _ends_differ(
         self, one: states.State, other: states.State
     ) -> logic.Formula:
-        """Return the formula for machines on which two inspections end apart.
+        """Return on which machines two inspections end apart.
 
         The inventory is not compared: rules do not change it.
         """

@@ -51,7 +51,7 @@ _OPPOSITE = {'gt': 'le', 'ge': 'lt'}
 def chain(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return the formula that some values are in a relation, pair by pair.
+    """Return on which machines some values are in a relation, pair by pair.
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine.
     """
@@ -66,11 +66,11 @@ def chain(
 def versions(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return the formula that some versions are in a relation, pair by pair.
+    """Return on which machines some versions are in a relation, pair by pair.
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. To the
     solver a version is a number: its rank among all versions that this proof
-    has asked for. It is False where a value is no text.
+    has asked for. They are in none where a value is no text.
 
     :param relation: a key of :data:`COMPARE`.
     """
@@ -146,7 +146,7 @@ def between(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that a relation holds between two values.
+    """Return on which machines a relation holds between two values.
 
     It depends on their kinds, as the comparison of the engine does.
 
@@ -178,7 +178,7 @@ def _between_mappings(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula of ``eq`` or ``ne`` of a mapping and ``{}``.
+    """Return on which machines a mapping is ``{}``, or is not.
 
     Mappings are compared with the empty one only.
 
@@ -211,7 +211,7 @@ def _between_texts(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that two texts are in a relation by characters.
+    """Return on which machines two texts are in a relation by characters.
 
     A known text is noted with the field that it is compared with: it is one
     of those for which the results of filters are computed.
@@ -238,7 +238,7 @@ def _compare_texts(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula of a relation between two texts.
+    """Return on which machines two texts of the solver are in a relation.
 
     The texts before or after a known one are a regular language. The solver
     finds a text of a language much faster than two texts in an order.
@@ -261,7 +261,7 @@ def _compare_texts(
 def _order_beside(
     machine: Machine, relation: str, term: logic.Term, text: str
 ) -> logic.Formula:
-    """Return the formula that a text is in an order with a known text.
+    """Return on which machines a text is in an order with a known text.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
     """
@@ -275,7 +275,7 @@ def _order_beside(
 
 
 def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
-    """Return the formula that a text sorts before a known text.
+    """Return on which machines a text sorts before a known text.
 
     :param term: the text: one of the machine, or the text of a number.
     """
@@ -303,7 +303,7 @@ def _between_number_and_text(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return the formula that a number and a text are in a relation.
+    """Return on which machines a number and a text are in a relation.
 
     Either of them is the text. It counts as the number that it reads as; one
     that reads as none is not equal to a number, and has no order.
@@ -325,7 +325,7 @@ def _between_number_and_text(
 def _number_in(
     machine: Machine, text: values.Alternative, mate: values.Alternative
 ) -> tuple[logic.Formula, logic.Term]:
-    """Return the formula that a text reads as a number, and that number.
+    """Return on which machines a text reads as a number, and that number.
 
     The solver cannot read numbers in texts. So the number of a text of the
     machine is a variable of the solver, and the engine's own function

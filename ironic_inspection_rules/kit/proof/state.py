@@ -206,7 +206,7 @@ def known_address(port_id: values.Alternative) -> str:
 def is_at(
     machine: machines.SymbolicMachine, port: Value, address: typing.Any
 ) -> logic.Formula:
-    """Return the formula for machines on which a port has a MAC address.
+    """Return on which machines a port has a MAC address.
 
     Values of the port's address that are no text never make it true. A known
     address is noted as a text that the search is to try.
@@ -265,8 +265,8 @@ def _is_mapping(place: data_path.Path) -> bool:
 class Put:
     """A value after a write in it.
 
-    :ivar broken: when the write is an error, as something in its path is no
-        mapping.
+    :ivar broken: on which machines the write is an error, as something in its
+        path is no mapping.
     """
 
     value: Value
@@ -286,7 +286,7 @@ def put(
 
     :param new: what is written; a missing value deletes.
     :param creates: whether missing parents are made. Deleting makes none.
-    :returns: the changed value, and where the write is an error.
+    :returns: the changed value, and on which machines the write is an error.
     """
     if not path:
         return Put(new)

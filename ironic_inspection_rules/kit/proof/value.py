@@ -105,7 +105,7 @@ class Alternative:
         return NOTHING
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        """Return pairs: when an item of a loop over it exists, and the item.
+        """Return pairs: on which machines a loop has an item, and the item.
 
         Only a :class:`Const`, a :class:`Mapping` and an :class:`ItemList` are
         asked.
@@ -393,7 +393,7 @@ class ItemList(Alternative):
 
     @property
     def is_longer(self) -> Formula:
-        """Holds where there are items that are not looked at."""
+        """On which machines there are items that are not looked at."""
         return self.length > len(self.items)
 
     @property

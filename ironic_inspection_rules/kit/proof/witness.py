@@ -135,7 +135,7 @@ def usual_parts(cell: cells.Cell) -> list[tuple[int, logic.Formula]]:
 
 
 def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
-    """Return when a field is of one of some kinds."""
+    """Return on which machines a field is of one of some kinds."""
     parts = [cell.is_of(kind) for kind in cell.kinds if kind in kinds]
     return logic.disj(*parts)
 
