@@ -3,6 +3,7 @@
 """Mask secrets, which are recognized by their names."""
 
 import contextlib
+import itertools
 import operator
 import re
 import typing
@@ -172,6 +173,9 @@ def mask(value: typing.Any) -> typing.Any:
             return {**value, **changed}
         return value
     if isinstance(value, list):
+        # So is a long list, of disks or of ports, without a step for each.
+        if _are_plain_mappings(value):
+            return value
         items = [
             item if item.__class__ in _PLAIN else mask(item) for item in value
         ]
@@ -179,6 +183,22 @@ def mask(value: typing.Any) -> typing.Any:
             return items
         return value
     return value
+
+
+def _are_plain_mappings(items: list[typing.Any]) -> bool:
+    """Return whether items are mappings without secrets or anything nested.
+
+    It may be false for names that were not met before.
+    """
+    for item in items:
+        if item.__class__ is not dict:
+            return False
+    names: set[typing.Any] = set()
+    names.update(*items)
+    if not _HARMLESS.issuperset(names):
+        return False
+    values = itertools.chain.from_iterable(map(dict.values, items))
+    return _PLAIN.issuperset(map(type, values))
 
 
 def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:

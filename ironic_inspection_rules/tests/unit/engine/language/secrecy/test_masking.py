@@ -104,6 +104,25 @@ class MaskTestCase(base.TestCase):
                 {'password': value}, masking.mask({'password': value})
             )
 
+    def test_a_secret_of_one_item_in_many_is_hidden(self):
+        # They are met before: a list of harmless names costs no step an item.
+        masking.mask([{'name': 'sda', 'serial': '1'}])
+        plain = {'name': 'sdb', 'serial': '2'}
+        for last, hidden in (
+            (
+                {'name': 'c', 'token': 't'},
+                {'name': 'c', 'token': masking.MASK},
+            ),
+            ({'name': {'token': 't'}}, {'name': {'token': masking.MASK}}),
+            ({'name': [{'token': 't'}]}, {'name': [{'token': masking.MASK}]}),
+            ([{'token': 't'}], [{'token': masking.MASK}]),
+        ):
+            value = [plain, plain, last, None, 'x']
+            self.assertEqual(
+                [plain, plain, hidden, None, 'x'], masking.mask(value)
+            )
+            self.assertEqual([plain, hidden], masking.mask([plain, last]))
+
     def test_what_holds_no_secret_is_not_copied(self):
         data = {'a': [{'b': 1}], 'c': {'password': 'x'}}
         self.assertIs(data['a'], masking.mask(data['a']))
