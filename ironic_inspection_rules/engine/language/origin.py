@@ -244,25 +244,46 @@ def _of_text(
     :param text: as the author of the rule wrote it.
     :param rest: the path from what the text gives to the part.
     """
+    # The field that is the whole text, if there is one: its value may be given
+    # as it is. So may that of a field in its filters, such as a default.
     sole = interpolation.sole_field(text)
     is_kept = value.is_kept and sole is not None and _keeps(sole)
     for field in effects.fields(text):
         if not field.root or field.root == interpolation.ITEM:
             continue
-        if field is sole and value.is_kept and gives_row(field):
-            # The row is in the table. What the field reads of the machine is
-            # only the key, so the row is not that value as it is.
-            yield Origin(field, field.steps, rest, is_kept=False, is_row=True)
-        elif not is_kept or field is not sole:
+        if field is sole:
+            yield _of_sole_field(value, field, rest, is_kept)
+        else:
             # It is part of a text, or an argument of a filter: the path does
             # not lead on into its own value.
             yield Origin(field, field.steps, is_kept=is_kept)
-        elif value.is_item or not field.is_plain:
-            # Which item of the list it is, or which part a filter gives,
-            # depends on the data.
-            yield Origin(field, field.steps, rest, is_kept)
-        else:
-            yield Origin(field, (*field.steps, *rest), is_kept=is_kept)
+
+
+def _of_sole_field(
+    value: _Value,
+    field: interpolation.Field,
+    rest: data_path.Path,
+    is_kept: bool,
+) -> Origin:
+    """Return the field that is a whole text as an origin of the part.
+
+    :param value: the value of the rule that has the text in it.
+    :param rest: the path from the value of the field to the part.
+    :param is_kept: whether the part is given as it is in the data.
+    """
+    if value.is_kept and gives_row(field):
+        # The row is in the table. What the field reads of the machine is only
+        # the key, so the row is not that value as it is.
+        return Origin(field, field.steps, rest, is_kept=False, is_row=True)
+    if not is_kept:
+        # A filter has made something new of it: where the path leads there,
+        # says nothing about the data.
+        return Origin(field, field.steps, is_kept=False)
+    if value.is_item or not field.is_plain:
+        # Which item of the list it is, or which part a filter gives, depends
+        # on the data.
+        return Origin(field, field.steps, rest)
+    return Origin(field, (*field.steps, *rest))
 
 
 def gives_row(field: interpolation.Field) -> bool:
