@@ -216,6 +216,27 @@ def _add_parsers(subparsers) -> None:
         _('Note a revision as the present one, change nothing else.'),
     )
     _add_revision(parser)
+    _add_adopt(subparsers)
+    _add_parser(
+        subparsers,
+        check,
+        _(
+            'Print what would keep services from starting or from running '
+            'inspection rules, without changing anything.'
+        ),
+    )
+    parser = _add_parser(
+        subparsers, drop, _('Remove the tables with all that is in them.')
+    )
+    parser.add_argument(
+        '--yes',
+        action='store_true',
+        help=_('Do it; without, only tell what would go.'),
+    )
+
+
+def _add_adopt(subparsers) -> None:
+    """Add the sub-command ``adopt``, which has the most options."""
     parser = _add_parser(
         subparsers,
         adopt,
@@ -252,22 +273,6 @@ def _add_parsers(subparsers) -> None:
         help=_(
             'Copy the rules of ironic-inspector from its database instead.'
         ),
-    )
-    _add_parser(
-        subparsers,
-        check,
-        _(
-            'Print what would keep services from starting or from running '
-            'inspection rules, without changing anything.'
-        ),
-    )
-    parser = _add_parser(
-        subparsers, drop, _('Remove the tables with all that is in them.')
-    )
-    parser.add_argument(
-        '--yes',
-        action='store_true',
-        help=_('Do it; without, only tell what would go.'),
     )
 
 

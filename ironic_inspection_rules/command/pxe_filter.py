@@ -84,19 +84,7 @@ def main() -> int:
             conf.check(CONF)
         for message in config_file.unknown():
             LOG.warning('%s', message)
-        if notification.is_missed(CONF):
-            LOG.warning(
-                'A machine may boot before it may pass: '
-                '[inspection_pxe_filter]whitelist_period is %(period)g, and '
-                'this configuration shows no messages by the notification '
-                'driver "%(driver)s". Use a period above 0 of at most '
-                '%(in_time)g seconds, or that driver and a message broker.',
-                {
-                    'period': options.whitelist_period,
-                    'driver': notification.DRIVER,
-                    'in_time': notification.SHORT_PERIOD,
-                },
-            )
+        _warn_of_late_admission()
         settings = filter_service.Settings(
             auto_discovery=CONF.auto_discovery.enabled,
             sync_period=options.sync_period,
@@ -118,6 +106,24 @@ def main() -> int:
         print(f'{COMMAND}: {reason}', file=sys.stderr)
         return 1
     return 0
+
+
+def _warn_of_late_admission() -> None:
+    """Log a warning where a machine may boot before the filter knows of it."""
+    period = CONF.inspection_pxe_filter.whitelist_period
+    if notification.is_missed(CONF):
+        LOG.warning(
+            'A machine may boot before it may pass: '
+            '[inspection_pxe_filter]whitelist_period is %(period)g, and '
+            'this configuration shows no messages by the notification '
+            'driver "%(driver)s". Use a period above 0 of at most '
+            '%(in_time)g seconds, or that driver and a message broker.',
+            {
+                'period': period,
+                'driver': notification.DRIVER,
+                'in_time': notification.SHORT_PERIOD,
+            },
+        )
 
 
 def _source() -> watcher.PortSource:
