@@ -288,5 +288,6 @@ def check_node_values(
                 _('properties/%s must be a whole number that is not negative')
                 % name
             )
-    with blaming(made, working_copy.NODE, 'conductor_group'):
-        utils.validate_conductor_group(attributes.get('conductor_group', ''))
+    if 'conductor_group' in attributes:
+        with blaming(made, working_copy.NODE, 'conductor_group'):
+            utils.validate_conductor_group(attributes['conductor_group'])
