@@ -311,33 +311,42 @@ def _put_in(
     A missing parent becomes a mapping or a list. A change inside a list is
     not followed: it makes the whole list unknown.
     """
-    if isinstance(into, values.Const):
-        if into.value in (None, data_path.ABSENT):
-            if not creates:
-                return Put(values.only(into))
-            into = _new_parent(path[0])
-        elif isinstance(into.value, dict):
-            into = values.Mapping.of(into.value)
-    if isinstance(into, values.Mapping):
-        inner = put(machine, into.entry(path[0]), path[1:], new, creates)
-        entries = {**into.entries, path[0]: inner.value}
-        return Put(
-            values.only(values.Mapping(into.cell, entries)), inner.broken
-        )
-    may_be_item = into.is_list and (
-        data_path.appends(path[0]) or data_path.index(path[0]) is not None
+    token, *rest = path
+    is_nothing = isinstance(into, values.Const) and (
+        into.value in (None, data_path.ABSENT)
     )
-    if may_be_item or isinstance(into, values.UnknownValue):
+    if is_nothing and not creates:
+        # There is nothing to delete.
+        return Put(values.only(into))
+    parent = into
+    if is_nothing:
+        parent = _new_parent(token)
+    elif isinstance(into, values.Const) and isinstance(into.value, dict):
+        parent = values.Mapping.of(into.value)
+    if isinstance(parent, values.Mapping):
+        entry = parent.entry(token)
+        inner = put(machine, entry, tuple(rest), new, creates)
+        entries = {**parent.entries, token: inner.value}
+        changed = values.Mapping(parent.cell, entries)
+        return Put(values.only(changed), inner.broken)
+    if isinstance(parent, values.UnknownValue) or _has_item(parent, token):
         # Which item of a list is written, is not followed.
-        reason = f'a change inside a list, at {path[0]}'
-        about = into, path, new, creates
+        reason = f'a change inside a list, at {token}'
+        about = parent, path, new, creates
         broken = logic.FALSE
         if creates:
             broken = machine.guess(reason, 'fails', *about)
         return Put(values.unknown(reason, *about), broken)
     # A text or a number has no entries, and a list none with a name: to write
     # one is an error. To delete one is none.
-    return Put(values.only(into), logic.known(creates))
+    return Put(values.only(parent), logic.known(creates))
+
+
+def _has_item(parent: values.Alternative, token: str) -> bool:
+    """Return whether a token names an item of a list, or one behind it."""
+    if not parent.is_list:
+        return False
+    return data_path.appends(token) or data_path.index(token) is not None
 
 
 def _new_parent(token: str) -> values.Alternative:
