@@ -242,7 +242,8 @@ def load_node(path: str | None) -> Node:
 
     :param path: the node alone, or a mapping with ``node`` and perhaps
         ``ports`` and ``port_groups``. Without a file the node is a new one.
-    :raises: :class:`.exceptions.InvalidDocument` where it has no node.
+    :raises: :class:`.exceptions.InvalidDocument` where it has no node, or
+        ports that are no list.
     """
     mapping: dict[str, typing.Any] = {}
     if path:
@@ -254,7 +255,9 @@ def load_node(path: str | None) -> Node:
         raise exceptions.InvalidDocument(path or '', _('there is no node'))
     for name in ('ports', 'port_groups'):
         if not isinstance(mapping.get(name), list | None):
-            raise exceptions.InvalidDocument(path or '', _('there is no node'))
+            raise exceptions.InvalidDocument(
+                path or '', _('"%s" must be a list') % name
+            )
     node_ports = None
     if mapping.get('ports') is not None:
         node_ports = tuple(mapping['ports'])

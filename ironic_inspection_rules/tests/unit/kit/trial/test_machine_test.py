@@ -200,6 +200,15 @@ class TrialTestCase(MachinesTestCase):
             (change,) = made.outcome.changes
             self.assertEqual(ports, [port['address'] for port in change.value])
 
+    def test_ports_that_are_no_list_are_named(self):
+        path = self.write('node.json', '{"node": {}, "ports": {}}')
+
+        error = self.assertRaises(
+            exceptions.InvalidDocument, machine_test.load_node, path
+        )
+
+        self.assertIn('"ports" must be a list', str(error))
+
     def test_results_tell_errors_from_failures(self):
         self.assertEqual('ok', self.dell().result)
         small = {**files.INVENTORY, 'memory': {'physical_mb': 5}}
