@@ -117,15 +117,20 @@ class CompoundCondition(CompiledCondition):
                 yield result
 
         self._decide(results_in_turn())
-        if len(results) == len(self.parts):
-            # The plugin asked for all results. If it would have asked for
-            # one more, all parts decide; if not, the last one does alone.
-            one_more = iter([*results, False])
-            self._decide(one_more)
-            asked_for_more = next(one_more, None) is None
-            if asked_for_more:
-                return dict(enumerate(results))
+        are_all = len(results) == len(self.parts)
+        if are_all and self._asks_for_more(results):
+            return dict(enumerate(results))
         return {len(results) - 1: results[-1]}
+
+    def _asks_for_more(self, results: list[bool]) -> bool:
+        """Return whether the plugin would ask for one more result than these.
+
+        If it would, the last of them has not decided alone: all parts have.
+        """
+        one_more = iter([*results, False])
+        self._decide(one_more)
+        # What it has asked for is not left.
+        return next(one_more, None) is None
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the parts that decide, with their numbers."""
