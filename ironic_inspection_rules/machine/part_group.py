@@ -33,6 +33,51 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
     return parts_of_source
 
 
+def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
+    """Return how many parts of a kind there are.
+
+    They are as many as the source reports that reports most of them.
+    """
+    count_of_kind: collections.Counter[str] = collections.Counter()
+    for parts_of_source in by_source(parts).values():
+        # A source has one kind of parts.
+        kind = parts_of_source[0].kind
+        count = len(parts_of_source)
+        count_of_kind[kind] = max(count_of_kind[kind], count)
+    return count_of_kind
+
+
+_Slot = tuple[str, str, str | None]
+"""The kind of a part, "from" before or "to" now, and the name of the slot."""
+
+
+def _slots_of(pair: part_pair.Pair) -> list[_Slot]:
+    """Return the slot that a part had before, and the one that it has now."""
+    old, new = pair
+    return [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
+
+
+class _SlotClaims:
+    """The sources that have reported a part in a slot, by the slot."""
+
+    def __init__(self) -> None:
+        self._sources: dict[_Slot, set[str]] = {}
+
+    def claim(self, pair: part_pair.Pair) -> None:
+        """Note that the source of a pair has reported a part in its slots."""
+        _old, new = pair
+        for slot in _slots_of(pair):
+            self._sources.setdefault(slot, set()).add(new.source)
+
+    def are_of_another_source(self, pair: part_pair.Pair) -> bool:
+        """Return whether another source has claimed a slot of a pair."""
+        _old, new = pair
+        sources = set()
+        for slot in _slots_of(pair):
+            sources |= self._sources.get(slot, set())
+        return bool(sources - {new.source})
+
+
 class PartGroups:
     """Parts in groups that have identities in common, directly or not.
 
@@ -111,36 +156,25 @@ class PartGroups:
         of another source that was in the same slot before, or is in the same
         slot now, and is left out.
         """
-        # By the group of the part. A pair without identity has as its key a
-        # number that no other pair has.
-        distinct: dict[typing.Any, part_pair.Pair] = {}
-        # The sources that have reported a part in a slot, by the kind of the
-        # part, the time ("from" before, "to" now) and the slot.
-        claims: dict[tuple[typing.Any, ...], set[str]] = {}
-        identified = []
+        of_group: dict[Group | None, part_pair.Pair] = {}
+        slots = _SlotClaims()
         unidentified = []
         for pair in pairs:
             old, _new = pair
-            if old.ids:
-                identified.append(pair)
-            else:
+            if not old.ids:
                 unidentified.append(pair)
-        # Those with an identity first, so that they claim their slots.
-        for old, new in [*identified, *unidentified]:
-            slots = [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
-            sources = set()
-            for slot in slots:
-                sources |= claims.get(slot, set())
-            other_sources = sources - {new.source}
-            is_reported = bool(other_sources)
-            key: typing.Any = self.of_part(old)
-            if key is None and not is_reported:
-                key = len(distinct)
-            if key is not None:
-                distinct.setdefault(key, (old, new))
-            for slot in slots:
-                claims.setdefault(slot, set()).add(new.source)
-        return list(distinct.values())
+                continue
+            of_group.setdefault(self.of_part(old), pair)
+            slots.claim(pair)
+        distinct = list(of_group.values())
+        # All parts with an identity have claimed their slots by now.
+        for pair in unidentified:
+            if not slots.are_of_another_source(pair):
+                distinct.append(pair)
+            # Also of a pair that is left out: a third source may have a part
+            # in the other slot of it.
+            slots.claim(pair)
+        return distinct
 
     def uncovered(
         self,
@@ -159,22 +193,18 @@ class PartGroups:
         :param own: all parts that are known of their time.
         :param others: all parts that are known of the other time.
         """
-        # How many parts of a kind there are: as many as the source reports
-        # that reports most of them.
-        count_of_kind: collections.Counter[str] = collections.Counter()
-        for parts_of_source in by_source(others).values():
-            kind = parts_of_source[0].kind
-            count = len(parts_of_source)
-            count_of_kind[kind] = max(count_of_kind[kind], count)
+        count_of_kind = _count_by_kind(others)
         # How many parts of the other time those without identity may be, by
         # their source: all but those that the source has with an identity.
         groups = self.of_parts(others)
         left: dict[str, int] = {}
         for source, parts_of_source in by_source(own).items():
-            left[source] = count_of_kind[parts_of_source[0].kind]
+            # A source has one kind of parts.
+            count = count_of_kind[parts_of_source[0].kind]
             for member in parts_of_source:
                 if self.of_part(member) in groups:
-                    left[source] -= 1
+                    count -= 1
+            left[source] = count
         for member in parts:
             if member.ids or left[member.source] <= 0:
                 yield member
