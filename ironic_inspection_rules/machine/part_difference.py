@@ -304,7 +304,11 @@ class PartComparison:
         return part.Parts(part.in_order(parts), sources, announced)
 
     def _reported_parts(self) -> Iterator[part.Part]:
-        """Yield the parts of the report, with what was known of them."""
+        """Yield the parts of the report, with what was known of them.
+
+        A part gets back identities, slot and attributes that an earlier
+        report had and this one has not.
+        """
         gone = self._groups.of_parts(self._gone)
         identities_of_gone = set()
         for old in self._old:

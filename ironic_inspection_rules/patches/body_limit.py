@@ -100,7 +100,11 @@ def option_of_size(path: str) -> str | None:
 
 
 def _size_option(path: str) -> str:
-    """Return the option of ``[api]`` that limits bodies sent to a path."""
+    """Return the option of ``[api]`` that limits bodies sent to a path.
+
+    Large bodies of this plugin's own calls, such as rule sets, count as those
+    of an inspection.
+    """
     if _is_inspection_path(path):
         return 'max_json_body_size_inspection'
     if path.strip('/').endswith('states/provision'):

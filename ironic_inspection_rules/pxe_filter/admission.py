@@ -43,12 +43,13 @@ class Machines:
 
     :param known: MAC addresses of all ports and port groups.
     :param inspected: those of nodes in inspection.
-    :param inspecting: whether any node is in inspection, even without ports.
+    :param any_inspection: whether any node is in inspection, even without
+        ports: its machine may have addresses that nobody knows yet.
     """
 
     known: frozenset[str] = frozenset()
     inspected: frozenset[str] = frozenset()
-    inspecting: bool = False
+    any_inspection: bool = False
 
 
 @functools.lru_cache(maxsize=1)
@@ -68,7 +69,7 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     return Admission(
         allowlist=machines.inspected,
         denylist=machines.known - machines.inspected,
-        unknown=auto_discovery or machines.inspecting,
+        unknown=auto_discovery or machines.any_inspection,
     )
 
 

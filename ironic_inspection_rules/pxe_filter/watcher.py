@@ -118,7 +118,7 @@ def _with_inspected(
     ports = [row for row in all_rows if row is not None]
     return dataclasses.replace(
         machines,
-        inspecting=len(all_rows) > 0,
+        any_inspection=len(all_rows) > 0,
         inspected=admission.read_macs(ports),
     )
 

@@ -298,10 +298,14 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """End a request, and remove its checkpoints.
 
+        The node is left as it is. Where the caller unlocks it in the same
+        transaction, in a final state, that is all. Otherwise the leader
+        settles the node later.
+
         :param error: why it failed, None if it did not.
-        :param transaction: the session of SQLAlchemy that ends it; it also
-            unlocks the node, in a final state. None for a new one: the leader
-            settles the node later.
+        :param transaction: the session of SQLAlchemy in which the caller
+            unlocks the node; None to end the request in a transaction of its
+            own.
         :returns: the ended request.
         :raises: LeaseLost if this delivery is not the last one.
         """

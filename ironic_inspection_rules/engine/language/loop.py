@@ -125,19 +125,23 @@ class ItemsInTurn:
     an error in it. Not a generator function: that takes as long as to check
     an item.
 
-    :param first: the number of the first of the items in the loop.
+    :param first_number: what ``{index}`` is at the first of the items: more
+        than 0 where only the last ones of a loop are given.
     :raises: :class:`.exceptions.BudgetExceeded` if there are too many items,
         or the iterator goes on without budget.
     """
 
-    __slots__ = ('_first', '_items', '_outer', '_roots')
+    __slots__ = ('_first_number', '_items', '_outer', '_roots')
 
     def __init__(
-        self, items: list[typing.Any], roots: budget.View, first: int = 0
+        self,
+        items: list[typing.Any],
+        roots: budget.View,
+        first_number: int = 0,
     ) -> None:
         self._items = items
         self._roots = roots
-        self._first = first
+        self._first_number = first_number
         self._outer: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:
@@ -155,7 +159,7 @@ class ItemsInTurn:
         """Yield the items; every step sets ``item`` and its index first."""
         roots = self._roots
         allowance = roots.budget
-        for index, item in enumerate(self._items, self._first):
+        for index, item in enumerate(self._items, self._first_number):
             allowance.spend()
             roots[interpolation.ITEM] = item
             roots[INDEX] = index

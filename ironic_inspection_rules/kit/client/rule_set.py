@@ -60,6 +60,8 @@ def replace_inspection_rules(
 ) -> dict[str, Any]:
     """Make the stored rules exactly these, or find out what that would do.
 
+    All other rules are removed, unless ``prune`` is false.
+
     :param revision: the revision of the rule set that this was decided on.
     :param message: is kept with the new revision.
     :param dry_run: change nothing, only return what would change.

@@ -42,7 +42,11 @@ VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
 def as_number(text: str) -> int | float | None:
-    """Read a string as a number, or return None if it is not one."""
+    """Read a string as a number, or return None if it is not one.
+
+    Space around the number is allowed. A text with more than 300 digits, and
+    one beyond what a float can hold, is no number.
+    """
     if _INTEGER.fullmatch(text):
         return int(text)
     if _DECIMAL.fullmatch(text) and math.isfinite(float(text)):

@@ -71,6 +71,12 @@ class InspectorSetAttribute(PathAction):
         reset_interfaces: bool = True,
         cleanup: typing.Any = None,
     ) -> None:
+        """Set the value; in a list it is inserted, as by a JSON patch.
+
+        :raises: :class:`.exceptions.OperationError` if a field in the value
+            does not exist, the parent of the path does not, or the attribute
+            cannot hold the value.
+        """
         where = _read_path(path)
         if where == _DRIVER and reset_interfaces:
             self._reset_interfaces(target)

@@ -85,7 +85,9 @@ def parse(
 
 
 def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
-    """Return the problems of fields that the API of inspector does not have.
+    """Return the problems of fields that ironic-inspector would ignore.
+
+    They are errors only for callers that ask for that, by ``only_known``.
 
     :param rule: the rule in the old language.
     """

@@ -183,9 +183,10 @@ def _holds(condition: Operation) -> str:
 
 
 def _covers(rule: Rule, condition: Operation) -> bool:
-    """Return whether one of two conditions of a group always holds.
+    """Return whether a group always holds where its fields exist.
 
-    That is so where no value makes both of them false.
+    That is so where no value makes two of its conditions false at once. A
+    field that does not exist may still make both false.
 
     :returns: false also for groups of which all conditions must hold, and for
         a condition that is no group.

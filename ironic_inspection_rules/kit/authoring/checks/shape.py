@@ -137,7 +137,11 @@ def _compares_one_value(
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find text that looks like a field whose braces are wrong or missing."""
+    """Find text that looks like a field whose braces are wrong or missing.
+
+    In arguments that are mostly text, such as paths and messages, only
+    doubled braces are found.
+    """
     for pointer, text, meant in _meant(rule):
         yield (
             pointer,

@@ -300,7 +300,8 @@ def convert(
     """Convert a rule of stock Ironic to one that does the same here.
 
     A rule that never did anything there, such as one with a condition that
-    never holds, is switched off and keeps its operations as they are written.
+    never holds, is switched off and keeps its operations as they are written,
+    but for keys that had no effect.
     There is no new rule for one that stock Ironic does not take, nor for one
     with a condition that this language cannot say.
 

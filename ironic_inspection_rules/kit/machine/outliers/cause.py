@@ -202,7 +202,8 @@ def _unexplained(devices: Differences, parts: Differences) -> Differences:
     """
     places = {_device(part.slot) for part in parts} - {None}
     # Which device a part without a slot is, is not known: it explains one
-    # device that differs in the same way, such as one that is missing.
+    # device that differs in the same way, such as one that is missing. A part
+    # with another size or link explains none: its device is still the same.
     changes_without_slot = []
     for part in parts:
         if part.slot is None and _may_be_other_device(part):

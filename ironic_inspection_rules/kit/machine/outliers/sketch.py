@@ -507,6 +507,9 @@ def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
 
     A source of the agent and that of Redfish at the same path have different
     names: they report the same part differently, so they are not compared.
+
+    :returns: a list without parts where a source reports that there are none,
+        and no list for a kind that it does not report.
     """
     reporter = 'redfish'
     if any(name in data['inventory'] for name in _AGENT_ONLY):

@@ -50,7 +50,8 @@ class _Offer:
 
     def serves(self, wanted: flavor.Flavor) -> bool:
         """Return whether a node with the offer can take a flavor."""
-        if self.use is None:
+        is_in_service = self.use is not None
+        if not is_in_service:
             return False
         return wanted.fits(self.resource_class, self.traits)
 

@@ -13,10 +13,10 @@ class DecideTestCase(base.TestCase):
         leads=True,
         auto_discovery=False,
         inspected=INSPECTED,
-        inspecting=True,
+        any_inspection=True,
     ):
         return admission.decide(
-            admission.Machines(KNOWN, inspected, inspecting),
+            admission.Machines(KNOWN, inspected, any_inspection),
             leads,
             auto_discovery,
         )
@@ -37,7 +37,7 @@ class DecideTestCase(base.TestCase):
 
     def test_the_unknown_pass_only_while_something_is_inspected(self):
         self.assertFalse(
-            self.decide(inspected=frozenset(), inspecting=False).unknown
+            self.decide(inspected=frozenset(), any_inspection=False).unknown
         )
 
     def test_the_unknown_pass_while_a_node_without_ports_is_inspected(self):
@@ -46,7 +46,9 @@ class DecideTestCase(base.TestCase):
     def test_the_unknown_pass_with_auto_discovery(self):
         self.assertTrue(
             self.decide(
-                auto_discovery=True, inspected=frozenset(), inspecting=False
+                auto_discovery=True,
+                inspected=frozenset(),
+                any_inspection=False,
             ).unknown
         )
 

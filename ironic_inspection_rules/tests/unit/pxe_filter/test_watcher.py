@@ -37,7 +37,8 @@ class ReadTestCase(base.TestCase):
 
     def test_a_node_without_ports_is_in_inspection_too(self):
         self.assertEqual(
-            admission.Machines(inspecting=True), self.read(inspected=[None])
+            admission.Machines(any_inspection=True),
+            self.read(inspected=[None]),
         )
 
     def test_nothing(self):
@@ -179,7 +180,7 @@ class WatcherTestCase(base.TestCase):
                 notification.ALLOWLIST, notification.REMOVE, 'uuid', SECOND
             )
         )
-        self.wait_for(lambda: not watching.machines().inspecting)
+        self.wait_for(lambda: not watching.machines().any_inspection)
 
     def test_a_bad_message_changes_nothing(self):
         watching = self.watch()
