@@ -402,12 +402,14 @@ class Sentence:
             self.describe_value = describe_value
             self.describe = describe
             return
-        # A gap with filters: the text also says what they were applied to.
-        # Only a plain field can be read a second time without costs or
-        # failure; for others the slow text stays, and no describe_value.
+        # The text also says what the filters were applied to.
+        if self._filtered != [gap]:
+            # The fields with filters are only parts of the text in the gap.
+            return
         filtered = self._filtered[0]
-        is_of_path = isinstance(filtered.source, rendering.Path)
-        if self._filtered != [gap] or not is_of_path:
+        if not isinstance(filtered.source, rendering.Path):
+            # Only a plain field can be read a second time without costs or
+            # failure: the slow text stays, and there is no describe_value.
             return
         describe_filters = _filter_description(filtered)
 

@@ -240,39 +240,45 @@ class MachineSearch:
                 return witnesses.Witness.of(
                     self._machine, self._solver.model()
                 )
-            not_usual = {
-                label for label in contradicting if label.startswith('usual')
-            }
-            if not_usual:
-                # All of the lowest rank among these, at once: a round for each
-                # would be too many.
-                rank = min(map(_rank_of, not_usual))
-                given_up = {
-                    label for label in not_usual if _rank_of(label) == rank
-                }
+            given_up = _least_usual(contradicting)
+            if given_up:
                 usual = [label for label in usual if label not in given_up]
                 continue
-            in_the_way = []
-            for label in restrictions:
-                restriction = self._restrictions[label]
-                if label not in contradicting:
-                    continue
-                if not self._is_complete(restriction, wanted):
-                    in_the_way.append(label)
-            if not in_the_way:
+            lifted = self._in_the_way(restrictions, contradicting, wanted)
+            if not lifted:
                 # What is wanted contradicts itself, or restrictions that leave
                 # out no machine that matters.
                 return None
-            for label in in_the_way:
+            for label in lifted:
                 reason = self._restrictions[label].reason
                 reasons.append(f'depends on {reason}')
             restrictions = [
-                label for label in restrictions if label not in in_the_way
+                label for label in restrictions if label not in lifted
             ]
             # Without a restriction any machine is good enough, and rounds
             # that would look for a usual one are saved.
             usual = []
         raise Unclear('; '.join(reasons) or 'the search takes too long')
+
+    def _in_the_way(
+        self,
+        restrictions: list[str],
+        contradicting: set[str],
+        wanted: logic.Formula,
+    ) -> list[str]:
+        """Return the restrictions that may keep a machine from being found.
+
+        :param restrictions: the labels of those that are not lifted yet.
+        :param contradicting: the labels that the solver has named.
+        """
+        in_the_way = []
+        for label in restrictions:
+            if label not in contradicting:
+                continue
+            restriction = self._restrictions[label]
+            if not self._is_complete(restriction, wanted):
+                in_the_way.append(label)
+        return in_the_way
 
     def _check(self, assumed: list[str]) -> set[str] | None:
         """Return the labels of assumptions that contradict; None if none do.
@@ -350,6 +356,22 @@ class MachineSearch:
                 reasons.append(known[name])
         reasons += self._lifted
         return '; '.join(reasons) or 'the engine decides otherwise'
+
+
+def _least_usual(contradicting: set[str]) -> set[str]:
+    """Return the labels of the usual assumptions to give up in one round.
+
+    They are all of the lowest rank, at once: a round for every one of them
+    would be too many.
+
+    :param contradicting: labels of assumptions, also of restrictions.
+    :returns: an empty set if only restrictions are among them.
+    """
+    usual = {label for label in contradicting if label.startswith('usual')}
+    if not usual:
+        return set()
+    lowest = min(map(_rank_of, usual))
+    return {label for label in usual if _rank_of(label) == lowest}
 
 
 def _rank_of(label: str) -> int:
