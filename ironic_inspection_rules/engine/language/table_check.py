@@ -29,11 +29,12 @@ class Column(typing.NamedTuple):
 
     :param pointer: to the text in the rule.
     :param table: the name of the table.
+    :param name: of the column.
     """
 
     pointer: str
     table: str
-    column: str
+    name: str
 
 
 def problems(
@@ -52,20 +53,27 @@ def problems(
         for name, problem in _of_field(pointer, field, tables):
             names_with_problems.add(name)
             yield problem
-    for column in columns(rule):
+    for column in columns_read(rule):
         read_table = tables.get(column.table)
         # One problem of a table is enough: its columns would only repeat it.
         if read_table is None or column.table in names_with_problems:
             continue
-        # A table without rows may not know its columns.
-        known_columns = read_table.known_columns
-        if read_table.columns and column.column not in known_columns:
-            detail = _('table "%(table)s" has no column "%(column)s"') % {
-                'table': column.table,
-                'column': suggestion.shown(column.column),
-            }
-            near = suggestion.hint(column.column, known_columns)
-            yield Problem(column.pointer, detail, near or None)
+        problem_of_column = _of_column(column, read_table)
+        if problem_of_column is not None:
+            yield problem_of_column
+
+
+def _of_column(column: Column, read_table: table.Table) -> Problem | None:
+    """Return the problem of a column that a table does not have."""
+    # A table without rows may not know its columns.
+    if not read_table.columns or column.name in read_table.known_columns:
+        return None
+    detail = _('table "%(table)s" has no column "%(column)s"') % {
+        'table': column.table,
+        'column': suggestion.shown(column.name),
+    }
+    near = suggestion.hint(column.name, read_table.known_columns)
+    return Problem(column.pointer, detail, near or None)
 
 
 def names(rule: model.Rule) -> set[str]:
@@ -76,7 +84,7 @@ def names(rule: model.Rule) -> set[str]:
     return names_of_tables
 
 
-def columns(rule: model.Rule) -> typing.Iterator[Column]:
+def columns_read(rule: model.Rule) -> typing.Iterator[Column]:
     """Yield the columns of tables that a rule reads, as far as it names them.
 
     A name may also come from the data of a machine, and is not known then.

@@ -245,11 +245,12 @@ def _file_name(
         name = anonymizer.name(name)
         uuid = anonymizer.uuid(uuid)
     # A name that begins with a point would be that of a hidden file.
-    safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
-    is_of_this_node_only = safe == name and safe.lower() not in used
-    if not safe:
-        safe = uuid
-    elif not is_of_this_node_only:
-        safe = f'{safe}-{uuid}'
-    used.add(safe.lower())
-    return f'{safe}.json'
+    stem = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
+    is_changed = stem != name
+    is_taken = stem.lower() in used
+    if not stem:
+        stem = uuid
+    elif is_changed or is_taken:
+        stem = f'{stem}-{uuid}'
+    used.add(stem.lower())
+    return f'{stem}.json'

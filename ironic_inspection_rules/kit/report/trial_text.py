@@ -188,21 +188,15 @@ class TableListing(Listing):
 
     def _table(self) -> str:
         """Return a table; it has a column of audit where some rule has it."""
-        columns = [
-            _('Inventory'),
-            _('Result'),
-            _('Matched'),
-            _('Changes'),
-            _('Audit'),
-            _('Error'),
-        ]
         if self._counts.total() <= _ONE_BY_ONE:
             rows = self._rows_of_machines()
         else:
             rows = self._rows_of_kinds()
         has_audit = any(row.audited for row in rows)
-        if not has_audit:
-            columns.remove(_('Audit'))
+        columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes')]
+        if has_audit:
+            columns.append(_('Audit'))
+        columns.append(_('Error'))
         cells = []
         for row in rows:
             in_row = [row.path, row.result, row.matched, row.changes]

@@ -208,26 +208,41 @@ def _root_disk(document: InspectorData) -> typing.Any:
         document.node, ('properties', 'skip_block_devices')
     )
     skips_none = skipped in (None, [], data_path.ABSENT)
-    if not isinstance(hints, dict) or not skips_none:
+    wanted = _plain_hints(hints)
+    if wanted is None or not skips_none:
         raise KeyError('root_disk')
-    expected = {}
+    disks = document.inventory.get('disks')
+    if isinstance(disks, list):
+        document.budget.spend(len(disks))
+        for disk in disks:
+            if isinstance(disk, dict) and _meets(disk, wanted):
+                return disk
+    # No disk meets the hints.
+    raise KeyError('root_disk')
+
+
+def _plain_hints(hints: typing.Any) -> dict[str, str] | None:
+    """Return root device hints that are plain text, in lower case.
+
+    :returns: None if one has an operator or is a number: only Ironic's own
+        hook finds the disk then.
+    """
+    if not isinstance(hints, dict):
+        return None
+    plain = {}
     for name, hint in hints.items():
         if not isinstance(hint, str) or _OPERATOR.search(hint):
-            raise KeyError('root_disk')
-        expected[name] = hint.strip().lower()
-    disks = document.inventory.get('disks')
-    if not isinstance(disks, list):
-        raise KeyError('root_disk')
-    document.budget.spend(len(disks))
-    for disk in disks:
-        if not isinstance(disk, dict):
-            continue
-        present = {
-            name: str(disk.get(name)).strip().lower() for name in expected
-        }
-        if present == expected:
-            return disk
-    raise KeyError('root_disk')
+            return None
+        plain[name] = hint.strip().lower()
+    return plain
+
+
+def _meets(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
+    """Return whether a disk has all that hints name, in whatever case."""
+    for name, hint in hints.items():
+        if str(disk.get(name)).strip().lower() != hint:
+            return False
+    return True
 
 
 def _all_interfaces(document: InspectorData) -> interface.Interfaces:

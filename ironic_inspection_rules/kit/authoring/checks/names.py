@@ -70,37 +70,18 @@ _JINJA = re.compile(
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find fields and old paths that no machine can ever have.
 
-    Of ironic-inspector's ops these are ``{data[…]}`` and ``node://…``.
+    These are:
+
+    * text in braces that is no field, such as ``{ports.aa:bb:cc:dd:ee:ff}``
+      or ``{tables.racks['R1']}``;
+    * of ironic-inspector's ops, ``{data[…]}`` and ``node://…``;
+    * names in ``{vars.…}`` that the rule does not have;
+    * names that Ironic does not report there.
     """
     for pointer, field, _item in reach.fields(rule):
-        meant = port_meant(field.text)
-        if meant is not None:
-            yield (
-                pointer,
-                _(
-                    '{%(field)s}: what follows a colon is a format; write '
-                    '{%(meant)s}'
-                )
-                % {'field': field.text, 'meant': meant},
-            )
-        elif field.root is None and _KEY_IN_TABLE.fullmatch(field.text):
-            yield (
-                pointer,
-                _(
-                    '{%s} is not a field: a key that is written out is given '
-                    "as in {tables.NAME | row('KEY')}"
-                )
-                % field.text,
-            )
-        elif field.root is None:
-            yield (
-                pointer,
-                _(
-                    '{%s} is not a field: write {name[key]} or {name.key}; '
-                    'literal braces are doubled'
-                )
-                % field.text,
-            )
+        message = _why_no_field(field)
+        if message is not None:
+            yield pointer, message
     for operation in rule.operations:
         yield from _check_old(operation)
     for use in reach.uses(rule):
@@ -171,6 +152,33 @@ def templates(
         for pointer, text in checked_rule.texts(entry.get(name), f'/{name}'):
             if _JINJA.search(text):
                 yield pointer, text
+
+
+def _why_no_field(field: interpolation.Field) -> str | None:
+    """Return why a text in braces is no field, None if it is one."""
+    meant = port_meant(field.text)
+    if meant is not None:
+        # The address of a port has colons.
+        return _(
+            '{%(field)s}: what follows a colon is a format; write {%(meant)s}'
+        ) % {'field': field.text, 'meant': meant}
+    if field.root is not None:
+        return None
+    if _KEY_IN_TABLE.fullmatch(field.text):
+        return (
+            _(
+                '{%s} is not a field: a key that is written out is given '
+                "as in {tables.NAME | row('KEY')}"
+            )
+            % field.text
+        )
+    return (
+        _(
+            '{%s} is not a field: write {name[key]} or {name.key}; '
+            'literal braces are doubled'
+        )
+        % field.text
+    )
 
 
 def port_meant(field: str) -> str | None:

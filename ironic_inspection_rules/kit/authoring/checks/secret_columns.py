@@ -47,7 +47,7 @@ def check(
     """
     for rule in rules:
         names = sorted(table_check.names(rule.rule) & tables.keys())
-        columns_read = list(table_check.columns(rule.rule))
+        columns_read = list(table_check.columns_read(rule.rule))
         for action in rule.actions:
             for argument, value in action.templates.items():
                 if argument in action.op.plugin.TELLS:
@@ -58,7 +58,7 @@ def check(
                 named = set()
                 for read in columns_read:
                     if f'{read.pointer}/'.startswith(f'{pointer}/'):
-                        named.add((read.table, read.column))
+                        named.add((read.table, read.name))
                 for name in names:
                     for column in tables[name].definition.secret:
                         if (name, column) in named or _is_written(

@@ -44,7 +44,8 @@ def check_values(
     """
     for rule in rules:
         columns = {
-            column.pointer: column for column in table_check.columns(rule.rule)
+            column.pointer: column
+            for column in table_check.columns_read(rule.rule)
         }
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
@@ -68,7 +69,7 @@ def check_values(
                 pointer.removeprefix(pointer_to_arguments)
             )
             for problem in _never(
-                condition, place, checked_table, column.column
+                condition, place, checked_table, column.name
             ):
                 yield rule, pointer, problem
 
@@ -206,8 +207,8 @@ def unused(
     for rule in rules:
         for name in table_check.names(rule.rule):
             columns_read.setdefault(name, set())
-        for column in table_check.columns(rule.rule):
-            columns_read.setdefault(column.table, set()).add(column.column)
+        for column in table_check.columns_read(rule.rule):
+            columns_read.setdefault(column.table, set()).add(column.name)
         read_whole.update(_read_whole(rule))
     for name, checked_table in tables.items():
         if name not in columns_read:
