@@ -50,7 +50,9 @@ MARKS = ['preprocess', 'main']
 _TOGETHER = 200
 """Inventories that are inserted by one statement."""
 
-_PATIENCE = 60
+# Only what hangs takes as long: on a busy machine, killed workers and restarts
+# alone have taken more than a minute.
+_PATIENCE = 300
 _PAUSE = 0.3
 
 
