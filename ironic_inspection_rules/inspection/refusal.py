@@ -236,16 +236,19 @@ class Refusals:
             name = values.get('name')
             with saving.blaming(made, label, *saving.UNIQUE):
                 if address:
-                    is_taken = addresses.setdefault(address, index) != index
-                    if is_taken or self._is_elsewhere(
+                    # This port, unless another one of the node has it.
+                    holder = addresses.setdefault(address, index)
+                    is_taken = holder != index or self._is_elsewhere(
                         objects.Port.get_by_address, address, own
-                    ):
+                    )
+                    if is_taken:
                         raise ironic_exception.MACAlreadyExists(mac=address)
                 if name:
-                    is_taken = names.setdefault(name, index) != index
-                    if is_taken or self._is_elsewhere(
+                    holder = names.setdefault(name, index)
+                    is_taken = holder != index or self._is_elsewhere(
                         objects.Port.get_by_name, name, own
-                    ):
+                    )
+                    if is_taken:
                         raise ironic_exception.PortDuplicateName(name=name)
             address_before = port.get('address')
             if address and address != address_before:

@@ -76,16 +76,24 @@ def check(problem: Callable[[_Node], str | None]) -> None:
         if reason is None:
             return validations
         stock_reason = validations['deploy'].get('reason')
-        if not stock_reason:
-            full_reason = reason
-        elif reason in stock_reason:
-            # The first function of this one has said it already.
-            full_reason = stock_reason
-        else:
-            full_reason = f'{reason}; {stock_reason}'
+        full_reason = _with_stock_reason(reason, stock_reason)
         validations['deploy'] = {'result': False, 'reason': full_reason}
         return validations
 
     VALIDATE_TRAITS.put(validate_instance_info_traits)
     VALIDATE_NODE.put(validate_node)
     VALIDATE_INTERFACES.put(validate_driver_interfaces)
+
+
+def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
+    """Return the reason why a node cannot be deployed, beside Ironic's own.
+
+    :param stock_reason: of the deploy interface; None or empty if it accepts
+        the node.
+    """
+    if not stock_reason:
+        return reason
+    if reason in stock_reason:
+        # The traits were validated with the deploy interface already.
+        return stock_reason
+    return f'{reason}; {stock_reason}'

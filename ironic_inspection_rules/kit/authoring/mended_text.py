@@ -352,25 +352,28 @@ class FileText:
             yield Edit(start, start, f'{name}{line_end}{indent}')
             return
         for name, item in zip(change.names, node.value, strict=True):
-            start = item.start_mark.index
-            dash = max(place for place in self._dashes if place < start)
-            between = self._text[dash + 1 : start]
-            is_empty = start == item.end_mark.index
-            is_on_next_line = '\n' in between or '\r' in between
-            is_block = (
-                isinstance(item, yaml.CollectionNode) and not item.flow_style
-            )
-            new_key = _key(name, key)
-            if is_empty or is_on_next_line:
-                # Spaces and comments behind the dash stay.
-                yield Edit(dash, dash + 1, new_key)
-            elif is_block:
-                # A collection in block style cannot stand behind a key in the
-                # same line, as it can behind a dash.
-                indent = ' ' * (item.start_mark.column + shift)
-                yield Edit(dash, start, f'{new_key}{line_end}{indent}')
-            else:
-                yield Edit(dash, start, f'{new_key} ')
+            indent = ' ' * (item.start_mark.column + shift)
+            yield self._name_item(item, _key(name, key), f'{line_end}{indent}')
+
+    def _name_item(self, item: yaml.Node, new_key: str, new_line: str) -> Edit:
+        """Return the edit that puts a key in the place of an item's dash.
+
+        :param new_key: with its colon.
+        :param new_line: the end of a line, and the indent of the item.
+        """
+        start = item.start_mark.index
+        dash = max(place for place in self._dashes if place < start)
+        between = self._text[dash + 1 : start]
+        is_empty = start == item.end_mark.index
+        is_on_next_line = '\n' in between or '\r' in between
+        if is_empty or is_on_next_line:
+            # Spaces and comments behind the dash stay.
+            return Edit(dash, dash + 1, new_key)
+        if isinstance(item, yaml.CollectionNode) and not item.flow_style:
+            # A collection in block style cannot stand behind a key in the
+            # same line, as it can behind a dash.
+            return Edit(dash, start, f'{new_key}{new_line}')
+        return Edit(dash, start, f'{new_key} ')
 
     def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
         """Yield the edits that indent a list in block style by a step.

@@ -296,8 +296,17 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
         if are_numbers and value_as_number == bound_as_number:
             return _may_differ(value, fact.value)
         return bool(value != fact.value)
+    return _may_be_in_order(value, fact)
+
+
+def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
+    """Return whether a value may satisfy a fact such as ``lt``.
+
+    Numbers are compared with numbers, texts with texts that read as none.
+    """
     order = _ORDERS[fact.relation]
     if _is_number(fact.value):
+        value_as_number = number(value)
         if value_as_number is not None:
             return order.holds(value_as_number, fact.value)
         if not fact.unordered:

@@ -369,34 +369,36 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     """
     steps = (source.root, *source.steps)
     # The columns of a row have names of their own.
-    if not source.is_row and any(map(masking.is_secret, source.rest)):
+    if not source.is_row and _names_secret(source.rest):
         return True
     # The first use is the field itself. Its own names are looked at below, in
     # ``steps``; these are the names that its filters step into.
     _read, *stepped_into = reach.of_field('', source.field)
-    for use in stepped_into:
-        if any(map(masking.is_secret, use.steps)):
-            return True
-    ends_with_get = (
-        source.is_kept
-        and stepped_into
-        and source.field.filters[-1].name == _GET
-    )
-    if ends_with_get:
+    if any(_names_secret(use.steps) for use in stepped_into):
+        return True
+    if not source.is_kept:
+        # It is made of all that the field reads.
+        return _is_or_has(steps, secrets)
+    if stepped_into and source.field.filters[-1].name == _GET:
         # The value is what "get" has stepped to, not all that the field reads.
         steps = stepped_into[-1].steps
-    if source.is_kept and source.rest not in ((), _VALUE):
+    if source.rest not in ((), _VALUE):
         # It is a named part of a place that may have secrets: only the names
         # on the way say whether it is one.
-        return any(map(masking.is_secret, steps))
+        return _names_secret(steps)
     return _is_or_has(steps, secrets)
 
 
 def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
     """Return whether a place is that of a secret, or has one below it."""
-    return any(map(masking.is_secret, steps)) or any(
-        secret[: len(steps)] == steps for secret in secrets
-    )
+    if _names_secret(steps):
+        return True
+    return any(secret[: len(steps)] == steps for secret in secrets)
+
+
+def _names_secret(steps: typing.Iterable[str]) -> bool:
+    """Return whether a name on a path is one that secrets have."""
+    return any(map(masking.is_secret, steps))
 
 
 def _secrets_written_by(
