@@ -292,6 +292,43 @@ def effects(action: OperationLike) -> typing.Iterator[Effect]:
             yield effect
 
 
+def may_change(
+    action: OperationLike, read: typing.Sequence[interpolation.Field]
+) -> bool:
+    """Return whether an action may change what fields read.
+
+    It may also where the place is known on a machine only, or is not
+    declared.
+
+    :param read: the fields; one whose filters look at the data themselves,
+        as ``row`` does, may read any place.
+    """
+    try:
+        declared = declared_writes(action)
+    except exceptions.OperationError:
+        return True
+    if not declared:
+        # An action of others that declares nothing may write anywhere.
+        return not action.op.is_ours
+    if any(map(_reads_anything, read)):
+        return True
+    for write in declared:
+        effect = _effect(write)
+        if effect is None or interpolation.fields(list(effect.place)):
+            root = _ROOTS[write.kind]
+            if any(field.root == root for field in read):
+                return True
+        elif any(map(effect.may_be_at, read)):
+            return True
+    return False
+
+
+def _reads_anything(field: interpolation.Field) -> bool:
+    """Return whether a filter of a field looks at the data itself."""
+    filters = registry.filters()
+    return any(filters[call.name].plugin.NEEDS_VIEW for call in field.filters)
+
+
 def _effect(write: plugin.Write) -> Effect | None:
     """Return what a write of an action leaves in the data, and where.
 

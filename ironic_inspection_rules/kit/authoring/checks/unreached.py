@@ -8,10 +8,12 @@ import functools
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
@@ -71,11 +73,8 @@ def check_rules(
         # nothing.
         if rule.mode != model.ENFORCE:
             continue
-        changes: list[effects.Effect] = []
-        for action in subject.actions:
-            changes += effects.effects(action)
         for candidate in failing:
-            candidate.note_changes(changes)
+            candidate.note_actions(subject.actions)
         if any(map(_fails, subject.actions)):
             failing.append(_FailingRule(subject, claims))
 
@@ -91,14 +90,19 @@ class _FailingRule:
     ) -> None:
         self.subject = subject
         self._claims = claims
+        self._decides_first = _decides_first(subject)
         self._reads_vars = effects.mentions(
             model.VARS, subject.rule.conditions
         )
         # The fields that decide whether the conditions hold. Which of the
         # vars a condition reads is not looked at.
         self._fields: list[interpolation.Field] = []
-        for condition in subject.all_conditions:
+        # Some ops read data that their arguments do not name.
+        self._reads_anything = False
+        for condition in _with_inner(subject.conditions):
             self._fields += effects.read_by(condition)
+            if condition.op.plugin.NEEDS_VIEW:
+                self._reads_anything = True
         if self._reads_vars:
             self._fields += effects.fields(subject.rule.vars)
         # Whether a machine may meet the conditions only after this rule, as
@@ -117,23 +121,67 @@ class _FailingRule:
         rule = self.subject.rule
         if rule.phase != later.rule.phase:
             return False
-        if rule.scope not in (None, later.rule.scope):
+        if rule.scope and rule.scope != later.rule.scope:
             return False
         if self._may_match_later:
             return False
+        # Otherwise the data may change from one decision to the other, also by
+        # rules before this one and by what rules undo.
+        if self._decides_first != _decides_first(later):
+            return False
+        if rule.sensitive != later.rule.sensitive and self._may_read_secrets():
+            return False
         # The same words over other vars are other conditions.
-        if self._reads_vars and rule.vars != later.rule.vars:
+        if self._reads_vars and not model.same(
+            model.VARS, rule.vars, later.rule.vars
+        ):
             return False
         return self._claims <= claims
 
-    def note_changes(self, changes: Sequence[effects.Effect]) -> None:
+    def _may_read_secrets(self) -> bool:
+        """Return whether what the conditions read may be masked.
+
+        Then it is another value to a rule that is sensitive.
+        """
+        return any(
+            disclosure.is_secret(field.steps) or effects.reads_table(field)
+            for field in self._fields
+        )
+
+    def note_actions(self, actions: Sequence[file_rule.Operation]) -> None:
         """Note whether a later rule may change what the conditions read.
 
-        :param changes: what the actions of the later rule write.
+        :param actions: those of the later rule.
         """
-        for change in changes:
-            if any(map(change.may_be_at, self._fields)):
+        if self._decides_first:
+            # It is only compared with rules that are decided by then too.
+            return
+        for action in actions:
+            if self._reads_anything or effects.may_change(
+                action, self._fields
+            ):
                 self._may_match_later = True
+
+
+def _decides_first(subject: checked_rule.CheckedRule) -> bool:
+    """Return whether a rule is decided before any rule of its phase acts."""
+    for condition in _with_inner(subject.conditions):
+        if condition.op.plugin.DECIDES_FIRST:
+            return True
+    return any(
+        engine_action.reverts(action.written, action.op)
+        for action in subject.actions
+    )
+
+
+def _with_inner(
+    conditions: Sequence[file_rule.Operation],
+) -> list[file_rule.Operation]:
+    """Return conditions with those in groups."""
+    all_conditions: list[file_rule.Operation] = []
+    for condition in conditions:
+        all_conditions += condition.all
+    return all_conditions
 
 
 def _fails(action: file_rule.Operation) -> bool:

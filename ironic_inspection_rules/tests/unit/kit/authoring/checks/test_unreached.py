@@ -113,6 +113,116 @@ class BehindChangeTestCase(base.CheckTestCase):
         self.assertEqual(['behind it'], self.behind('audit', '/site'))
 
 
+FAILS_FIRST = """
+- description: before
+  priority: 9
+  actions: [{op: set-plugin-data, args: {path: /site, value: lab}}]
+- description: first
+  priority: 8
+  %s
+  vars: {place: /site, of: 1}
+  conditions:
+  - {op: eq, args: {values: ["%s", lab]}}
+  actions:
+  - {op: set-plugin-data, args: {path: /refused, value: true}, revert: %s}
+  - {op: fail, args: {msg: refused}}
+- description: between
+  priority: 7
+  conditions: [{op: is-true, args: {value: "{plugin_data.late}"}}]
+  actions:
+  - %s
+- description: behind it
+  %s
+  vars: {place: /site, of: %s}
+  conditions:
+  - {op: eq, args: {values: ["%s", lab]}}
+  actions:
+  - {op: set-plugin-data, args: {path: /seen, value: 1}, revert: %s}
+"""
+LOG = '{op: log, args: {msg: x}}'
+
+
+class DecidedOtherwiseTestCase(base.CheckTestCase):
+    """The same conditions, decided on other data than before."""
+
+    def behind(
+        self,
+        read='{plugin_data.site}',
+        between=LOG,
+        reverts=('false', 'false'),
+        fields=('', ''),
+        of='1',
+    ):
+        """Return what is never reached."""
+        rules = self.rules(
+            FAILS_FIRST
+            % (
+                fields[0],
+                read,
+                reverts[0],
+                between,
+                fields[1],
+                of,
+                read,
+                reverts[1],
+            )
+        )
+        return [
+            subject.rule.description
+            for subject, _place, _text in unreached.check_rules(rules)
+        ]
+
+    def test_rules_that_are_decided_alike(self):
+        self.assertEqual(['behind it'], self.behind())
+        self.assertEqual(['behind it'], self.behind(reverts=('true', 'true')))
+
+    def test_one_is_decided_before_any_rule_acts(self):
+        self.assertEqual([], self.behind(reverts=('true', 'false')))
+        self.assertEqual([], self.behind(reverts=('false', 'true')))
+
+    def test_what_is_written_between_does_not_matter_to_earlier_decisions(
+        self,
+    ):
+        site = '{op: set-plugin-data, args: {path: /site, value: lab}}'
+        self.assertEqual(
+            ['behind it'], self.behind(between=site, reverts=('true', 'true'))
+        )
+
+    def test_a_place_that_is_known_on_a_machine_may_be_the_one(self):
+        for between in (
+            '{op: set-plugin-data, args: {path: "{vars.place}", value: lab}}',
+            '{op: set-plugin-data, args: {path: "/{item}", value: lab}, '
+            'loop: "{inventory.disks}"}',
+        ):
+            self.assertEqual([], self.behind(between=between))
+
+    def test_traits_that_are_known_on_a_machine_may_be_those(self):
+        between = '{op: set-traits, args: {names: "{plugin_data.traits}"}}'
+        self.assertEqual([], self.behind('{node.traits[0]}', between))
+        self.assertEqual(['behind it'], self.behind(between=between))
+
+    def test_the_row_of_a_machine_may_be_another_one(self):
+        read = "{tables.sites | row | get('name')}"
+        between = '{op: set-plugin-data, args: {path: /rack, value: r1}}'
+        self.assertEqual(['behind it'], self.behind(read))
+        self.assertEqual([], self.behind(read, between))
+
+    def test_a_sensitive_rule_reads_what_is_masked_for_others(self):
+        fields = ('', 'sensitive: true')
+        self.assertEqual(['behind it'], self.behind(fields=fields))
+        self.assertEqual(
+            [], self.behind('{plugin_data.password}', fields=fields)
+        )
+
+    def test_vars_that_are_equal_to_python_only_are_other_ones(self):
+        self.assertEqual(['behind it'], self.behind('{vars.of}'))
+        self.assertEqual([], self.behind('{vars.of}', of='true'))
+
+    def test_an_empty_scope_is_none(self):
+        fields = ("scope: ''", 'scope: lab')
+        self.assertEqual(['behind it'], self.behind(fields=fields))
+
+
 class CheckTestCase(base.CheckTestCase):
     def test_only_rules_that_no_machine_meets_are_named(self):
         large = {**files.INVENTORY, 'memory': {'physical_mb': 65536}}
