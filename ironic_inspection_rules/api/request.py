@@ -63,6 +63,9 @@ def guard(request: webob.Request, app: Callable) -> Any:
     parses other bodies as JSON too; its oldest releases limit neither. For
     what is not UTF-8 its framework answers a bare 400.
 
+    A header that claims another encoding, or a form in parts, is refused even
+    without a body.
+
     A body that may be large is put aside for :func:`body` alone, which counts
     its depth. Ironic would keep it until the request is answered, and pecan
     parses JSON twice to look for arguments, and keeps what it finds.
@@ -267,8 +270,10 @@ def body(*, any_type: bool = False) -> Any:
 def _parse(sent: bytes, any_type: bool = False) -> Any:
     """Parse a body as JSON in one piece, see :func:`body`.
 
+    :returns: the document, None for an empty body.
     :raises: Invalid, with the place of a number that JSON does not have;
-        InvalidBody with the place of a member that is there twice.
+        InvalidBody with the place of a member that is there twice. The place
+        is ``/`` if a later member of the same name has replaced it.
     """
     reader = _Reader(any_type)
     try:
@@ -446,6 +451,8 @@ _Validator = jsonschema.validators.extend(
 
 def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     """Check a body by a JSON Schema, and fill in missing members.
+
+    Objects inside of it are not filled in.
 
     :returns: the document; of an object all members of the schema, None for
         those that are not there.

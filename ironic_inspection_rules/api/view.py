@@ -111,6 +111,8 @@ def time(value: datetime.datetime | None) -> str | None:
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     """Return a rule as clients see it, without what a sensitive one withholds.
 
+    What is withheld is null.
+
     :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
         (engine.model.Rule).
     :param fields: names of the fields to show besides ``links``.

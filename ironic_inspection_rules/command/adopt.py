@@ -90,11 +90,13 @@ def from_ironic(
     of them. Those of the file in ``[inspection_rules]built_in_rules`` are
     copied, unless they are here already.
 
+    :param dry_run: only print what would be adopted, and what differs.
     :param inventories: directory with inventories to try the rules on, in
         addition to the stored ones.
     :param accept_differences: adopt the rules even if some behave differently
         here; a rule that cannot be one here is only set aside.
-    :returns: 0 if nothing differs, 2 if something does.
+    :returns: 0 if nothing differs, 2 if something does, also if the rules were
+        adopted all the same. A default scope counts as a difference.
     :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
         nothing has changed then.
     """
@@ -230,7 +232,9 @@ def undo(dry_run: bool) -> int:
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     """Convert the rules to be adopted: those of the table, then of the file.
 
-    Stock Ironic runs rules of one priority in this order.
+    Stock Ironic runs rules of one priority in this order. Rules of the file
+    that were adopted before are left out. Priorities above the highest that is
+    allowed here are lowered, and with them those that come next.
 
     :raises: Invalid if rules would get the UUIDs of others.
     """
@@ -596,7 +600,9 @@ def _object(kind: Any, number: int, known: Mapping[str, Any]) -> Any:
 
     Reading a field that is not set would be an error.
 
-    :param known: values of fields; the others are null, or else false.
+    :param number: its ``id``; its UUID is made of it, too.
+    :param known: values of fields; the others are null, or else false. The
+        ``id``, the UUID and traits in it are ignored.
     """
     values: dict[str, Any] = {}
     for name, field in kind.fields.items():

@@ -100,9 +100,10 @@ def stop_clock(
     :param starting: whether its machine is still to be powered on; then there
         are no data to refuse.
     :returns: when the inspection began; None if its timeout was stopped
-        before, or the node is new.
+        before, or the node is new or not there.
     :raises: Conflict if the node waits for no data any more: to accept
-        them would be a promise that nobody can keep.
+        them would be a promise that nobody can keep. Never with ``starting``,
+        which gives None then.
     """
     column = models.Node.inspection_started_at
     state = states.INSPECTWAIT

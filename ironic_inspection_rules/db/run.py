@@ -41,12 +41,13 @@ def record_run(
 
     They are counted by event: many reapplications would otherwise leave no
     inspection. Of an inspection that is tried again, the last attempt counts:
-    one that is stored already is replaced.
+    one that is stored already is replaced. Of what machines sent, only the
+    data of this run are kept.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
     :param keep: how many runs of an event the node may have in the end, this
-        one among them; 0 to store none.
+        one among them; 0 to store none, and to remove all that it has.
     """
     kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
     row = {**values, 'version': VERSION}

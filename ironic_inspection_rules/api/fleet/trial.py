@@ -142,8 +142,9 @@ class Trial:
         """Return the entry of a machine on which the rules are tried.
 
         It has the result, the rules that match, the changes, the source of
-        the data, whether the node still has the traits of its instance, and,
-        if asked for, the comparison with the rules in force.
+        the data and, if asked for, the comparison with the rules in force.
+        Only where an instance asks for traits does it also say whether the
+        node has them, before and after.
         """
         outcome = self._evaluate(self.plans, facts)
         entry = {
@@ -178,11 +179,13 @@ class Trial:
     ) -> Entry:
         """Return how a machine would differ from what rules in force make it.
 
-        Both are tried on the same facts.
+        Both are tried on the same facts. Two failures of the same type, op
+        and reason are no difference, whatever rules they are of.
 
         :param outcome: of the rules that are tried.
-        :returns: members of the entry: the changes, whether anything differs,
-            and then also how an inspection ends with the rules in force.
+        :returns: members of the entry: the changes against what the rules in
+            force make, whether anything differs, and then also how an
+            inspection ends with the rules in force.
         """
         present = self._evaluate(in_force, facts)
         differences = difference.between(
@@ -225,7 +228,8 @@ def read(
 
     Nodes are read for many machines at once, their inventories in smaller
     portions: only one portion is in memory, if the caller keeps none. A
-    machine that is not there is yielded with the problem.
+    machine that is not there is yielded with the problem. A list may be
+    empty.
     """
     for first in range(0, len(page.nodes), _NODES):
         requested = page.nodes[first : first + _NODES]

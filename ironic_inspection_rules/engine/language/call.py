@@ -168,7 +168,8 @@ def compile_pattern(
 
     An item that the rule itself has is part of the expression, and all of
     them are checked here. An item out of the data is escaped, so that it
-    matches as text.
+    matches as text. Any other field is taken for a part of the expression:
+    :func:`problem` finds it.
 
     :returns: a pattern, or a template of one if it holds ``{item…}``.
     :raises: :class:`.exceptions.OperationError` if it is invalid.

@@ -105,9 +105,9 @@ class Op(typing.NamedTuple):
     ) -> Function:
         """Return a function of the plugin as it is called for each machine.
 
-        That of a stranger is guarded, and its errors are logged. Those of
-        this package are called as they are: guarded, a condition takes half
-        as long again.
+        That of a stranger is guarded, and its errors are logged, those from
+        one line of its code once. Those of this package are called as they
+        are: guarded, a condition takes half as long again.
 
         :param method: what is called, for the error.
         """

@@ -102,7 +102,11 @@ def has_secrets(written: Operation) -> bool:
 
 
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
-    """Return the arguments of a condition or an action, by name."""
+    """Return the arguments of a condition or an action, by name.
+
+    Of a condition whose arguments are a list, and of an op that is not
+    installed, they are the last two at most: as ``path`` and ``value``.
+    """
     arguments = written.get('args')
     if isinstance(arguments, dict):
         return arguments
