@@ -81,7 +81,8 @@ def save(
     :param task: a TaskManager instance with an exclusive lock.
     :param target: has the changes.
     :param more: further attributes of the node to save.
-    :param together: called in the same transaction.
+    :param together: called with the session in the same transaction, and
+        again if that is retried.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     attributes = target.changed(working_copy.NODE)

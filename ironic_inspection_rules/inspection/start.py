@@ -141,6 +141,8 @@ def _refuse_stored_too(
 ) -> None:
     """Check that what is built in is not stored too.
 
+    An API that does not reach the database itself checks nothing.
+
     :raises: InvalidDocument that names both.
     """
     if not storage.is_here():

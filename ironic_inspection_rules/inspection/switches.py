@@ -100,6 +100,9 @@ def is_configured() -> bool:
 def missing(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for each option that does not name this plugin.
 
+    A name that is only like the plugin's counts as it: another function warns
+    of that.
+
     :param conducts: see :func:`problems`.
     """
     in_band = hook_names('inspector')
@@ -243,6 +246,8 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
 def enabled_by_conductors() -> set[str]:
     """Return the inspect interfaces of all conductors that are up.
 
+    ``no-inspect`` is left out, as no rules run there.
+
     There are none for an API that does not reach the database itself.
     """
     if not storage.is_here():
@@ -295,7 +300,11 @@ def of_node(interface: str | None) -> Iterator[str]:
 
 
 def unused_scope() -> Iterator[str]:
-    """Yield a warning if no node has the default scope of stored rules."""
+    """Yield a warning if no node has the default scope of stored rules.
+
+    There is none while there are no nodes, or if auto-discovery gives nodes
+    that scope.
+    """
     scope = CONF.inspection_rules.default_scope
     if not scope or scope == CONF.auto_discovery.inspection_scope:
         return

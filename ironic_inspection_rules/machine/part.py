@@ -191,7 +191,8 @@ def read(
 ) -> Parts:
     """Find the parts of a machine in its inventory.
 
-    They are compared with those of its other inspections.
+    They are compared with those of its other inspections. No more than
+    :data:`MOST` are read.
 
     :param reporter: the inspect interface; each of them sees other parts.
     """

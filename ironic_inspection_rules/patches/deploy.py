@@ -42,6 +42,7 @@ def check(problem: Callable[[_Node], str | None]) -> None:
 
     A deployment is refused before Ironic touches the node, and a validation
     names the problem beside those of the deploy interface, whichever it is.
+    From this call on, as three functions of Ironic are replaced.
 
     :param problem: says what is wrong with a node, None when nothing is.
     """

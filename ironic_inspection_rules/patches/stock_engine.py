@@ -109,6 +109,8 @@ def run(
 ) -> Exception | None:
     """Run rules as stock Ironic does.
 
+    The first error ends the run; what was done before it stays done.
+
     :param rules: in the order in which they run; they are not changed.
     :param plugin_data: may be changed, see :func:`plain`.
     :returns: the error that would fail the inspection, None if none would.

@@ -138,6 +138,7 @@ class DatabaseQueue:
         :param values: further columns of the request.
         :returns: the stored request; None if another process was faster, so
             that the decision has to be made again.
+        :raises: as :meth:`put`.
         """
         first_state = state.WAITING
         if event == queue_request.POWER_ON:

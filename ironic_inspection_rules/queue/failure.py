@@ -34,6 +34,9 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
     A node in inspection goes to "inspect failed". One that data were
     reapplied to, that was just enrolled or that failed without a reason gets
     the reason only. Others stay as they are: their inspection ended before.
+
+    :raises: errors of the surroundings, after which a node in inspection is
+        not failed yet.
     """
     node = task.node
     message = _('Inspection request %(request)s failed: %(reason)s') % {

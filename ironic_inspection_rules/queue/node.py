@@ -191,7 +191,8 @@ def locked(
     """Lock the node of a request while the context lasts.
 
     The fence refuses commits of this thread after the node was locked by
-    another holder, or the request was delivered again.
+    another holder, or the request was delivered again. A lock that a dead
+    worker has left is taken away.
 
     :param requests: the queue of the request.
     :returns: the :class:`DeliveryTask`.

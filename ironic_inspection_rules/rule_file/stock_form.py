@@ -84,6 +84,8 @@ _TEXTS = frozenset(('True', 'False', 'None'))
 def load(path: str) -> list[dict[str, typing.Any]]:
     """Read the file of ``[inspection_rules]built_in_rules``.
 
+    Only the type of the priority is checked in its rules.
+
     :returns: its rules. One without a UUID gets one that is made of its
         content, so that it is the same each time the file is read.
     :raises: ValueError if it cannot be read, or is no list of rules.

@@ -154,6 +154,8 @@ class Repository:
         :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
             be compiled, such as after its plugin was removed; the rules of
             before stay.
+        :raises: :class:`.exceptions.Conflict` where rows of a table are not
+            there, although the rules have not changed meanwhile.
         """
         # Before the lock: mostly nothing has changed, and no inspection waits
         # for the query of another one.

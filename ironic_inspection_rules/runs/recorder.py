@@ -127,7 +127,8 @@ def prepare(
     """Prepare to store a run that has ended.
 
     The data of the machine are stored at once, and are swept away later if
-    the run is not.
+    the run is not. If they cannot be stored, the run is without them. Of an
+    inspection that does not fail the run never has them.
 
     :param findings: None if the machine has sent no data.
     :param error: why the inspection failed, None if it did not.

@@ -411,7 +411,12 @@ def _merged_traits(
 def _merged(
     value: typing.Any, then: typing.Any, now: typing.Any
 ) -> typing.Any:
-    """Return a value, changed as ``now`` is against ``then``."""
+    """Return a value, changed as ``now`` is against ``then``.
+
+    Only mappings are merged: a list that changed is that of ``now``.
+
+    :returns: :data:`.path.ABSENT` if it is gone.
+    """
     if data_path.same(then, now):
         return value
     if not all(isinstance(side, dict) for side in (value, then, now)):

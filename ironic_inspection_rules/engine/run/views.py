@@ -95,7 +95,10 @@ class Tree:
     def append(
         self, data: typing.Any, path: data_path.Path, value: typing.Any
     ) -> typing.Any:
-        """Append a value to the list at the path, which may be absent."""
+        """Append a value to the list at the path, which may be absent or null.
+
+        Whether anything else is there, the caller has checked.
+        """
         items = data_path.get(data, path)
         # Once it is the tree's own, to append takes no copy of its parents.
         if id(items) not in self._own:

@@ -220,7 +220,8 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Compare machines with the file of ``--expect``, or write that file.
 
-        What differs is printed, and the exit code is returned.
+        What differs is printed, and the exit code is returned; it is 0 where
+        the file is written, whatever happens to the machines.
 
         :param actual: machines and what happens to them. They are tried one
             by one as they are taken.

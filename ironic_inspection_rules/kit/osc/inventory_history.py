@@ -203,7 +203,9 @@ def _nothing(node: str) -> str:
 def since(text: str | None) -> str | None:
     """Parse a time of a command line, and return it as ISO 8601.
 
-    :param text: a time, or an age such as ``12h``, ``30d``, ``2w``.
+    :param text: a time, or an age such as ``12h``, ``30d``, ``2w``. A time
+        without a zone is one of UTC.
+    :returns: the time in UTC, without a zone; None for None.
     :raises: CommandError if it is neither.
     """
     if text is None:

@@ -242,6 +242,10 @@ class ApplyInspectionRules(command.BaremetalCommand):
         parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
+        """Print the plan, and make the changes if they are confirmed.
+
+        :returns: the exit status: 1 if they are not, 0 also if there are none.
+        """
         most_loss = parsed_args.max_capacity_loss
         if most_loss is not None and not parsed_args.flavors:
             raise osc_exceptions.CommandError(

@@ -158,7 +158,10 @@ class MachineSearch:
     def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which a formula holds; None if there is none.
 
-        :raises: :class:`Unclear` where the solver does not know.
+        Formulas may have guesses: the engine has to confirm the machine.
+
+        :raises: :class:`Unclear` where the solver does not know; of these
+            :class:`Exhausted` where no time or steps are left.
         """
         if wanted is logic.FALSE:
             return None

@@ -310,7 +310,10 @@ def _reason(path: str, problem: exceptions.InvalidDocument) -> str:
 
 
 def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
-    """Return a row for each rule in force: whether it matched, or why not."""
+    """Return a row for each rule in force: whether it matched, or why not.
+
+    Of one that matched it says which actions did not run, and why.
+    """
     rows = []
     for traced in traces:
         if traced.rule.mode != model.ENFORCE:

@@ -38,7 +38,8 @@ def compare(
 ) -> list[table_comparison.TableFinding]:
     """Compare machines with the rows of a table, and return the findings.
 
-    Files are read and compared in several processes.
+    Files are read and compared in several processes. The machine of a file
+    that cannot be read counts as missing.
 
     :param nodes: the node that each machine is taken for.
     :param paths: files with their inventories.

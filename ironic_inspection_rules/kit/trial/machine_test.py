@@ -240,6 +240,8 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 def load_node(path: str | None) -> Node:
     """Read a file with a node as Ironic's API shows it.
 
+    Attributes that the file leaves out have their defaults.
+
     :param path: the node alone, or a mapping with ``node`` and perhaps
         ``ports`` and ``port_groups``. Without a file the node is a new one.
     :raises: :class:`.exceptions.InvalidDocument` where it has no node, or

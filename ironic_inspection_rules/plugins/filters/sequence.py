@@ -261,6 +261,8 @@ class Sort(plugin.Filter):
 
         :param attribute: to sort by, or several with commas between them, of
             which the later ones count where the earlier ones are equal.
+        :raises: :class:`.exceptions.OperationError` for values without an
+            order, such as a text beside a number.
         """
         names = [attribute]
         if isinstance(attribute, str):

@@ -130,7 +130,8 @@ class InspectorExtendAttribute(PathAction):
     ) -> None:
         """Append the value to the list, which is made if it is not there.
 
-        What is there and no list is an error.
+        What is there and no list is an error. At a path of three steps or more
+        a new list replaces whatever is there.
         """
         where = _read_path(path)
         items: typing.Any = data_path.ABSENT

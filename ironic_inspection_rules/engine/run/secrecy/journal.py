@@ -149,6 +149,9 @@ class Journal:
     ) -> None:
         """Record that a value was set but already there.
 
+        It is not recorded where nobody reads such values, or where there are
+        too many; of a sensitive rule it always is.
+
         :param root: a root, or :data:`.change.TRAITS` with a name as its path.
         """
         is_kept = (

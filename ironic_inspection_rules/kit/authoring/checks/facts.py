@@ -274,6 +274,8 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
 
     To ``eq``, 5, "5" and "5.0" are equal. It may wherever the answer depends
     on the type of the value in the data.
+
+    :param fact: about neither a subnet nor a version.
     """
     if fact.relation == 'one-of':
         return any(

@@ -430,7 +430,8 @@ def conditions(
         boolean where the result is the same on all machines.
     :param needs_all: whether it has to hold for all items, and not for any.
     :returns: the condition with a loop, or a group with a condition for every
-        item; a boolean where the result is the same on all machines.
+        item; the condition alone if only one item matters; a boolean where the
+        result is the same on all machines.
     """
     turns = [convert_turn(item) for item in items]
     # One false turn decides "all", one true turn decides "any".

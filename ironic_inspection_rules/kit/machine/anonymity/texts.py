@@ -38,7 +38,8 @@ class Replacer:
         """Return what replaces an identifier in a text.
 
         The replacement has the same form, so that rules, filters and checks
-        take it as they take the original.
+        take it as they take the original. It is the same text where that
+        identifies nothing: ``KEPT``, or a site such as "unknown".
         """
         written = text[identified.start : identified.end]
         match identified.form:
@@ -66,7 +67,8 @@ class Replacer:
         """Replace all of a text that is a name.
 
         Identifiers in it are replaced by their form, and all other characters
-        as :meth:`.form.Forms.text` does.
+        as :meth:`.form.Forms.text` does, also those of a date or another
+        ``KEPT`` identifier.
         """
         replaced = ''
         end = 0

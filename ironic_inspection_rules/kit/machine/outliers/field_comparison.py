@@ -116,6 +116,8 @@ def numbers(
 def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
     """Return in which fields machines differ from what most of them report.
 
+    A machine that does not report a field does not differ in it.
+
     :param least: how many machines must report a field, so that there is
         something usual.
     """

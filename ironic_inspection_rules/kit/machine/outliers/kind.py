@@ -85,7 +85,8 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
 
     :param least: machines that are enough for a kind, if they are also a
         quarter of all.
-    :returns: the largest kind first.
+    :returns: the largest kind first; one kind with all machines where nothing
+        divides them.
     """
     enough = max(least, len(sketches) * norm.QUARTER)
     populations = _divided(tuple(sketches), enough)
