@@ -108,9 +108,24 @@ class Findings:
         }
 
 
+@dataclasses.dataclass(frozen=True)
+class PreparedInspection:
+    """What :func:`.db.history.record` stores of an inspection.
+
+    ``values`` are the columns of its row, which names contents that are
+    stored already. ``began`` are the columns of the stays of parts that have
+    entered the machine. ``ended`` is when parts that have left it were last
+    reported, by ``kind`` and identity with a space between.
+    """
+
+    values: Mapping[str, typing.Any]
+    began: Sequence[Mapping[str, typing.Any]]
+    ended: Mapping[str, datetime.datetime]
+
+
 def prepare(
     uuid: str, node: typing.Any, document: Document
-) -> dict[str, typing.Any]:
+) -> PreparedInspection:
     """Store the contents of an inspection; prepare the rows that name them.
 
     The rows are those of the inventory and of the parts that entered or left
@@ -118,7 +133,6 @@ def prepare(
 
     :param uuid: of the run, by which the inventory is known as well.
     :param node: locked, so that no other inspection of it ends meanwhile.
-    :returns: the arguments of :func:`.db.history.record`.
     """
     last, loaded = db_history.read_last(node.uuid)
     now = timeutils.utcnow()
@@ -128,12 +142,11 @@ def prepare(
         node.inspect_interface or '',
     )
     before = part.NOTHING
-    has_parts = last is not None and last.parts in loaded
-    if has_parts:
-        before = part.Parts.from_dict(loaded[last.parts])
     last_heard = ''
     if last is not None:
         last_heard = last.created_at.isoformat()
+        if last.parts in loaded:
+            before = part.Parts.from_dict(loaded[last.parts])
     comparison = part_difference.PartComparison(before, reported)
     known = comparison.known(last_heard)
     # On the first inspection all parts are new, which is no change.
@@ -147,19 +160,69 @@ def prepare(
         'created_at': now,
         'interface': node.inspect_interface,
         'changed': has_changed,
-        'patch': None,
+        **_content_values(last, loaded, document),
+        'parts': _store_parts(last, loaded, before, known),
     }
-    # A small patch to the document of the inspection before, or one of its
-    # own where much has changed. Parts that did not change are stored once.
+    return PreparedInspection(
+        values,
+        _began(before, known, reported.texts, node.uuid, now),
+        _ended(before, known, last),
+    )
+
+
+def _content_values(
+    last: typing.Any, loaded: Mapping[str, Document], document: Document
+) -> dict[str, typing.Any]:
+    """Return the columns ``content`` and ``patch``, and store the content.
+
+    A document is a small patch to that of the inspection before, or one of
+    its own where much has changed.
+
+    :param last: the row of the inspection before, None if there is none.
+    :param loaded: stored documents by digest.
+    """
     if last is not None and last.content in loaded:
-        values.update(_patched(last.content, loaded[last.content], document))
-    if 'content' not in values:
-        values['content'] = content.store(document)
-    if has_parts and known == before:
-        values['parts'] = last.parts
+        patched = _patched(last.content, loaded[last.content], document)
+        if patched:
+            return {'patch': None, **patched}
+    return {'patch': None, 'content': content.store(document)}
+
+
+def _store_parts(
+    last: typing.Any,
+    loaded: Mapping[str, Document],
+    before: part.Parts,
+    known: part.Parts,
+) -> str:
+    """Store parts, and return their digest.
+
+    Parts that did not change are stored once.
+
+    :param last: the row of the inspection before, None if there is none.
+    :param loaded: stored documents by digest.
+    :param before: the parts that were known after that inspection.
+    :param known: the parts that are known now.
+    """
+    if last is not None and last.parts in loaded and known == before:
+        digest: str = last.parts
     else:
-        values['parts'] = content.store(known.as_dict())
-    # The stays of parts in machines, for the search of a part by its identity.
+        digest = content.store(known.as_dict())
+    return digest
+
+
+def _began(
+    before: part.Parts,
+    known: part.Parts,
+    labels: Mapping[str, str],
+    node_uuid: str,
+    now: datetime.datetime,
+) -> list[dict[str, typing.Any]]:
+    """Return the stays that begin: of parts that were not known before.
+
+    They are for the search of a part by its identity.
+
+    :param labels: the texts of identities, where these are written otherwise.
+    """
     began = []
     for kind, name in known.identities:
         if (kind, name) not in before.identities:
@@ -167,18 +230,30 @@ def prepare(
                 {
                     'identity': name,
                     'kind': kind,
-                    'label': reported.texts.get(name, name),
-                    'node_uuid': node.uuid,
+                    'label': labels.get(name, name),
+                    'node_uuid': node_uuid,
                     'began_at': now,
                     'ended_at': None,
                 }
             )
+    return began
+
+
+def _ended(
+    before: part.Parts, known: part.Parts, last: typing.Any
+) -> dict[str, datetime.datetime]:
+    """Return when parts that have left the machine were last reported.
+
+    :param last: the row of the inspection before; None only if no part was
+        known before.
+    :returns: times by kind and identity, with a space between.
+    """
     ended = {}
     for (kind, name), parts in before.identities.items():
         if (kind, name) not in known.identities:
             ended_at = _last_reported(before, parts, last.created_at)
             ended[f'{kind} {name}'] = ended_at
-    return {'values': values, 'began': began, 'ended': ended}
+    return ended
 
 
 def _last_reported(

@@ -166,7 +166,7 @@ def prepare(
         # One transaction is sooner over than two.
         db_run.record_run(connection, values, keep)
         if kept is not None:
-            db_history.record(connection, **kept)
+            db_history.record(connection, kept.values, kept.began, kept.ended)
 
     return store
 

@@ -22,6 +22,7 @@ from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.runs import history as runs_history
 
 
 class _Compiled(sa.util.LRUCache):
@@ -261,9 +262,13 @@ def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:
     )
 
 
-def keep_inspection(kept: dict[str, typing.Any]) -> None:
-    """Store what :func:`.runs.history.prepare` returns, likewise."""
-    transaction.write(lambda connection: history.record(connection, **kept))
+def keep_inspection(kept: runs_history.PreparedInspection) -> None:
+    """Store an inspection in a transaction of its own."""
+    transaction.write(
+        lambda connection: history.record(
+            connection, kept.values, kept.began, kept.ended
+        )
+    )
 
 
 def why_absent(kind: str) -> str | None:

@@ -88,7 +88,7 @@ class HistoryTestCase(base.TestCase):
             document,
         )
         database.keep_inspection(kept)
-        return kept['values']['uuid']
+        return kept.values['uuid']
 
     def get(self, path, status=200, user=None, version='1.96'):
         request = webob.Request.blank(

@@ -79,7 +79,7 @@ class HistoryMixin:
     def keep(self, machine, found):
         kept = history.prepare(uuidutils.generate_uuid(), machine, found)
         database.keep_inspection(kept)
-        return kept['values']['uuid']
+        return kept.values['uuid']
 
     def rows(self, table):
         with transaction.reader() as session:

@@ -78,7 +78,7 @@ class PrepareTestCase(base.IronicTestCase):
     def keep(self, found):
         kept = history.prepare(uuidutils.generate_uuid(), self.machine, found)
         database.keep_inspection(kept)
-        return kept['values']
+        return kept.values
 
     def test_a_patch_is_kept_where_it_is_small(self):
         found = test_history.document()
