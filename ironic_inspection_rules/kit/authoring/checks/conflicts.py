@@ -106,7 +106,9 @@ class _WritingRule:
             # A node has one scope.
             return []
         # The same words over other vars are conditions on other things.
-        reads_vars_alike = self.rule.rule.vars == later.rule.rule.vars
+        reads_vars_alike = model.same(
+            model.VARS, self.rule.rule.vars, later.rule.rule.vars
+        )
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
             if not _differ(first.effect, second.effect):

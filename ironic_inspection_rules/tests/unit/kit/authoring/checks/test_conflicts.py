@@ -61,6 +61,20 @@ class CheckTestCase(base.CheckTestCase):
         self.assertEqual(0, self.drivers(one, other, count, count))
         self.assertEqual(1, self.drivers(one, other, count, memory))
 
+    def test_vars_of_other_types_or_in_another_order_are_other_vars(self):
+        condition = (
+            '{{op: "{}eq", '
+            'args: {{values: ["{{plugin_data.a}}", "{{vars.size}}"]}}}}'
+        )
+        one, other = condition.format(''), condition.format('!')
+        number, truth = 'vars: {size: 1}', 'vars: {size: true}'
+        self.assertEqual(0, self.drivers(one, other, number, number))
+        self.assertEqual(1, self.drivers(one, other, number, truth))
+        before = 'vars: {of: 1, size: "{vars.of}"}'
+        after = 'vars: {size: "{vars.of}", of: 1}'
+        self.assertEqual(0, self.drivers(one, other, before, before))
+        self.assertEqual(1, self.drivers(one, other, before, after))
+
     def drivers(self, conditions, other, more='', other_more=''):
         """Tell whether rules with these conditions are said to conflict."""
         return len(
