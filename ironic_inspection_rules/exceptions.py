@@ -228,7 +228,11 @@ class Problem:
 
 
 def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
-    """Return the first problems, and one with the number of the others."""
+    """Return the first problems, and one with the number of the others.
+
+    That one, if there are more, has no place: its pointer is empty. Texts
+    that are too long for an answer are cut.
+    """
     # An iterator, as the search for all problems of a large rule set would
     # take too long: what is not counted is not searched for.
     remaining = iter(problems)

@@ -50,6 +50,8 @@ def apply(
 ) -> dict[str, Any]:
     """Return the fields as the patch makes them.
 
+    Whether they are still a valid rule is left to the caller.
+
     :param fields: those that a client may set.
     :param patch: as it came from the client; it is applied whole or not at
         all. What it removes is absent from the result.

@@ -56,7 +56,8 @@ def find(
     that run and on the node as it is now.
 
     :param runs: the newest run kept of the node, whole, if there is one.
-    :returns: the answer; its ``run`` is that one.
+    :returns: the answer; its ``run`` is that one. Of a sensitive rule it has
+        no run, only the UUID, whether it matched, and ``withheld``.
     :raises: NotFound if no run is kept, or it knows no such rule.
     """
     if not runs:
@@ -185,7 +186,8 @@ def _recorded(
     It has rules that matched, rules that did not match and undid what they had
     done before, and audited rules.
 
-    :returns: members of the answer; None for a rule that did nothing.
+    :returns: members of the answer; None for a rule that did nothing, and
+        for one that the run did not have.
     """
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):

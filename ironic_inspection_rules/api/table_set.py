@@ -89,7 +89,8 @@ def decide(
 ) -> Decided:
     """Decide what becomes of the stored tables where some are given.
 
-    :param posted: the JSON form of tables by name; None leaves all of them.
+    :param posted: the JSON form of tables by name; None leaves all of them,
+        whatever ``prune`` is.
     :param prune: whether stored tables that are not given go.
     :param restored: tables of a revision, with secrets, in place of given
         ones.

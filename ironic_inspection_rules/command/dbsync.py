@@ -101,9 +101,10 @@ def drop() -> int:
     Without ``--yes``, only print them and their numbers of rows.
 
     :returns: 0 when they are gone or never were there, 1 without ``--yes``.
-    :raises: Conflict if services use the tables, or if adopted rules have
-        originals in Ironic's table that are set aside: nobody would run these
-        any more.
+    :raises: Conflict if services use the tables, as far as is known:
+        API services and idle workers are not noticed. Also if adopted rules
+        have originals in Ironic's table that are set aside: nobody would run
+        these any more.
     """
     # "adopt --undo" cannot read the tables of a preview. There it gives the
     # rules back when these tables are gone and new ones are made.

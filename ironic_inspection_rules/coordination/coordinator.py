@@ -227,7 +227,10 @@ class LeasedLock:
         return True
 
     def _is_ours(self, lock: typing.Any) -> bool:
-        """Return whether this process still holds a lock that it acquired."""
+        """Return whether this process still holds a lock that it acquired.
+
+        :raises: OSError if the lock file is gone, or any error of the driver.
+        """
         if self._file is not None:
             # The kernel locks a file, not a name. Once another file has the
             # name, another process can lock that one.

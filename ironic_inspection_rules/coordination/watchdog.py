@@ -82,9 +82,11 @@ class WatchedLoop:
     def look_after(self, limit: float) -> None:
         """Replace the thread if a round takes longer than ``limit`` seconds.
 
-        The old thread cannot be ended: it gives up what it holds, and leaves
-        should it ever wake up. Another thread calls this now and then. A
-        thread that cannot be started is tried again after ``limit``.
+        The time counts from the last :meth:`note_life`, which every round
+        begins with. The old thread cannot be ended: it gives up what it
+        holds, and leaves should it ever wake up. Another thread calls this
+        now and then. A thread that cannot be started is tried again after
+        ``limit``.
         """
         if self._thread is None or self._stop.is_set():
             return

@@ -90,6 +90,8 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 def put(connection: sa.Connection, document: Document) -> str:
     """Store a document; mark it as used if it is there already.
 
+    One with the names of a mapping in another order is another document.
+
     :param connection: a transaction, which is over in :data:`FRESH` seconds.
     :returns: its digest.
     """

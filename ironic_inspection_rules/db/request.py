@@ -331,7 +331,9 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     A request stays while its node may not be in a final state, or while
     another transaction has locked it.
 
-    :returns: how many requests were removed.
+    :param limit: how many to remove at the most.
+    :returns: how many requests were removed. Fewer than the limit need not be
+        all: some may have been locked.
     """
     row = models.RequestRow
     # A request that is done stays due until the queue has seen to its node.

@@ -175,7 +175,8 @@ def put(
 
     :param definition: all of it but its rows.
     :param size: the number of its rows.
-    :param chunks: all of its chunks, in order.
+    :param chunks: all of its chunks, in order; one without its text must be
+        among those of this table in force.
     :returns: ``created`` or ``updated``, None where nothing has changed.
     """
     before = session.execute(

@@ -84,9 +84,11 @@ def of_early_phase(
 
 
 def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
-    """Make the changes of a phase once more.
+    """Make the changes of a phase to the node and its ports once more.
 
-    Other hooks run in each attempt, and may have overwritten them.
+    Other hooks run in each attempt, and may have overwritten them. What else
+    the checkpoint has, such as the difference of plugin data and the error,
+    is left to the caller.
     """
     for change in checkpoint['changes']:
         root = change[0]

@@ -54,9 +54,10 @@ _LONGEST_NAME = 64
 def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
     """Run the rules of the early phase (spec 003 "Phases").
 
-    :param plugin_data: is changed in place.
+    :param plugin_data: is changed in place, but not where a rule fails.
     :returns: what the run is to have of it, None if that is nothing.
-    :raises: :class:`.exceptions.RuleError` where a rule fails.
+    :raises: :class:`.exceptions.RuleError` where a rule fails, also by the
+        action ``fail``; no change is kept then.
     """
     rules = start.rules()
     in_force = rules.refresh(context)

@@ -62,9 +62,10 @@ class ServiceEffects(working_copy.Effects):
 
         ``[DEFAULT]webserver_verify_ca`` says how to verify the server.
 
-        :param seconds: time until the phase ends.
-        :raises: :class:`.exceptions.OperationError` if it fails, or gets no
-            answer before the phase ends.
+        :param seconds: time until the phase ends; infinite without a limit.
+        :raises: :class:`.exceptions.OperationError` if it fails, the status
+            of the answer is an error, or there is no answer before the phase
+            ends. In the last case the request may still reach the server.
         """
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         watch = timeutils.StopWatch(seconds)

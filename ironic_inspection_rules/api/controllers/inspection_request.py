@@ -74,6 +74,11 @@ def delete(request_uuid: str) -> None:
     the machine has posted its data and will not do so again, or is never
     powered on. The request is out of the queue already: should this fail, the
     leader of the workers has the inspection fail.
+
+    Of a request to reapply, or of a timeout, only the request ends.
+
+    :raises: RequestNotFound, or RequestNotWaiting if a worker has begun to
+        process it.
     """
     aborted = inspection_queue.requests().abort(
         _UUID('uuid', request_uuid), _('Inspection was aborted by request.')

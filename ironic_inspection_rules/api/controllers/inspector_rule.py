@@ -55,6 +55,9 @@ def replace(uuid: str, body: Any) -> Answer:
     """Replace a stored rule by one in ironic-inspector's language.
 
     Fields that this language does not have stay, except for the ``vars``.
+
+    :raises: RuleNotFound also for a stored rule that this language cannot
+        express.
     """
     if isinstance(body, dict) and body.get('uuid') not in (None, uuid):
         raise exceptions.Invalid(_('The UUID of a rule cannot be changed'))

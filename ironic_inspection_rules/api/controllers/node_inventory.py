@@ -123,6 +123,7 @@ def put_request(
         a state in which its inventory must not change.
     :raises: HTTPForbidden if there are data in the body of somebody who may
         only have those of the ramdisk processed.
+    :raises: RuleError if an early rule fails; nothing is queued then.
     """
     # Only loaded where durable inspection is switched on.
     from ironic_inspection_rules.queue import node as queue_node

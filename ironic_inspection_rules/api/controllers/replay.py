@@ -161,10 +161,12 @@ class _Replay:
         """Return how a run ends by the rules of its time, or by others.
 
         In both cases it is repeated with the rules of its time first: only a
-        run that then ends as it did can be compared.
+        run that then ends as it did can be compared. Where there are no other
+        rules, a run that does not is an entry with the outcome "different".
 
-        :raises: Incomparable if it does not end as it did by its own rules:
-            a difference could not be put down to the others then.
+        :raises: Incomparable if it does not end as it did by its own rules,
+            and there are others: a difference could not be put down to these
+            then. And if the rules of its time are not kept or do not compile.
         """
         rules = start.rules()
         plans = {}

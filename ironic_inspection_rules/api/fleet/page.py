@@ -81,7 +81,11 @@ def by_filters(
 ) -> Page:
     """Find the nodes of a page that ``GET /v1/nodes`` would show the caller.
 
-    :param filters: of the request, not checked yet.
+    Ironic's own limit of a page may be less. With a filter by conductor a
+    page may have fewer nodes, or none, and there is a next one all the same.
+
+    :param filters: of the request, not checked yet; one that is None counts
+        as not given.
     :param limit: nodes of the page; None for :data:`MOST`.
     :param marker: UUID of the last node of the page before.
     :raises: Invalid for a bad filter; what Ironic raises itself.
@@ -131,9 +135,10 @@ def by_names(
 ) -> Page:
     """Find the nodes of a page of a list of names and UUIDs.
 
-    A name or UUID that no node has is in the page, with None as its UUID. The
-    filters of the page keep the nodes of the caller's project, if the caller
-    may see no others.
+    A name or UUID that no node has is in the page, with None as its UUID. A
+    node that the caller may not see is in it with its UUID: the filters of
+    the page, by which nodes are to be read, keep the nodes of the caller's
+    project, if the caller may see no others.
 
     :param idents: all names and UUIDs of the request, of any type yet.
     :param limit: nodes of the page; None for :data:`MOST`.
@@ -179,6 +184,8 @@ def by_names(
 
 def _identify(idents: Sequence[str]) -> dict[str, str]:
     """Find out which names and UUIDs are those of nodes, with one query.
+
+    Whether the caller may see the nodes is not asked.
 
     :returns: the UUIDs of the nodes that exist, by the name or UUID as the
         request has it.

@@ -105,7 +105,11 @@ class Signature:
     def bind(self, args: typing.Any) -> Bound:
         """Bind the values that a rule gives to the arguments.
 
-        All problems are collected, so that an author sees them at once.
+        All problems are collected, so that an author sees them at once. The
+        values stay as they are written: their types are not checked here.
+
+        Where the op takes any number of values, a list with nothing but a
+        list in it stands for the items of that.
 
         :param args: list, mapping, or None for no arguments.
         :returns: the arguments that could be bound, and all problems.
@@ -201,7 +205,9 @@ class Signature:
     ) -> Bound:
         """Bind the positional and named values of a filter.
 
-        An op has one or the other, a filter may have both.
+        An op has one or the other, a filter may have both. A positional value
+        is for one argument, in their order, also for one that can be given by
+        keyword only; no argument gets several.
 
         :param values: pairs of a name, None for a positional value, and a
             value.

@@ -28,8 +28,12 @@ _CLASSES: typing.Mapping[str, tuple[type, ...]] = {
 def convert(text: str, kind: str | None) -> typing.Any:
     """Return the value of a cell of CSV, which is text, by its column's type.
 
+    Blanks around it count for text only. A boolean may be a word such as
+    ``yes``, or 1 or 0; an integer has up to 30 digits.
+
     :param kind: the type of its column; None is text.
-    :returns: null for an empty cell, if its column is not text.
+    :returns: null for an empty cell, if its column is not text. A whole
+        number is an int also in a column of numbers.
     :raises: :class:`.exceptions.OperationError` if it is not of the type.
     """
     if kind is None or kind == 'string':

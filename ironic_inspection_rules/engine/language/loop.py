@@ -63,7 +63,10 @@ class Loop:
     ) -> 'Loop | None':
         """Return the innermost loop that an operation is in, if any.
 
-        That of a loop over fields has no items before a machine comes.
+        That of a loop over fields has no items before a machine comes. The
+        items of a literal list may have fields in them; but inside another
+        loop such a list counts as one over fields, as these may be of the
+        outer item.
 
         :param loop: the ``loop`` of the operation itself.
         :param outer: the loop that the operation is in, such as that of its

@@ -111,7 +111,8 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
     or another case or punctuation. Such a name is sure enough for ``lint
     --fix`` to write it, unlike the one that :func:`nearest` returns.
 
-    :returns: None if there is none, or more than one.
+    :returns: None if there is none, or more than one, and for a name that is
+        known itself.
     """
     name = name[:_LONGEST]
     known = list(known)

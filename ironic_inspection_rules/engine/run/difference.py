@@ -41,7 +41,7 @@ class _Pair(typing.NamedTuple):
 def between(
     before: working_copy.Facts, after: working_copy.Facts, ports: Ports
 ) -> StateDifference:
-    """Compare two states of a machine.
+    """Compare two states of a machine in all that rules may change.
 
     A list counts as one value. The trace of the rules in plugin data is left
     out. Secrets are masked.

@@ -73,14 +73,16 @@ def evaluate(
 ) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
-    Each phase runs on the data as the previous one left them.
+    Each phase runs on the data as the previous one left them. The first one
+    that ends with an error is the last one.
 
     :param plans: the rules of each phase, in the order in which they run.
     :param facts: the data before the first phase, which are not changed.
         Their node may be empty, but not None.
     :param explain: also trace rules that do not match, with a reason for
         each condition.
-    :param refuse: called for each phase whose changes would be saved.
+    :param refuse: called for each phase whose changes would be saved; an
+        error that it returns ends the inspection, without these changes.
     """
     traces: list[trace.RuleTrace] = []
     audited: list[trace.RuleTrace] = []

@@ -89,6 +89,11 @@ def run(
     Rules that decide first are decided, and undone where they do not match,
     before the first action of any rule (blueprint 000 "Plugins").
 
+    The error of a rule ends the phase; it is in the outcome, and not raised.
+    The target keeps what was changed before it: ``keeps_changes`` of the
+    outcome says whether that is to be saved.
+
+    :param target: is changed in place.
     :param scope: the inspection scope of the node; a rule with another one
         is skipped (spec 003 "Data model impact").
     :param explain: trace every rule, with a reason for each condition. This
@@ -175,7 +180,14 @@ class _Phase:
             self._keep_why(plan)
 
     def matches(self, plan: compiler.CompiledRule) -> bool:
-        """Return whether a rule matches, which is decided once."""
+        """Return whether a rule matches.
+
+        For one that decides first, that is what it was before all actions;
+        any other is decided by every call.
+
+        :raises: :class:`.exceptions.RuleError` unless the rule is audited,
+            which does not match then.
+        """
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]

@@ -31,6 +31,7 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
 
     :param path: below ``/v1``.
     :param kwargs: as of requests.
+    :returns: None for an answer without a body.
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON.
     """

@@ -124,7 +124,10 @@ def plan(
     :param rules: as their author wrote them.
     :param prune: whether to remove all rules that are not among these, and
         tables where some are given.
-    :param tables: the JSON form of tables by name; None for none.
+    :param tables: the JSON form of tables by name; None leaves the stored
+        ones.
+    :returns: the plan. The UUID of a rule that would be made is
+        :data:`KNOWN_LATER`, unless its author has given it one.
     :raises: an exception of openstacksdk for bad rules, with the place of one
         among them as ``/rules/<number>``.
     """

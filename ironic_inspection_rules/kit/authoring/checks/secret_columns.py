@@ -121,6 +121,7 @@ def _is_written(
 
     :param value: the argument as it is written.
     :param whole: the table with all rows.
+    :returns: False also where no filter takes the data that are tried.
     """
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(

@@ -218,6 +218,7 @@ def check_machines(
 
     :param advance: see :func:`.file_work.in_chunks`.
     :param tables: those that the rules read.
+    :returns: no rule counts as unmatched where no file can be read.
     """
     active = [
         dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)

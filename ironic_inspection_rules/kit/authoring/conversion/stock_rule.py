@@ -163,6 +163,9 @@ class _StockConverter(rule.Conversion):
 
         One that always holds is left out, with a hint. One that never holds,
         or that fails every inspection, is a reason to switch the rule off.
+
+        :raises: :class:`.rule.Inconvertible` for a condition that this
+            language cannot say. An action of that kind is only noted.
         """
         for index, condition in enumerate(conditions):
             self.pointer = f'/conditions/{index}'
