@@ -340,19 +340,25 @@ def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
 
     Their wording may differ from release to release.
     """
-    # A sensitive rule has no conditions, most rules have no actions with some.
-    conditions = []
-    for condition in rule.get('conditions', ()):
-        conditions.append((condition['op'], condition['result']))
+    # A sensitive rule is recorded without conditions, and "when" only where
+    # an action had conditions or did not run.
+    conditions = [
+        _without_reason(condition) for condition in rule.get('conditions', ())
+    ]
     actions = []
     for action in rule.get('when', ()):
-        conditions_of_action = []
-        for condition in action['conditions']:
-            conditions_of_action.append({**condition, 'reason': None})
+        conditions_of_action = [
+            _without_reason(condition) for condition in action['conditions']
+        ]
         actions.append(
-            {**action, 'reason': None, 'conditions': conditions_of_action}
+            {**_without_reason(action), 'conditions': conditions_of_action}
         )
     return {**rule, 'conditions': conditions, 'when': actions}
+
+
+def _without_reason(record: phase_record.Record) -> phase_record.Record:
+    """Return the record of a condition or an action without its reason."""
+    return {name: value for name, value in record.items() if name != 'reason'}
 
 
 def _rebased(
