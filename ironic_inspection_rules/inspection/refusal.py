@@ -215,8 +215,7 @@ class Refusals:
         before = target.before[PORTS]
         own = {port.get('uuid') for port in before}
         changed = [
-            target.changed(PORTS, str(index))
-            for index, _port in enumerate(before)
+            target.changed_of_port(index) for index, _port in enumerate(before)
         ]
         # By address and by name, the index of the port that has it at this
         # point of the saving. Ports may swap names, but not addresses: they

@@ -132,7 +132,7 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
     changed = []
     labelled = zip(task.ports, target.journal.port_names, strict=True)
     for index, (port, label) in enumerate(labelled):
-        values = target.changed(working_copy.PORTS, str(index))
+        values = target.changed_of_port(index)
         if values:
             changed.append((port, values, label))
     new_owners = {values.get('name'): port for port, values, _label in changed}

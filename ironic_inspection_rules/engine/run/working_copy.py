@@ -204,26 +204,33 @@ class WorkingCopy:
         if set(before) != set(after):
             self._write(NODE, (TRAITS,), after)
 
-    def changed(self, root: str, *parents: str) -> dict[str, typing.Any]:
-        """Return what was changed directly below a place, by name.
+    def changed(self, root: str) -> dict[str, typing.Any]:
+        """Return what was changed directly below a root, by name.
 
-        :param parents: path of the place: nothing or one token.
-        :returns: the new values; :data:`.path.ABSENT` for what was removed,
-            also with its parent.
+        :returns: the new values; :data:`.path.ABSENT` for what was removed.
         """
-        touched = self._touched.get(root, {})
-        names: set[str] | None = set(touched)
-        if parents:
-            names = touched.get(parents[0], set())
-        if names is None:
-            # The place as a whole was changed: all that it had, and has.
-            names = set()
-            for data in (self.before[root], self.roots[root]):
-                mapping = data_path.get(data, parents)
-                if isinstance(mapping, dict):
-                    names.update(mapping)
+        names = self._touched.get(root, {})
         return {
-            name: data_path.get(self.roots[root], (*parents, name))
+            name: data_path.get(self.roots[root], (name,))
+            for name in sorted(names)
+        }
+
+    def changed_of_port(self, index: int) -> dict[str, typing.Any]:
+        """Return the attributes of a port that were changed, by name.
+
+        :returns: the new values; :data:`.path.ABSENT` for what was removed.
+        """
+        token = str(index)
+        names = self._touched.get(PORTS, {}).get(token, set())
+        if names is None:
+            # The port as a whole was changed: all that it had, and has.
+            names = set()
+            for ports in (self.before[PORTS], self.roots[PORTS]):
+                port = data_path.get(ports, (token,))
+                if isinstance(port, dict):
+                    names.update(port)
+        return {
+            name: data_path.get(self.roots[PORTS], (token, name))
             for name in sorted(names)
         }
 

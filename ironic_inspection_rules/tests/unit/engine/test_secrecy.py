@@ -345,6 +345,6 @@ class GrowthTestCase(base.TestCase):
         )
 
         for index in range(500):
-            target.changed('ports', str(index))
+            target.changed_of_port(index)
 
         self.assertEqual([('7', 'extra')], read)

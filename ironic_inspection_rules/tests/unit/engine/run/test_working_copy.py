@@ -252,24 +252,19 @@ class ChangeTestCase(base.TestCase):
             target.changed('node'),
         )
 
-    def test_changed_has_names_lost_with_a_whole_mapping(self):
-        target = make(node={'extra': {}, 'properties': {'a': 1, 'b': 2}})
-        target.set('node', ('properties',), {'b': 2, 'c': 3})
-        self.assertEqual(
-            {'a': data_path.ABSENT, 'b': 2, 'c': 3},
-            target.changed('node', 'properties'),
-        )
-        target.unset('node', ('properties',))
-        self.assertEqual(
-            {'a': data_path.ABSENT, 'b': data_path.ABSENT},
-            target.changed('node', 'properties'),
-        )
-
     def test_changed_has_what_changed_of_a_port(self):
         target = make(ports=({'address': MAC, 'extra': {}}, {'extra': {}}))
         target.set('ports', ('0', 'extra', 'a'), 1)
-        self.assertEqual({'extra': {'a': 1}}, target.changed('ports', '0'))
-        self.assertEqual({}, target.changed('ports', '1'))
+        self.assertEqual({'extra': {'a': 1}}, target.changed_of_port(0))
+        self.assertEqual({}, target.changed_of_port(1))
+
+    def test_changed_has_names_lost_with_a_whole_port(self):
+        target = make(ports=({'address': MAC, 'extra': {}},))
+        target.set('ports', ('0',), {'address': MAC, 'name': 'eth0'})
+        self.assertEqual(
+            {'address': MAC, 'extra': data_path.ABSENT, 'name': 'eth0'},
+            target.changed_of_port(0),
+        )
 
     def test_final_values_give_another_target_the_same_data(self):
         facts = {
