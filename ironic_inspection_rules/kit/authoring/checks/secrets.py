@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.i18n import _
@@ -86,6 +87,24 @@ names, which depend on the driver."""
 
 _VALUE = ('value',)
 """The path to a value in an item of ``dict2items``."""
+
+
+def see_alike(
+    first: model.Rule,
+    second: model.Rule,
+    fields: typing.Iterable[interpolation.Field],
+) -> bool:
+    """Return whether two rules surely see the same values in some fields.
+
+    A rule that is not sensitive sees secrets masked, and a table may have
+    columns that are secret.
+    """
+    if first.sensitive == second.sensitive:
+        return True
+    for field in fields:
+        if disclosure.is_secret(field.steps) or effects.reads_table(field):
+            return False
+    return True
 
 
 def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:

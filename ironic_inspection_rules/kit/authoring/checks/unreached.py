@@ -13,13 +13,13 @@ from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import table
-from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
+from ironic_inspection_rules.kit.authoring.checks import secrets
 from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import file_rule
@@ -129,7 +129,7 @@ class _FailingRule:
         # rules before this one and by what rules undo.
         if self._decides_first != _decides_first(later):
             return False
-        if rule.sensitive != later.rule.sensitive and self._may_read_secrets():
+        if not secrets.see_alike(rule, later.rule, self._fields):
             return False
         # The same words over other vars are other conditions.
         if self._reads_vars and not model.same(
@@ -137,16 +137,6 @@ class _FailingRule:
         ):
             return False
         return self._claims <= claims
-
-    def _may_read_secrets(self) -> bool:
-        """Return whether what the conditions read may be masked.
-
-        Then it is another value to a rule that is sensitive.
-        """
-        return any(
-            disclosure.is_secret(field.steps) or effects.reads_table(field)
-            for field in self._fields
-        )
 
     def note_actions(self, actions: Sequence[file_rule.Operation]) -> None:
         """Note whether a later rule may change what the conditions read.
