@@ -108,7 +108,7 @@ MASKED_IN_API: typing.Mapping[str, re.Pattern[str]] = {
 """The attributes of nodes in which Ironic's API masks values, and the names
 of these."""
 
-_SCHEME = re.compile(r'\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//')
+_SCHEME = re.compile(r'[\x00-\x20]*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//')
 """How a URL begins that names a host."""
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -430,6 +430,8 @@ def _has_credentials(url: str) -> bool:
 
     ``urlsplit`` is of no use: it refuses a field in place of an IPv6 address.
     """
+    # As urlsplit, by which the rule is checked, takes them out.
+    url = re.sub('[\\t\\r\\n]', '', url)
     beginning = _SCHEME.match(url)
     if beginning is None:
         return False

@@ -166,6 +166,15 @@ class SecretArgumentsTestCase(base.TestCase):
         for url in ('https://user:pw@bmc/', 'https://{node.name}@[::1]/'):
             self.assertEqual(['url'], _secret_arguments(url), url)
 
+    def test_credentials_are_a_secret_also_among_control_characters(self):
+        # What parses the URL later passes over them.
+        for url in (
+            'ht\ttp://user:pw@bmc/',
+            'http:/\n/user:pw@bmc/',
+            '\x00http://user:pw@bmc/',
+        ):
+            self.assertEqual(['url'], _secret_arguments(url), repr(url))
+
     def test_a_url_whose_host_is_a_field_in_brackets_has_none(self):
         # An address of IPv6 that is known only when the rule runs.
         url = 'https://[{inventory.bmc_v6address}]/redfish?a=b@c'
