@@ -81,7 +81,12 @@ def find(
     if rule is None or is_later:
         raise _not_there(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
-    if past.revision != run.revision and not answer['reason']:
+    if run.revision is None and rule.phase != model.EARLY:
+        # It failed before them, or its inspect interface is not supported.
+        answer['reason'] = _(
+            'That run came to no rules; these are those in force.'
+        )
+    elif past.revision != run.revision and not answer['reason']:
         answer['reason'] = _why_in_force(run)
     return disclosure.answer(rule, answer)
 
@@ -89,8 +94,11 @@ def find(
 def _why_in_force(run: Any) -> str:
     """Return why the rules in force stand for those of a run."""
     if run.revision is None:
-        # It failed before them, or its inspect interface is not supported.
-        return _('That run came to no rules; these are those in force.')
+        # Early rules run before the node is known, and note no revision.
+        return _(
+            'The revision of the early rules of that run is not known; these '
+            'are those in force.'
+        )
     return (
         _(
             'The rules of revision %d are not kept any more; these are '
@@ -160,6 +168,8 @@ def _not_there(
         'Rule %(rule)s was not among the rules of run %(run)s '
         '(revision %(revision)s)'
     )
+    if run.revision is None:
+        text = _('There is no rule %(rule)s, and run %(run)s came to no rules')
     if is_later:
         text = _(
             'Rule %(rule)s was made after the inspection of run %(run)s. '

@@ -196,6 +196,25 @@ class ExplanationTestCase(base.TestCase):
         )
         self.assertIn('came to no rules', told['reason'])
 
+    def test_a_run_that_came_to_no_rules_did_not_decide(self):
+        # The rule would match: nothing has changed since.
+        self.rule(conditions=[])
+        self.run_was(revision=None, result='failed', error='x', phases={})
+        told = self.explain()
+        self.assertIn('came to no rules', told['reason'])
+
+    def test_early_rules_have_run_also_where_a_run_has_no_revision(self):
+        self.rule(phase='early')
+        self.run_was(revision=None, result='failed', error='x', phases={})
+        told = self.explain()
+        self.assertIn('is not known', told['reason'])
+
+    def test_a_run_that_came_to_no_rules_knows_no_unknown_one(self):
+        self.run_was(revision=None, result='failed', error='x', phases={})
+        error = str(self.call(f'{RUNS}/explain?rule={RULE}', status=404))
+        self.assertIn('came to no rules', error)
+        self.assertNotIn('None', error)
+
     def test_another_scope_is_a_reason(self):
         self.rule(scope='rack')
         self.run_was()
