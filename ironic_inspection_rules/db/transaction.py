@@ -205,7 +205,7 @@ def upsert(
     It is one statement, in the dialect of the database.
 
     :param table: the table, as a :class:`sqlalchemy.Table`.
-    :param rows: column values by name.
+    :param rows: column values by name, of one row at least.
     :param update: builds the column values of a row that is there, given the
         columns of the row that would have been inserted; None leaves rows
         that are there as they are.

@@ -110,7 +110,8 @@ def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
 def as_dict(ironic_object) -> dict:
     """Return the fields of an object that are JSON data, and times as text.
 
-    Others, such as objects inside of it, are left out.
+    Others, such as objects inside of it, are left out, and so are fields that
+    are not set.
     """
     values: dict = {}
     for name in ironic_object.fields:

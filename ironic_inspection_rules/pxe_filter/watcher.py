@@ -68,6 +68,8 @@ class PortSource:
     def inspected_ports(self) -> Iterator[admission.Row | None]:
         """Yield the ports and port groups of nodes in inspection.
 
+        Only nodes with an inspect interface that may pass are meant.
+
         :returns: also None, from which the caller knows that a node is in
             inspection: for a node without ports, for one without port groups,
             and for a port group without an address.

@@ -247,7 +247,12 @@ class Worker:
         self._begin(request)
 
     def _begin(self, request: queue_request.Request) -> None:
-        """Start the thread of a delivery, which has a slot already."""
+        """Start the thread of a delivery, which has a slot already.
+
+        A request at its last attempt is delivered alone: this waits until no
+        other is in progress, and until it is done, half a lease at most for
+        either. A request that cannot begin goes back into the queue.
+        """
         ongoing = _InHand(request)
         self._in_hand[request.delivery] = ongoing
         # A request at its last attempt may have ended the processes of the
@@ -393,7 +398,10 @@ class Worker:
             self._let_go(ongoing)
 
     def _send_heartbeat(self) -> None:
-        """Renew the leases of all deliveries in progress."""
+        """Renew the leases of all deliveries in progress, after a pause.
+
+        The pause is a third of a lease. An error is noted, not raised.
+        """
         # Two heartbeats may fail before a lease expires.
         if self._drained.wait(self._settings.lease / 3):
             return

@@ -103,6 +103,7 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     """Read the rows of a table from a file of CSV, JSON or YAML.
 
     The ending of its name says which. Rows are not checked against the table.
+    A pipe is refused, and so is a file that is larger than a table may be.
 
     :param types: the types of columns by name: a file of CSV has only text,
         which is converted.

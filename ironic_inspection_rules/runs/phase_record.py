@@ -69,7 +69,11 @@ def of_phase(
 ) -> Record:
     """Build the record of a phase.
 
+    What is too much for it is left out, see :class:`Room`.
+
     :param outcome: with the conditions of the rules that matched.
+    :param saved: whether the changes of the phase were saved, if it has any
+        to keep.
     """
     room = Room()
     # What was there already takes no room from what was changed.
@@ -129,6 +133,8 @@ def _describe(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
 ) -> Record:
     """Build the whole record of a rule, and take room for it.
+
+    Changes for which there is no room are left out, and counted by ``room``.
 
     :param room: for its changes.
     :param room_to_confirm: for what was there already.
@@ -210,7 +216,7 @@ def was_matched(kind: str, rule: Record) -> bool:
 
 
 def _change(change: engine_change.Change, op: str, room: Room) -> Record:
-    """Build the record of a change.
+    """Build the record of a change, with short values and masked secrets.
 
     :param op: of the action that made it.
     """

@@ -314,7 +314,8 @@ def store(
 def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule by a JSON patch, and answer with it.
 
-    The changed rule is checked as a new one is.
+    The changed rule is checked as a new one is. A built-in rule is refused,
+    and so is what would open a sensitive one.
     """
 
     def decide(rule: rule_object.StoredRule) -> _NewFields:
@@ -338,7 +339,8 @@ def replace(rule_uuid: str, body: Any) -> Answer:
     """Replace a rule by the one in the body, and answer with it.
 
     What the body leaves out becomes its default. Read-only fields may be
-    there as a client has just read them, but not with other values.
+    there as a client has just read them, but not with other values. A built-in
+    rule is refused, and so is what would open a sensitive one.
     """
 
     def decide(rule: rule_object.StoredRule) -> _NewFields:

@@ -45,7 +45,9 @@ class Call:
     :param missing: the value of an argument with a missing field, or
         :data:`NO_CALL`.
     :param loop: the loop whose items the arguments may use.
-    :raises: :class:`.exceptions.InvalidRule` if the arguments do not fit.
+    :raises: :class:`.exceptions.InvalidRule` if the arguments do not fit,
+        :class:`.exceptions.OperationError` if one is not usable, such as a
+        wrong regular expression.
     """
 
     __slots__ = ('literals', 'op', 'varying')

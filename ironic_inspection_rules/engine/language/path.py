@@ -115,7 +115,8 @@ def pointer(tokens: typing.Iterable[typing.Any]) -> str:
 def get(data: typing.Any, path: Path) -> typing.Any:
     """Return the value at a path in plain data, or :data:`ABSENT`.
 
-    A token is a key of a mapping or an index of a list.
+    A token is a key of a mapping or an index of a list. In a list ``-`` and
+    numbers below zero are absent.
     """
     for token in path:
         if isinstance(data, dict):

@@ -45,13 +45,13 @@ class Single(condition.CompiledCondition):
     __slots__ = (
         '_call',
         '_describes_value',
-        '_first',
+        '_first_value',
         '_holds',
         '_inverted',
         '_is_pair',
         '_last',
         '_loop',
-        '_second',
+        '_second_value',
         '_pays',
         '_sentence',
         '_values',
@@ -84,25 +84,27 @@ class Single(condition.CompiledCondition):
         self._values = literals.pop(_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
-        self._first = _only_value(call)
-        self._second: typing.Any = None
+        self._first_value = _only_value(call)
+        self._second_value: typing.Any = None
         self._is_pair = False
         pair = _pair(call)
         relation = op.relation()
         if pair is not None and relation is not None:
             self._is_pair = True
-            self._first, self._second = pair
+            self._first_value, self._second_value = pair
             self._holds = relation
         # Dropped where only the first value varies, as in most conditions:
         # it is a third of the memory of a rule.
         self._call: engine_call.Call | None = None
-        if self._first is None:
+        if self._first_value is None:
             self._call = call
         # A value that the op gets in another type than the data have it is
         # not the one that a reason has to show.
         self._describes_value = False
-        if self._first is not None:
-            self._describes_value = engine_call.is_as_written(self._first)
+        if self._first_value is not None:
+            self._describes_value = engine_call.is_as_written(
+                self._first_value
+            )
         # The last value, the same before filters, and what was decided. The
         # next machine often has the same, so its reason is not built again.
         # Threads share a plan: with three attributes one could read the value
@@ -125,9 +127,9 @@ class Single(condition.CompiledCondition):
         With a missing field it does not, inverted or not, unless the op
         accepts one: then that is no ``Missing`` here.
         """
-        if self._first is None:
+        if self._first_value is None:
             return self._check_call(roots)
-        value = self._first.render(roots)
+        value = self._first_value.render(roots)
         if value.__class__ is not str or len(value) > _FREE:
             if value.__class__ is Missing:
                 return False
@@ -135,7 +137,7 @@ class Single(condition.CompiledCondition):
         # What _holds_for does: nearly all conditions come here, and one call
         # less is a tenth of their time.
         if self._is_pair:
-            holds = self._holds(value, self._second)
+            holds = self._holds(value, self._second_value)
         elif self._pays:
             holds = self._holds(roots.budget, value)
         else:
@@ -175,11 +177,11 @@ class Single(condition.CompiledCondition):
         source = sentence.source
         if (
             describe is None
-            or self._first is None
+            or self._first_value is None
             or not self._describes_value
         ):
             return super().decide(roots)
-        value = self._first.render(roots)
+        value = self._first_value.render(roots)
         # With a missing field it does not hold, inverted or not.
         holds = False
         if value.__class__ is not Missing:
@@ -218,7 +220,7 @@ class Single(condition.CompiledCondition):
         if value.__class__ is not str or len(value) > _FREE:
             roots.budget.pay_for_argument(value)
         if self._is_pair:
-            return bool(self._holds(value, self._second))
+            return bool(self._holds(value, self._second_value))
         if self._pays:
             return bool(self._holds(roots.budget, value))
         return bool(self._holds(value))
@@ -257,7 +259,7 @@ def _only_value(call: engine_call.Call) -> rendering.Template | None:
 
     :returns: None also for an op that sees all data.
     """
-    first = _first(call)
+    first = _first_argument(call)
     if first is None or first.variadic or call.op.plugin.NEEDS_VIEW:
         return None
     if list(call.varying) != [first.name]:
@@ -277,7 +279,7 @@ def _pair(
         for any other call: one with other arguments, more or fewer values, or
         a second value with a field.
     """
-    first = _first(call)
+    first = _first_argument(call)
     if first is None or not first.variadic or call.literals:
         return None
     if list(call.varying) != [first.name]:
@@ -291,7 +293,7 @@ def _pair(
     return first_value, second_value
 
 
-def _first(call: engine_call.Call) -> arguments.Argument | None:
+def _first_argument(call: engine_call.Call) -> arguments.Argument | None:
     """Return the first argument that the op of a call declares."""
     return next(iter(call.op.signature.arguments), None)
 

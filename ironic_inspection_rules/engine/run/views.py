@@ -52,6 +52,7 @@ class Tree:
         mappings otherwise. In a list, an index replaces an item, the next
         free index and ``-`` append.
 
+        :returns: the data; a copy of them if they were not the tree's own.
         :raises: :class:`.exceptions.OperationError` if the path leads
             through a plain value or beyond the end of a list.
         """
@@ -98,6 +99,8 @@ class Tree:
         """Append a value to the list at the path, which may be absent or null.
 
         Whether anything else is there, the caller has checked.
+
+        :returns: the data, or a copy, as :meth:`assign`.
         """
         items = data_path.get(data, path)
         # Once it is the tree's own, to append takes no copy of its parents.
@@ -129,7 +132,10 @@ class Tree:
         return data_path.identity(value) in identities
 
     def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
-        """Remove what is at the path, which has to be there."""
+        """Remove what is at the path, which has to be there.
+
+        :returns: the data, or a copy, as :meth:`assign`.
+        """
         key: str | int = path[0]
         rest = path[1:]
         if isinstance(data, list):

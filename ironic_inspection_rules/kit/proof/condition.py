@@ -74,14 +74,14 @@ def _joined(parts: Sequence[Truth]) -> Truth:
 
 
 def all_hold(
-    conditions: Iterable[Written], scope: Scope, result: bool = True
+    conditions: Iterable[Written], scope: Scope, holding: bool = True
 ) -> Truth:
     """Return on which machines all conditions hold, asked in order.
 
     As in the engine, a condition is asked only where all before it hold: an
     error of one that is not asked is none.
 
-    :param result: False to return on which machines none of them holds
+    :param holding: False to return on which machines none of them holds
         instead: a condition is then asked only where none before it holds.
     """
     going = logic.TRUE
@@ -89,7 +89,7 @@ def all_hold(
     for written in conditions:
         truth = translate(written, scope)
         fails = logic.disj(fails, logic.conj(going, truth.fails))
-        if not result:
+        if not holding:
             truth = truth.inverted()
         going = logic.conj(going, truth.holds)
         if going is logic.FALSE:
@@ -268,10 +268,10 @@ def _over_items(
     if multiple == 'first':
         return items[0].truth.where(items[0].exists)
     if multiple == 'last':
-        return _last_holds(items, rest)
+        return _holds_for_last(items, rest)
     if multiple == 'all':
-        return _all_hold(items, rest)
-    return _any_holds(items, rest)
+        return _holds_for_all(items, rest)
+    return _holds_for_any(items, rest)
 
 
 def _items_beyond(
@@ -313,7 +313,7 @@ def _items_beyond(
     return _Item(exists, Truth(holds, fails))
 
 
-def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
+def _holds_for_last(items: Sequence[_Item], rest: _Item) -> Truth:
     """Return on which machines the condition holds for the last item.
 
     :param rest: the items that are not looked at, see :func:`_items_beyond`.
@@ -329,7 +329,7 @@ def _last_holds(items: Sequence[_Item], rest: _Item) -> Truth:
     return _joined([looked_at, rest.truth.where(rest.exists)])
 
 
-def _any_holds(items: Sequence[_Item], rest: _Item) -> Truth:
+def _holds_for_any(items: Sequence[_Item], rest: _Item) -> Truth:
     """Return on which machines the condition holds for any item.
 
     The first item for which it does ends the loop. The items that are not
@@ -340,7 +340,7 @@ def _any_holds(items: Sequence[_Item], rest: _Item) -> Truth:
     return Truth(logic.disj(logic.negated(none_holds), beyond), fails)
 
 
-def _all_hold(items: Sequence[_Item], rest: _Item) -> Truth:
+def _holds_for_all(items: Sequence[_Item], rest: _Item) -> Truth:
     """Return on which machines the condition holds for all items.
 
     As in the engine, it does not hold for a list without items.

@@ -224,7 +224,7 @@ def read_in(
         if field.root in MADE_BY_RULES and field.root in roots:
             parts.append(_is_made_of_secret(machine, field, roots, made))
         elif field.root in roots:
-            parts.append(_is_at(machine, field, field.steps, roots))
+            parts.append(_has_secret_at(machine, field, field.steps, roots))
     return logic.disj(*parts)
 
 
@@ -252,7 +252,7 @@ def _is_made_of_secret(
     for source in sources:
         if source.root not in roots:
             continue
-        there = _is_at(machine, source.field, source.steps, roots)
+        there = _has_secret_at(machine, source.field, source.steps, roots)
         if source.is_kept:
             # The value is part of the source as it is. A mask in a part of a
             # list or a mapping is seen in the value itself, by the test
@@ -280,7 +280,7 @@ def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
     return logic.disj(*parts)
 
 
-def _is_at(
+def _has_secret_at(
     machine: Machine,
     field: interpolation.Field,
     steps: data_path.Path,

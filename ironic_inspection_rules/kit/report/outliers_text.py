@@ -53,6 +53,8 @@ def _table(findings: Sequence[finding.Outlier]) -> str:
     """Return a table with a row for each finding.
 
     It says since when, if earlier inspections were searched.
+
+    :param findings: one at least.
     """
     columns = [
         _('Machine'),

@@ -236,6 +236,8 @@ class RegexCondition(plugin.Condition):
         The expression is compiled once, not for every machine.
 
         :param arguments: the arguments without fields, by name.
+        :returns: a function that takes the budget, and then the arguments
+            that have fields.
         """
         if 'regex' not in arguments:
             # It has a field {item…}: every item of a loop has an expression

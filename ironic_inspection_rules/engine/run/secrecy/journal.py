@@ -180,7 +180,9 @@ class Journal:
         before: typing.Any = None,
         part: data_path.Path = (),
     ) -> None:
-        """Record a change.
+        """Record a change, with secrets masked.
+
+        That of a sensitive rule is withheld: it is not among ``changes``.
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the root as it is after the change.
