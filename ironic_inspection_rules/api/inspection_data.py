@@ -65,7 +65,8 @@ def find_all(
     """Find the newest inspection data of machines with few queries.
 
     They are those that Ironic stored, or those that were kept of a later
-    inspection that failed.
+    inspection that failed. Where Ironic stores them in Swift, the last
+    inspection that failed counts as later.
 
     :param failing: UUIDs of the nodes whose last inspection failed; None if
         that is not known, so that it is looked up for all.
@@ -141,7 +142,8 @@ def portions(
 ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
-    So a request over all nodes of a cloud takes a limited part of memory.
+    So a request over all nodes of a cloud takes a limited part of memory. The
+    length of data in Swift is not known: they count as an eighth of ``most``.
 
     :param most: characters of the data of a group, as JSON; only the data
         of a single node may be larger.

@@ -149,7 +149,7 @@ class Parser:
 
         More pieces are read until all of the value is there.
 
-        :raises: ValueError if it is no JSON.
+        :raises: ValueError if it is no JSON; as :meth:`_read_on` does.
         """
         while True:
             try:

@@ -95,13 +95,15 @@ class Route:
     def answer(self, *path: str, **_found: Any) -> Any:
         """Answer a request: check it, call the handler, and set the status.
 
-        Checked are, in this order: the queue, the version, the policy, the
-        parameters and the body.
+        Checked are, in this order: the queue, a version of inspector's API,
+        the policy, the parameters and the body. The version of Ironic's API
+        was checked before that, see :attr:`exposed`.
 
         :param path: the parts of the path that are any text.
         :param _found: what pecan finds in the query and in the body; both are
             read from the request itself.
-        :returns: what the handler returns; a fault for input that is wrong.
+        :returns: what the handler returns; a fault where it has raised
+            InvalidInput.
         """
         if self.is_queue and not CONF.inspection_queue.enabled:
             raise exceptions.NotFound(

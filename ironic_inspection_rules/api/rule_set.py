@@ -87,7 +87,9 @@ def replace(
         where ``restored``, those of the revision.
     :returns: the answer: the revision, and the outcome for every rule and
         table.
-    :raises: Conflict if the rule set is at another revision.
+    :raises: Conflict if the rule set is at another revision; InvalidRules;
+        InvalidTables; HTTPForbidden without the policy for a kind of change,
+        also in a dry run.
     """
 
     def change() -> dict[str, Any]:
@@ -211,6 +213,9 @@ def decide(
     new_uuid: NewUUID = _random_uuid,
 ) -> list[replacement.RuleStep]:
     """Decide what becomes of the stored rules where some are given.
+
+    A rule that is posted as it is stored is not checked: it stays, valid
+    today or not. A sensitive one without its content keeps what is stored.
 
     :param rules: as they were posted, or as GET shows them.
     :param present: the stored rules; see :meth:`.StoredRule.read_rule_set`.

@@ -308,6 +308,8 @@ class Election:
         Returns within a heartbeat, or a lease if the coordinator hangs, not
         counting the callbacks. The lock is released after ``on_lost`` has
         returned.
+
+        :raises: what a callback raises, which ends this part as a stop does.
         """
         candidacy = Candidacy(
             self._make_lock,

@@ -143,7 +143,8 @@ class RuleSetChange:
         """Change stored rules.
 
         A rule whose values are the same is left alone. One that only moves to
-        another position keeps its revision and time of update.
+        another position keeps its revision and time of update. A UUID that
+        no stored rule has is passed over.
 
         :param values: the column values to change, by UUID of the rule.
         """
@@ -175,7 +176,10 @@ class RuleSetChange:
             self.session.execute(sa.insert(_RULES), rows)
 
     def delete(self, uuids: Sequence[str]) -> None:
-        """Remove stored rules, and the statistics that are kept of them."""
+        """Remove stored rules, and the statistics that are kept of them.
+
+        A UUID that no stored rule has is passed over.
+        """
         for row in _read(self.session, uuids):
             self._note(DELETED, row)
         self._remove(uuids)
@@ -336,7 +340,9 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     Its first statement counts up the one row of the revision, which stays
     locked until the commit. So writers wait for one another there, before
     they have locked anything else: they cannot deadlock. After the body of
-    ``with`` the new revision is recorded, in the same transaction.
+    ``with`` the new revision is recorded, in the same transaction. There is
+    none if nothing has changed or a rule was put back, see
+    :meth:`RuleSetChange.record`.
 
     :param origin: who made the change and why, for the record.
     :raises: Invalid if the database cannot store a value.

@@ -81,7 +81,11 @@ def _section(
 
 
 def _misplaced(setting: Setting, names: dict[str, list[str]]) -> Iterator[str]:
-    """Yield a warning about an option in a group of Ironic, if it is none."""
+    """Yield a warning about an unknown option in a group of Ironic.
+
+    Only one that has the name of an option of this project, or names the
+    plugin, is warned of.
+    """
     options = CONF
     if setting.group != 'DEFAULT':
         options = CONF[setting.group]
@@ -125,7 +129,9 @@ def value_of(group: str, name: str) -> str | None:
 def settings() -> Iterator[Setting]:
     """Yield all settings of files, directories and the environment.
 
-    Options in the environment, which take precedence, come last.
+    Options in the environment, which take precedence, come last. Of an option
+    that a file repeats, it is the last value; a file that can no longer be
+    read is passed over.
     """
     for path in _files():
         sections: dict[str, dict[str, list[str]]] = {}

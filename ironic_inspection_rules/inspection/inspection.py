@@ -136,9 +136,10 @@ class Inspection:
             )
 
     def preprocess(self, inventory: dict, plugin_data: dict) -> None:
-        """Run the rules of the preprocess phase.
+        """Run the rules of the preprocess phase, the first time only.
 
-        A node enrolled by auto-discovery gets its scope first.
+        A node enrolled by auto-discovery gets its scope first, unless it has
+        one.
 
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
@@ -272,6 +273,8 @@ class Inspection:
     ) -> None:
         """Run the rules of a phase, or repeat what an earlier attempt did.
 
+        On a node whose inspect interface is not supported, no rule runs.
+
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
@@ -345,6 +348,9 @@ class Inspection:
     ) -> None:
         """Run the rules of a phase, and save what they changed.
 
+        After the action "fail" the changes are saved as well, after another
+        error none.
+
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
@@ -389,6 +395,8 @@ class Inspection:
         plugin_data: dict,
     ) -> None:
         """Save what the rules of a phase changed, with a checkpoint.
+
+        Plugin data change first, also where Ironic then refuses a change.
 
         :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
         """
@@ -493,7 +501,8 @@ def of_task(
     """Enter the inspection of a task.
 
     A task that has none gets one, which ends with the context: then its run
-    is stored.
+    is stored, unless the interface raises UnsupportedDriverExtension. A task
+    that has one keeps it, and the other arguments have no effect.
 
     :param inventory: what the machine sent, None if it is not known yet.
     :param is_of_ironic: see :class:`Inspection`.

@@ -93,7 +93,8 @@ def _merge(
     """Merge two mappings that have a common ancestor.
 
     What only one of the two changed or removed is as that one has it. Where
-    both changed a key, the value is that of ``theirs``.
+    both changed a key, the value is that of ``theirs``, and a key that
+    ``theirs`` has removed is gone. Values are not merged in turn.
     """
     merged = {}
     for key, value in ours.items():

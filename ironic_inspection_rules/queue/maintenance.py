@@ -309,7 +309,10 @@ class LeaderTasks:
         self._reset.set()
 
     def _work(self, reset: threading.Event) -> None:
-        """Run the tasks of a round until leadership ends."""
+        """Run the tasks of one round, until leadership ends; then wait.
+
+        A task that fails does not keep the others from running.
+        """
         has_failed = False
         for task in self._tasks:
             if not self._election.is_leader or reset.is_set():

@@ -48,6 +48,8 @@ def read(
 ) -> TableText:
     """Read a table in CSV: a header with names of columns, then rows.
 
+    Blank lines are left out, and a row that ends early has empty cells.
+
     :param data: the content of the file.
     :param encoding: in which the content is valid text.
     :param types: the types of columns. A cell that is not of its type stays

@@ -134,7 +134,8 @@ def parse_all(
     """Parse rules of files as built-in ones, in their order.
 
     Rules in the language of stock Ironic or ironic-inspector are accepted,
-    with a warning.
+    with a warning. Two rules of one content and without a UUID are refused, as
+    they would have the same one.
 
     :param warn: called with a line for each rule of stock Ironic, and for
         each file with rules of ironic-inspector.

@@ -400,7 +400,7 @@ def _path_beside(
     name: typing.Any,
     fail: typing.Callable[[str, str], typing.NoReturn],
 ) -> str:
-    """Return the path of a file in the folder of a rule file.
+    """Return the path of a file in the folder of a rule file, or below it.
 
     Rule files come from others, and with the rights of who applies them no
     file may be read that the folder does not have.

@@ -282,6 +282,7 @@ def decide(
     :param present: the stored rules, in order, each with its ``position``.
     :param prune: whether stored rules that are not wanted go. Where they
         stay, all stored rules keep their places, and new ones come last.
+    :returns: a step for every rule, also for one that does not change.
     """
     present_places: list[float | None] = []
     for match_of_rule in matched:

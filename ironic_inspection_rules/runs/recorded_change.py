@@ -38,6 +38,9 @@ class RecordedPlace:
 def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Check if a change set the value at a place, or removed it.
 
+    It counts as set where the record does not say so, since it is shortened
+    or hides a secret.
+
     :param place: where the value is after the change.
     """
     if not _is_of(change, place):

@@ -85,7 +85,8 @@ def count_nodes(
     :param project: whose nodes to count, as owner or lessee; None for all.
     :param associated: True for the traits that at least one of these nodes
         has, False for those that none has, None for both.
-    :returns: number of nodes by trait, in the order of their names.
+    :returns: number of nodes by trait, in the order of their names; 0 for a
+        standard trait that none has.
     """
     trait = models.NodeTrait.trait
     query = sa.select(trait, sa.func.count().label('nodes'))

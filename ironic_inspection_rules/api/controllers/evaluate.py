@@ -62,7 +62,8 @@ def post(body: Answer) -> Answer:
     """Answer what rules would do to a machine, or to every node of a fleet.
 
     Nothing is changed, and no lock is taken: what is read of a node may be
-    changing. The rules are those posted, else those in force.
+    changing. The rules are those in force, with those posted in the place of
+    stored ones.
 
     :returns: the evaluation of one machine. For a fleet the answer is sent
         as a stream, node by node, and an empty mapping is returned.
@@ -149,11 +150,15 @@ def _facts(
 ) -> tuple[working_copy.Facts, Answer]:
     """Gather the facts of one machine, those posted before those stored.
 
+    With a posted inventory, no stored plugin data are read: those that are
+    not posted are empty.
+
     :param reads_previous: whether a rule asks for what was stored before; a
         posted inventory comes after that.
     :returns: the facts, and what the answer says about their source and
         about why no rules would run on the node.
-    :raises: NotFound if the caller would not see the node in a list.
+    :raises: NotFound if the caller would not see the node in a list, or
+        neither an inventory is posted nor one stored.
     """
     inventory = body['inventory']
     plugin_data = body['plugin_data']

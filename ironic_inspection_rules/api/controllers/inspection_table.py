@@ -73,7 +73,8 @@ def get_one(name: str, query: Query) -> Answer:
     key.
 
     :raises: NotFound if there is no such table.
-    :raises: Invalid for ``key`` together with ``limit`` or ``marker``.
+    :raises: Invalid for ``key`` together with ``limit`` or ``marker``, and if
+        no row has the marker as its key.
     """
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
@@ -123,9 +124,9 @@ def _find(name: str, in_force: repository.Snapshot) -> table.Table:
 def machines(name: str, query: Query) -> Answer:
     """Compare the rows of a table with the inventories of the machines.
 
-    The answer has the machines whose inventory the caller may read, and the
-    rows that no such machine has. It is handed to the stream of the request:
-    without ``limit`` it is sent while machines are still read.
+    The answer has the machines whose inventory is stored and the caller may
+    read, and the rows that no such machine has. It is handed to the stream of
+    the request: without ``limit`` it is sent while machines are still read.
 
     :returns: an empty mapping, in place of the body.
     :raises: NotFound if there is no such table.

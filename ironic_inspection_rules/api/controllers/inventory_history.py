@@ -109,7 +109,10 @@ def diff(node: Any, query: Answer) -> Answer:
     """Return how the parts of a node differ between two of its inventories.
 
     By default these are the last one that differs from the one before it, and
-    the one before it.
+    the one before it. ``from`` alone is compared with the newest one, ``to``
+    alone with the one before it.
+
+    :raises: NotFound if no two are kept, or the node has none of a UUID.
     """
     from_ = query['from']
     to = query['to']
@@ -184,11 +187,11 @@ def readable(
     filters: Mapping[str, Any] | None = None,
     policy: str = policies.HISTORY_GET,
 ) -> set[str]:
-    """Return the nodes whose history, or other data, the caller may see.
+    """Return UUIDs of the nodes whose history, or other data, is readable.
 
     :param uuids: of the nodes to look at.
     :param filters: of Ironic's list of nodes; a node that they leave out is
-        not among the returned ones.
+        not among the returned ones, nor is one that is gone.
     :param policy: what the caller must be allowed to do with a node.
     """
     if not uuids:

@@ -63,9 +63,10 @@ class Field(typing.NamedTuple):
     """One replacement field.
 
     ``text`` is what stands between the braces. ``root`` is None if that is
-    not a path. ``conversion`` is ``s``, ``r`` or None, ``spec`` the format
-    after the colon. ``problem`` says what is wrong with its filters, None if
-    nothing is.
+    not a path, and may be a name that is none of :data:`ROOTS`.
+    ``conversion`` is ``s``, ``r`` or None, ``spec`` the format after the
+    colon. ``problem`` says what is wrong with its filters, None if nothing
+    is.
     """
 
     text: str
@@ -162,7 +163,7 @@ def field_at(text: str, position: int) -> Field | None:
 
     :param position: that of its opening brace.
     :returns: a field with a ``problem`` if it begins as one and has filters,
-        but not in their syntax.
+        but not in their syntax. Its root may be an unknown name.
     """
     path = _PATH.match(text, position + 1)
     if path is None:
@@ -239,7 +240,8 @@ def fill_item(text: str, item: typing.Any) -> str:
     """Replace ``{item…}`` in a text of a rule by an item of a literal loop.
 
     Other fields stay as they are, and so does an item with a filter or
-    format, one that is a list or mapping, and a missing one.
+    format, one that is a list or mapping, and a missing one. Braces in the
+    item are not escaped: they are fields of the text then.
     """
     filled = ''
     for piece in parse(text):
@@ -259,6 +261,9 @@ def fill_item(text: str, item: typing.Any) -> str:
 
 def fields(value: typing.Any) -> list[Field]:
     """Return all fields in a value, also those in keys of mappings.
+
+    Those in the arguments of their filters are not among them, see
+    :func:`.effects.fields`.
 
     :param value: a value of a rule.
     """

@@ -73,7 +73,8 @@ class Pattern:
 
     :param from_data: whether a part of it comes from a machine. Then it is
         not cached, and always has a time limit.
-    :raises: :class:`.exceptions.OperationError` if it is invalid.
+    :raises: :class:`.exceptions.OperationError` if it is invalid. One from
+        data is not looked at before it is matched.
     """
 
     __slots__ = ('_compiled', '_limited', '_quick', 'text')
@@ -189,7 +190,8 @@ class Pattern:
         """Return a function that checks whether a value matches, as text.
 
         It is built once for a rule and called for every machine. Null does
-        not match.
+        not match; other values are matched as Python writes them, true as
+        ``True``. The function raises what :meth:`find` does.
 
         :param method: as of :meth:`find`.
         """

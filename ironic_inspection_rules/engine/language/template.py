@@ -51,6 +51,7 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
         it makes the whole value missing.
     :returns: a :class:`.rendering.Template`, or the value with its braces
         unescaped.
+    :raises: as :func:`compile_field` does.
     """
     if isinstance(value, str):
         return _compile_text(value)
@@ -102,6 +103,9 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
 
 def compile_field(field: interpolation.Field) -> rendering.Template:
     """Build the template of a field: its path, then filters, then format.
+
+    A field that is no path, or has an unknown root, is missing on all
+    machines.
 
     :raises: :class:`.exceptions.OperationError` if it cannot be read, or if
         it reads a table in another way than by its rows.

@@ -76,6 +76,9 @@ def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
 def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
+    Its vars are computed, and stay in the data. The tables that it reads must
+    be there already, see :func:`give_tables`.
+
     :raises: :class:`.exceptions.RuleError` if one cannot be decided.
     """
     if plan.vars:
@@ -136,6 +139,9 @@ def act(
     for_reasons: budget.Budget | None,
 ) -> Done:
     """Carry out the actions of a rule that matches.
+
+    Its vars must be in the data, see :meth:`RuleVars.in_data`. An error ends
+    it, and what the actions before have changed stays in the target.
 
     :param for_reasons: the budget of the reasons of their conditions; None
         for no reasons.
@@ -212,7 +218,7 @@ def revert(
 ) -> Done:
     """Undo what a rule that does not match did in earlier inspections.
 
-    :returns: no trace if nothing had to be undone.
+    :returns: no trace if nothing had to be undone, even after an error.
     """
     done: list[trace.ActionTrace] = []
     error = None

@@ -89,6 +89,9 @@ class WorkingCopy:
     ) -> None:
         """Set a value; missing parents are created.
 
+        To set a value that is there already is no change: it is only noted as
+        confirmed.
+
         :param part: the part of it that the rule has set, as a path below it:
             a capability has a place below the text of all of them.
         :raises: :class:`.exceptions.OperationError` if the path leads through
@@ -115,7 +118,7 @@ class WorkingCopy:
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        """Append to a list, which is created if there is none.
+        """Append to a list, which is created if there is none, or null.
 
         :param unique: do nothing if the list has the same item.
         :raises: :class:`.exceptions.OperationError` if the value at the path
@@ -206,6 +209,8 @@ class WorkingCopy:
 
     def changed(self, root: str) -> dict[str, typing.Any]:
         """Return what was changed directly below a root, by name.
+
+        It may have the value of before the phase again.
 
         :returns: the new values; :data:`.path.ABSENT` for what was removed.
         """

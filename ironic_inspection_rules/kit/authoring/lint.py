@@ -319,6 +319,7 @@ def of_documents(
 
     :param given_tables: the tables of these files where they are read, too;
         None to read them.
+    :returns: findings in no order, some of them twice; see :func:`in_order`.
     """
     documents = list(documents)
     valid: list[checked_rule.CheckedRule] = []

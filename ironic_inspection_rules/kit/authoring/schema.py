@@ -100,6 +100,8 @@ def schema(
     :param built_in: whether the files hold built-in rules, which may have
         names for UUIDs and any priority.
     :param tables: those whose columns editors complete.
+    :raises: :class:`.exceptions.PluginError` if an op fails to declare what
+        its arguments are.
     """
     return {
         # The draft that language servers for YAML know best.

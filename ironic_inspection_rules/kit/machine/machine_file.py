@@ -15,7 +15,8 @@ def load(path: str) -> views.Facts:
     API gives them, ``inventory`` and other keys as the ramdisk posts them
     and ironic-inspector kept them, or the inventory alone. With the
     inventory there may be ``previous``: the ``inventory`` and the
-    ``plugin_data`` of the inspection before.
+    ``plugin_data`` of the inspection before. Beside further keys,
+    ``plugin_data`` is one name of many that the ramdisk posted.
 
     :raises: :class:`.exceptions.InvalidDocument` where it has none of them.
     """

@@ -74,7 +74,9 @@ class RequestThreads:
     ) -> Iterator[Result]:
         """Call a function with each item, and yield the results in order.
 
-        The calls are made in threads, and shown in the progress bar.
+        The calls are made in threads, and shown in the progress bar. None is
+        made before the first result is asked for. An error of a call is raised
+        in the place of its result, and no result follows.
 
         :param function: called again after a transient error.
         :param weigh: returns the progress that an item counts for.

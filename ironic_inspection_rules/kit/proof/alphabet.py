@@ -187,7 +187,10 @@ class Alphabet:
 
         :param searches: whether a match of a part of the text is enough.
         :param among: a regular expression of the language.
-        :returns: an empty text where the solver finds none in time.
+        :returns: an empty text where there is none, or the solver finds none
+            in time.
+        :raises: :class:`.logic.Untranslatable` where the solver has no
+            language for the pattern.
         """
         text = z3.String('text')
         solver = z3.Solver()
@@ -332,6 +335,8 @@ class _Reader:
         """Return the language of parts that follow one another.
 
         :param is_last: whether nothing of the expression follows them.
+        :raises: :class:`.logic.Untranslatable` as :meth:`_part` does, and for
+            two anchors in a row.
         """
         for part, next_part in zip(parts, parts[1:], strict=False):
             if str(part[0]) == str(next_part[0]) == 'AT':

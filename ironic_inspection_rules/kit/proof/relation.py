@@ -73,6 +73,8 @@ def versions(
     has asked for. They are in none where a value is no text.
 
     :param relation: a key of :data:`COMPARE`.
+    :raises: :class:`.logic.Untranslatable` for a single list, and for text of
+        several fields.
     """
     # A single value has no next one to differ from.
     if is_alone(several):
@@ -150,8 +152,8 @@ def between(
 
     It depends on their kinds, as the comparison of the engine does.
 
-    :raises: :class:`.logic.Untranslatable` for two lists, or two mappings of
-        which none is ``{}``.
+    :raises: :class:`.logic.Untranslatable` for two lists, for two mappings of
+        which none is ``{}``, and for a number beside text of several fields.
     """
     if isinstance(left, values.Const) and isinstance(right, values.Const):
         return logic.known(_holds(relation, left.value, right.value))
@@ -334,6 +336,7 @@ def _number_in(
     :param text: a known text, or one of the machine.
     :param mate: the number that the text is compared with.
     :returns: the formula, and a term that is only meant where it holds.
+    :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
     if isinstance(text, values.Const):
         number = comparison.as_number(text.value)

@@ -583,7 +583,8 @@ def at(
     """Return the value at a place of :func:`state`, ABSENT without one.
 
     :returns: for :data:`.state.ANY_PORT`, the values of all ports there, by
-        MAC address.
+        MAC address; for a trait, whether the node has it; for capabilities, a
+        list of ``name:value``, empty without any.
     """
     if place[:2] == cells.TRAITS:
         traits = machine_state['node']['traits']

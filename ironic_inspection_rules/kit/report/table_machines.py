@@ -74,7 +74,8 @@ def as_csv(
 
     A line has one difference; a machine or row without any has one line.
     Behind the difference are the columns of the table's row that are not
-    secret: who orders what is missing needs them.
+    secret, nor named like one of the difference: who orders what is missing
+    needs them.
 
     :param expected: the table with which machines were compared.
     """

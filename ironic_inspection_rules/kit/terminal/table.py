@@ -55,7 +55,8 @@ def render(
 ) -> str:
     """Return a table as text, with lines around its cells.
 
-    Texts that are too long for the width of the output are folded.
+    Texts that are too long for the width of the output are folded. Where
+    ``CLIFF_MAX_TERMINAL_WIDTH`` is set, that is the width.
 
     :param columns: the heads of the columns.
     :param rows: on a terminal, cells that are verdicts (ok, failed,

@@ -111,7 +111,8 @@ def treat(
 
     :param path: of the file with the inventory of the machine.
     :param nodes: the nodes that belong to files of machines.
-    :returns: a treatment with a ``problem`` if a file cannot be read.
+    :returns: a treatment with a ``problem`` if a file cannot be read: it is
+        an error with both, and does not differ.
     """
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
@@ -153,7 +154,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Yield changes of data as lines of a diff, for a terminal or a page.
 
     A line with the name of an object, such as ``node``, is followed by its
-    changes: ``- path: before`` and ``+ path: value``.
+    changes: ``- path: before`` and ``+ path: value``. Long values are cut off.
 
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
         ``value``; those of one object follow each other.

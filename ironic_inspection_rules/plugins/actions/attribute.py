@@ -23,7 +23,10 @@ class AttributeAction(plugin.Action):
     TABLE: typing.ClassVar[typing.Mapping[str, schema.Attribute]] = schema.NODE
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with the path, or with a value for that path."""
+        """Yield what is wrong with the path, or with a value for that path.
+
+        Nothing is checked where a field stands for the attribute.
+        """
         path = arguments.get('path')
         if path is None or '{' in path[0]:
             # A field may stand for the attribute. Existing rules have such

@@ -16,7 +16,9 @@ PATH = schema.CAPABILITIES
 def read(target: Target) -> dict[str, str]:
     """Return the node's capabilities by name, out of their text.
 
-    The memory that they take is paid for out of the budget of the phase.
+    The memory that they take is paid for out of the budget of the phase. A
+    name without a colon has an empty value; of a name that is there twice,
+    the last value counts.
 
     :raises: :class:`.exceptions.OperationError` if they are no text.
     """

@@ -60,7 +60,8 @@ def version_key(version: str) -> VersionKey:
 
     The first number of a tuple is the rank of its kind: ``~`` (0), the end
     of the version (1), ``^`` (2), letters (3), digits (4). So 1.0~rc1 comes
-    before 1.0, and 1.0^fix after it, but before 1.0.1.
+    before 1.0, and 1.0^fix after it, but before 1.0.1. Separators and zeros
+    before a number make no difference: 1.01 has the key of 1-1.
     """
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
@@ -147,6 +148,8 @@ class ValueComparison(plugin.Relation):
         force_strings: bool = False,
     ) -> bool:
         """Check that the relation holds between each value and the next.
+
+        A single list counts as its items. For a single value it holds.
 
         :param force_strings: whether values are compared as text.
         """

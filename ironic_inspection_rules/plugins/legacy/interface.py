@@ -27,6 +27,8 @@ IN_IRONIC = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
 class Interface(dict[str, typing.Any]):
     """A network interface of Ironic that also has the old names.
 
+    Only ``interface[name]`` finds these: ``get`` and ``in`` do not.
+
     :param lldp: what a switch says of its port there, or ABSENT.
     """
 
@@ -55,6 +57,8 @@ class Interface(dict[str, typing.Any]):
 
 class Interfaces(dict[str, typing.Any]):
     """Network interfaces by name, read as :class:`Interface`.
+
+    Those that ``get`` and ``items`` return lack the old names.
 
     :param lldp: what switches say of their ports, by name of an interface.
     """
@@ -86,7 +90,8 @@ def listed(
     Those without a name or a MAC address are left out, and each says whether
     the machine booted from it.
 
-    :param boot: the MAC address that the machine booted from.
+    :param boot: the MAC address that the machine booted from, in lower case;
+        None if it is not known.
     :raises: KeyError if there is none.
     """
     if not isinstance(interfaces, list):
@@ -113,9 +118,10 @@ def suitable(
 ) -> Container:
     """Return the interfaces that ironic-inspector made ports for.
 
-    These have an IP address, and the machine booted from them if that is
-    known.
+    These have an IP address that is no loopback, and the machine booted from
+    them if that is known.
 
+    :param boot: see :func:`listed`.
     :param is_chosen: whether Ironic's hook has chosen the interfaces. It does
         so by its own options, but keeps those without an address if it does
         not know what the machine booted from.

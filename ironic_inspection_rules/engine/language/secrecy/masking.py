@@ -146,7 +146,9 @@ def mask(value: typing.Any) -> typing.Any:
     """Return the value with every secret in it replaced by ``******``.
 
     None and empty values stay, so that a rule can check whether a password is
-    set. A value without secrets is returned itself, not a copy.
+    set. A value without secrets is returned itself, not a copy, and so is any
+    part of a value. A text is no secret by what is in it, see
+    :func:`mask_text`.
     """
     if isinstance(value, dict):
         # Most mappings have no secrets, and nothing nested.
@@ -398,6 +400,7 @@ def secret_arguments(
 
     These are values written out at a place with a secret name, credentials in
     a URL, and secret headers. A field alone is no secret: it is read later.
+    In a mapping, it is one under a secret name.
 
     :param arguments: as the rule has them, by name.
     """

@@ -76,7 +76,8 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
     """Return a written rule as the checks take it.
 
     Of a rule that would be refused, the parts without problems are checked
-    all the same: fields, variables, and operations that can be read.
+    all the same: fields, variables, and operations that can be read. Its UUID
+    is empty, its priority and mode are the defaults.
 
     :param ops: those that the rule may use.
     """

@@ -205,31 +205,33 @@ def _value_text(effect: effects.Effect) -> str:
     return text
 
 
-def _differ(one: effects.Effect, other: effects.Effect) -> bool:
-    """Return whether a later write undoes what an earlier one has left.
+def _differ(earlier: effects.Effect, later: effects.Effect) -> bool:
+    """Return whether a later write undoes what an earlier write has left.
 
     To build a value up in several rules is no conflict: to make a mapping and
     then fill it, or to begin a list and then extend it.
 
-    :param one: the earlier write.
-    :param other: the later write.
+    :param earlier: the earlier write.
+    :param later: the later write.
     """
-    if one.kind == other.kind == 'traits':
+    if earlier.kind == later.kind == 'traits':
         # The place is the prefix. Different prefixes are not compared.
-        return one.place == other.place and one.value != other.value
-    if (one.kind, other.kind) == ('traits', 'trait'):
-        return _traits_differ(one, other)
-    if (one.kind, other.kind) == ('trait', 'traits'):
-        return _traits_differ(other, one)
-    if one.kind != other.kind:
+        return earlier.place == later.place and earlier.value != later.value
+    if (earlier.kind, later.kind) == ('traits', 'trait'):
+        return _traits_differ(earlier, later)
+    if (earlier.kind, later.kind) == ('trait', 'traits'):
+        return _traits_differ(later, earlier)
+    if earlier.kind != later.kind:
         return False
-    if one.extends:
-        return _takes_back(one, other)
-    if other.extends:
-        return one.place == other.place and not _may_be_extended(one.value)
-    outer, inner = one, other
-    if len(other.place) < len(one.place):
-        outer, inner = other, one
+    if earlier.extends:
+        return _takes_back(earlier, later)
+    if later.extends:
+        return earlier.place == later.place and not _may_be_extended(
+            earlier.value
+        )
+    outer, inner = earlier, later
+    if len(later.place) < len(earlier.place):
+        outer, inner = later, earlier
     is_inside = inner.place[: len(outer.place)] == outer.place
     if not is_inside:
         return False

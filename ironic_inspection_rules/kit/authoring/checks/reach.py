@@ -80,7 +80,10 @@ class MissingStep(typing.NamedTuple):
 
 
 def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
-    """Yield all fields of a rule as they are written."""
+    """Yield all fields of a rule as they are written.
+
+    Those in the arguments of filters are parts of these, see :func:`uses`.
+    """
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
             yield FieldInRule(f'/vars/{name}', field)

@@ -50,7 +50,8 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
     These are ``multiple`` without a loop, a loop whose item nothing reads, a
     comparison of a single value, and a condition that says what an earlier
-    one says.
+    one says. The action ``fail`` and a list of one item need not read the
+    item.
     """
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:

@@ -344,7 +344,8 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
 def _constant_result(op: str, args: Args) -> bool | None:
     """Return the result of a condition with fields if it has only one.
 
-    :returns: None if the result depends on the machine.
+    :returns: the result before it is inverted; None if it depends on the
+        machine.
     """
     if op in _COMPARE and len(args['values']) < 2:
         return True
@@ -386,7 +387,8 @@ def _is_text(value: typing.Any) -> bool:
 def _decide(op: str, args: Args) -> bool:
     """Return the result that stock Ironic has where all fields are missing.
 
-    That is the result without exception where there are no fields.
+    That is the result without exception where there are no fields. It is not
+    inverted yet.
 
     :raises: :class:`Fails` where stock Ironic fails the inspection.
     """

@@ -82,7 +82,8 @@ def compare(
         where it reports nothing. Equal lists are the same object.
     :param least: machines that must report something; with fewer, nothing is
         compared.
-    :returns: the differences of the machines that have any.
+    :returns: the differences of the machines that have any. Machines with the
+        same parts share one list of them.
     """
     places: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}
@@ -263,7 +264,10 @@ class _BySlot:
     def differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
-        """Return how parts of a machine differ from those of its peers."""
+        """Return how parts of a machine differ from those of its peers.
+
+        Parts without a slot are left out.
+        """
         parts = {}
         for slot, attributes in part_list.items:
             if slot:

@@ -88,7 +88,8 @@ def parse(
 
     Amounts of 0 are not asked for. Processors, memory and disk of the flavor
     are, unless an extra spec says otherwise. No node of Ironic has them, so
-    that such a flavor gets a problem in place of a resource class.
+    that such a flavor gets a problem in place of a resource class and traits:
+    the first one that there is.
 
     :param vcpus: processors; 0 for none.
     :param ram: memory in MiB.
