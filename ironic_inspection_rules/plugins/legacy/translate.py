@@ -214,12 +214,14 @@ def _restore(
     """Translate an operation back into the old language.
 
     :param word: the key with its name there: ``op`` or ``action``.
-    :returns: None if the old language has no such op, or no loop for it.
+    :returns: None if the old language has no such op: neither loops nor
+        actions with conditions of their own are in it.
     """
     name = operation['op']
     if not name.startswith(PREFIX) or name not in ops:
         return None
-    if operation.get('loop') is not None:
+    # An empty list of conditions says nothing, and so gets lost.
+    if operation.get('loop') is not None or operation.get('when'):
         return None
     args, _problems = ops[name].signature.bind(operation.get('args'))
     restored = {word: name.removeprefix(PREFIX), **args}

@@ -10,6 +10,7 @@ from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.plugins.legacy import inspection
 
+EXISTS = {'op': 'exists', 'args': {'value': '{node.name}'}}
 ACTION = {'action': 'fail', 'message': 'no'}
 
 
@@ -238,6 +239,7 @@ class RestoreTestCase(base.TestCase):
         for fields in (
             {'actions': ({'op': 'fail', 'args': ['no']},)},
             {'actions': ({**action, 'loop': [1]},)},
+            {'actions': ({**action, 'when': [EXISTS]},)},
             {
                 'actions': (action,),
                 'conditions': ({'op': '!inspector-is-empty', 'args': ['x']},),
