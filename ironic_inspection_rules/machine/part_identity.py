@@ -72,6 +72,9 @@ def is_placeholder(text: str) -> bool:
 def written(value: typing.Any) -> str | None:
     """Return the text of an identity, None if the value identifies nothing.
 
+    It is as the machine has written it, without blanks around it; what is
+    compared is made of it by :func:`normalised`.
+
     A number with a fraction or an exponent is none: what text Ironic's hook
     has made it of is not known.
 

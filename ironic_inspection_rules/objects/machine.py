@@ -164,7 +164,8 @@ def _of_nodes(model, node_ids):
 def _as_of_objects(model, rows):
     """Return rows with the values that Ironic's objects have, as JSON data.
 
-    Times are text, and a mapping that is null in the database is empty.
+    Times are text, and a mapping that is null in the database is empty. The
+    rows are changed in place.
     """
     times = []
     mappings = []

@@ -65,7 +65,10 @@ class Name:
     def problem(self) -> str | None:
         """Check that this Ironic has the name as needed.
 
-        :returns: a sentence without a full stop, None if all is well.
+        :returns: a sentence without a full stop, None if all is well; also
+            where the module is missing and not in every release, so that the
+            name cannot be used. Of an attribute that a class gives its
+            instances, only the name is checked.
         """
         try:
             owner: Any = importlib.import_module(self.module)

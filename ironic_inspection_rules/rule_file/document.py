@@ -96,7 +96,8 @@ def files(
     """Return files, and in the place of a folder the files in it, by name.
 
     What is hidden in a folder is not meant: where Kubernetes mounts files, a
-    hidden folder has all of them once more.
+    hidden folder has all of them once more. A path that is no folder stays as
+    it is; whether there is such a file, reading it will say.
 
     :param paths: files, folders, and ``-`` for what is piped in.
     :param none: the message for a folder without any.
@@ -141,6 +142,9 @@ def load(path: str) -> Document:
 
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """Read a file that holds one mapping, such as an inventory.
+
+    JSON may have a name twice, of which the last one counts; in YAML that is
+    an error.
 
     :param text: the content of the file, None to read it.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is

@@ -129,7 +129,7 @@ def prepare(
     """Store the contents of an inspection; prepare the rows that name them.
 
     The rows are those of the inventory and of the parts that entered or left
-    the machine.
+    the machine. The caller has :data:`.content.FRESH` seconds to store them.
 
     :param uuid: of the run, by which the inventory is known as well.
     :param node: locked, so that no other inspection of it ends meanwhile.
@@ -504,6 +504,9 @@ class Cleaner:
 
     def clean(self, days: int) -> None:
         """Remove what is too old, and contents that nothing names.
+
+        Every inspection may call it: for ten minutes after a call that found
+        nothing, it does nothing. An error of the database is only logged.
 
         :param days: how long to keep history; 0 to keep nothing.
         """

@@ -57,7 +57,11 @@ class RuleCounter:
     ) -> None:
         """Count what the rules of one phase did.
 
+        :param outcome: of a run with ``keep``: only rules with a timing are
+            counted.
         :param node_uuid: of the machine, None before it is known.
+        :param error: what ended the phase, counted as a failure of its rule;
+            one that is no RuleError is not counted.
         """
         now = timeutils.utcnow().isoformat()
         enforced = {

@@ -87,8 +87,9 @@ class Prove(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the answers to the questions.
 
-        :returns: EXIT_YES if an answer is yes, 0 if none is, EXIT_ERROR if
-            the solver is not installed or a question is unknown.
+        :returns: EXIT_YES if an answer is yes; 0 if none is, though some may
+            be unknown; EXIT_ERROR if the solver is not installed or a
+            question is none of those that there are.
         """
         if importlib.util.find_spec('z3') is None:
             self.app.stderr.write(

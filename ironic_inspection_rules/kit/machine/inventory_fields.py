@@ -174,7 +174,8 @@ def find(
 def needs(steps: typing.Iterable[str]) -> list[str]:
     """Return what an inspection needs to report a field that is known.
 
-    :returns: phrases; none where each inspection by the ramdisk reports it.
+    :returns: phrases; none where each inspection by the ramdisk reports it,
+        and where nothing is known of what provides it.
     """
     providers = sources(steps)
     if not providers or any(source.is_usual for source in providers):

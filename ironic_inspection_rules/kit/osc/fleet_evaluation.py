@@ -205,7 +205,8 @@ def evaluate_nodes(
 
     :param nodes: of which the UUIDs are sent.
     :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
-    :param options: further arguments of :func:`.fleet.evaluate_page`.
+    :param options: further arguments of :func:`.fleet.evaluate_page`. All
+        ``rules`` need a UUID: the server would make up one for every page.
     """
     asks_twice = needs_whole and options.get('compare')
     options_of_whole = {**options, 'compare': False}
@@ -254,6 +255,8 @@ def _tried_rules(
 
     Without files they are the rules in force; else those that would be in
     force if the files were applied, compared with those that are.
+
+    :param in_force: with conditions and actions if there are files.
     """
     if not parsed_args.rules:
         return _TriedRules(_('The rules in force'), None, in_force, False)

@@ -41,6 +41,9 @@ def _too_large() -> exceptions.OperationError:
 def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
     """Return the number that a value is, for the filters ``int``, ``float``.
 
+    Text is read as Python reads it, also "1_0". From "inf" and "nan" it makes
+    a float that is not finite, which no filter may return in the end.
+
     :param kinds: types of numbers; the first that can read the value does.
     :raises: :class:`.exceptions.OperationError` if none does, or the value is
         neither text, number nor boolean.

@@ -180,6 +180,7 @@ def _of_bmc(document: InspectorData, name: str) -> typing.Any:
 def _local_gb(document: InspectorData) -> int:
     """Return the size of the root disk in GiB, one less for partitions.
 
+    :returns: 0 where the machine has no disks, and its node no hints.
     :raises: KeyError if the root disk is not known.
     """
     disk = _root_disk(document)
@@ -198,6 +199,7 @@ def _local_gb(document: InspectorData) -> int:
 def _root_disk(document: InspectorData) -> typing.Any:
     """Return the disk that root device hints choose, else the ramdisk's.
 
+    :returns: None where there are no hints, and the ramdisk names no disk.
     :raises: KeyError if no disk meets the hints, or if they have operators or
         numbers, which need Ironic's hook ``root-device``.
     """

@@ -79,7 +79,8 @@ class Addresses:
 
         :param text: perhaps with a zone or a length: ``fe80::1%eth0``,
             ``10.0.0.0/8``.
-        :returns: None for any other text.
+        :returns: None for any other text, also for a network with a netmask
+            in place of the length.
         """
         written, slash, length = text.partition('/')
         host, percent, zone = written.partition('%')

@@ -51,6 +51,9 @@ def _with_edge(edge: Edge, patterns: list[str]) -> str:
     They are grouped by their first character, so that at a place in the text
     only those are tried that begin with its character. The pattern for before
     a match stands behind this first character; see :class:`Edge`.
+
+    :param patterns: the longest first, which is then taken where several
+        match.
     """
     before, after = edge.value
     firsts: dict[str, list[str]] = {}

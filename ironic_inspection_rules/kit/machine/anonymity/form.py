@@ -54,6 +54,9 @@ class Forms:
         """Replace a UUID by another one of its version and notation.
 
         A UUID of zeros or of ones only identifies nothing and stays.
+
+        :param text: 32 hexadecimal digits, perhaps with dashes; the caller
+            has checked that.
         """
         number = text.replace('-', '')
         if number.lower() in _EMPTY_UUIDS:

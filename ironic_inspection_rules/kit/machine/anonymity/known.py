@@ -357,7 +357,8 @@ class Known:
     def find(self, text: str) -> Iterator[KnownIdentifier]:
         """Yield the identifiers in a text with their replacements, in order.
 
-        An identifier is found in any notation and in any case.
+        An identifier is found in any notation and in any case, but only one
+        that was added before the first call.
         """
         # Patterns are for small letters. Places are the same in both texts.
         lowered = lower_ascii(text)

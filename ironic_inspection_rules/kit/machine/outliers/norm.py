@@ -89,7 +89,8 @@ def shared_counts(
     Normal are all values that a quarter of the peers have, and at least
     ``least`` of them; or else the most frequent one.
 
-    :param counts: how many peers have a value.
+    :param counts: how many peers have a value, without those that report
+        none.
     :param least: peers that must report something.
     :returns: None where the normal values together are not those of nearly
         all peers.

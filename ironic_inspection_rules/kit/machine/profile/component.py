@@ -380,7 +380,8 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
     """Read the values of ``--tolerance`` on the command line.
 
     ``memory=5%`` allows a share, ``disks=1`` a number, ``memory=observed``
-    only what the machines have.
+    only what the machines have. A component may have a share and a number; of
+    two shares, or two numbers, the last one counts.
 
     :raises: :class:`.exceptions.Invalid` where a text is no tolerance, or a
         component has both a number and ``observed``.

@@ -61,6 +61,7 @@ def write(
     :param name: of the profile, for descriptions.
     :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
     :param left_out: paths of values that are not compared.
+    :returns: rules as plain data, without UUIDs: their descriptions differ.
     """
     profile = _Profile(name)
     deviations = _described(differences(machines, tolerated, left_out))

@@ -244,6 +244,9 @@ def differences(
 ) -> dict[str, NameDifference]:
     """Return the names that changes give to a machine or take from it.
 
+    The name of a capability has its value: one that gets another value is
+    lost and gained.
+
     :param changes: in the order in which they are made.
     :param node: ``traits``, ``resource_class`` and ``properties`` as they
         are, each of which may be missing.
