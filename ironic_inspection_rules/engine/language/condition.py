@@ -216,22 +216,24 @@ class Looped(CompiledCondition):
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
             return LoopResult(False, items)
-        first = 0
+        first_number = 0
         checked = items
         if self._multiple == 'first':
             checked = items[:1]
         elif self._multiple == 'last':
-            first = len(items) - 1
+            first_number = len(items) - 1
             checked = items[-1:]
         # One item that does not hold decides "all", one that holds the rest.
         decisive = self._multiple != 'all'
-        with engine_loop.ItemsInTurn(checked, roots, first) as items_in_turn:
-            for number, _item in enumerate(items_in_turn, first):
+        with engine_loop.ItemsInTurn(
+            checked, roots, first_number
+        ) as items_in_turn:
+            for number, _item in enumerate(items_in_turn, first_number):
                 if self.condition.check(roots) is decisive:
                     return LoopResult(decisive, items, number)
         if len(checked) < len(items):
             # "first" or "last": one item decides, however it is.
-            return LoopResult(not decisive, items, first)
+            return LoopResult(not decisive, items, first_number)
         return LoopResult(not decisive, items)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:

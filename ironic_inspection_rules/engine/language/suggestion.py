@@ -91,13 +91,13 @@ def nearest(
         if _MEANINGS.get(word) in by_form.values():
             return _MEANINGS[word]
     # difflib counts common letters: to it, swapped letters are two errors.
-    one_off = [
+    one_letter_off = [
         known_form
         for known_form in by_form
         if _one_letter_off(form, known_form)
     ]
-    if len(one_off) == 1:
-        return by_form[one_off[0]]
+    if len(one_letter_off) == 1:
+        return by_form[one_letter_off[0]]
     near = difflib.get_close_matches(form, by_form, n=1, cutoff=cutoff)
     if not near:
         return None

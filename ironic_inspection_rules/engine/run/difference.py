@@ -59,9 +59,9 @@ def between(
     data_before = _without(before.plugin_data, trace.KEY)
     data_after = _without(after.plugin_data, trace.KEY)
     changes += _compare(working_copy.PLUGIN_DATA, data_before, data_after)
-    closed = before.closed | after.closed
+    closed_places = before.closed | after.closed
     open_changes = [
-        change for change in changes if not _touches_any(change, closed)
+        change for change in changes if not _touches_any(change, closed_places)
     ]
     return StateDifference(open_changes, len(open_changes) < len(changes))
 

@@ -128,10 +128,10 @@ def _run_in_order(
 
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """
-    first = [plan for plan in plans if plan.decides_first]
-    for plan in first:
+    decided_first = [plan for plan in plans if plan.decides_first]
+    for plan in decided_first:
         phase.decide_first(plan)
-    for plan in first:
+    for plan in decided_first:
         phase.revert(plan)
     for start in range(0, len(plans), _PAID_AT_ONCE):
         step.pay(plans[start], _PAID_AT_ONCE, allowance)
