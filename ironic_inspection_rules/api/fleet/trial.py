@@ -141,10 +141,26 @@ class Trial:
     ) -> Entry:
         """Return the entry of a machine on which the rules are tried.
 
-        It has the result, the rules that match, the changes, the source of
-        the data and, if asked for, the comparison with the rules in force.
-        Only where an instance asks for traits does it also say whether the
-        node has them, before and after.
+        For instance::
+
+            {'uuid': UUID, 'name': 'r1-n7',
+             'result': 'failed', 'error': 'too little memory',
+             'matched': [UUID, UUID],
+             # Only where rules have failed the inspection.
+             'failed_by': {'rule': UUID, 'op': 'fail', 'kind': 'fail'},
+             'changes': [{'object': 'node', 'op': 'add',
+                          'path': '/extra/rack', 'value': 'r1'}],
+             # Only where there are rules in mode "audit" to tell of.
+             'audit': [{'uuid': UUID, …}],
+             # "run" only where the data are of an inspection that failed.
+             'source': 'inspection_run', 'run': UUID,
+             # Only where an instance asks for traits.
+             'validates': True, 'validates_before': True,
+             # The rules that made the changes, in their order.
+             'changed_by': [UUID]}
+
+        Where the rules are compared with those in force, the entry has what
+        :meth:`_compare` returns instead of ``changed_by``.
         """
         outcome = self._evaluate(self.plans, facts)
         entry = {
@@ -159,12 +175,7 @@ class Trial:
             entry['source'] = machine.source.source
             if machine.source.run:
                 entry['run'] = machine.source.run
-        validated_before = _validates(facts)
-        if validated_before is not None:
-            # None where rules have removed what the instance asks for: then
-            # the node lacks nothing.
-            entry['validates'] = _validates(outcome.facts) is not False
-            entry['validates_before'] = validated_before
+        entry.update(_validation(facts, outcome.facts))
         if self.in_force is None:
             entry['changed_by'] = outcome.changed_by
         else:
@@ -203,8 +214,8 @@ class Trial:
         if differs:
             compared['in_force'] = _represent(in_force, present)
             if _validates(facts) is not None:
-                compared['in_force']['validates'] = (
-                    _validates(present.facts) is not False
+                compared['in_force']['validates'] = _still_validates(
+                    present.facts
                 )
         return compared
 
@@ -442,6 +453,34 @@ def _validates(facts: working_copy.Facts) -> bool | None:
         return None
     present = node.get(working_copy.TRAITS) or ()
     return deploy.problem(required, present) is None
+
+
+def _still_validates(facts: working_copy.Facts) -> bool:
+    """Check if a node whose instance asked for traits lacks none of them.
+
+    :param facts: the node after rules.
+    """
+    # None where rules have removed what the instance asks for: then the node
+    # lacks nothing.
+    return _validates(facts) is not False
+
+
+def _validation(
+    before: working_copy.Facts, after: working_copy.Facts
+) -> Entry:
+    """Return whether a node has the traits of its instance.
+
+    :param before: the node before the rules.
+    :param after: the node after them.
+    :returns: members of the entry; none where no instance asks for traits.
+    """
+    validated_before = _validates(before)
+    if validated_before is None:
+        return {}
+    return {
+        'validates': _still_validates(after),
+        'validates_before': validated_before,
+    }
 
 
 def _not_tried(machine: RequestedMachine, problem: str | None) -> Entry:
