@@ -140,18 +140,8 @@ class PxeFilter:
         leave = threading.Event()
         try:
             self._block()
-            self._watcher = self._new_watcher()
-            # A daemon, as it may hang in the database.
-            threading.Thread(
-                target=self._watcher.run,
-                args=(leave,),
-                name='pxe-filter-watcher',
-                daemon=True,
-            ).start()
-            # A leader that knows no machines yet would block those that are
-            # in inspection.
-            while self._watcher.machines() is None and not stop.is_set():
-                self._wait_for_change()
+            self._start_watcher(leave)
+            self._wait_for_machines(stop)
             if not stop.is_set():
                 self._take_part(stop, leave)
         # Any error: it is only logged here, and raised for run().
@@ -160,6 +150,29 @@ class PxeFilter:
             raise
         finally:
             leave.set()
+
+    def _start_watcher(self, leave: threading.Event) -> None:
+        """Start to read the machines in a thread of its own.
+
+        :param leave: ends the thread.
+        """
+        self._watcher = self._new_watcher()
+        # A daemon, as it may hang in the database.
+        threading.Thread(
+            target=self._watcher.run,
+            args=(leave,),
+            name='pxe-filter-watcher',
+            daemon=True,
+        ).start()
+
+    def _wait_for_machines(self, stop: threading.Event) -> None:
+        """Wait until the watcher has read the machines, or a stop.
+
+        A leader that knows no machines yet would block those that are in
+        inspection.
+        """
+        while self._watcher.machines() is None and not stop.is_set():
+            self._wait_for_change()
 
     def _take_part(
         self, stop: threading.Event, leave: threading.Event
