@@ -88,6 +88,27 @@ def count_nodes(
     :returns: number of nodes by trait, in the order of their names; 0 for a
         standard trait that none has.
     """
+    nodes = _nodes_by_trait(selection, project)
+    counts = {}
+    for name in sorted(names.STANDARD | nodes.keys()):
+        if not selection.has(name):
+            continue
+        count = nodes.get(name, 0)
+        has_nodes = count > 0
+        if associated is None or associated == has_nodes:
+            counts[name] = count
+    return counts
+
+
+def _nodes_by_trait(
+    selection: Selection, project: str | None
+) -> dict[str, int]:
+    """Return how many nodes have each trait that a node has.
+
+    Traits that differ in case only from the selected ones may be among them.
+
+    :param project: see :func:`count_nodes`.
+    """
     trait = models.NodeTrait.trait
     query = sa.select(trait, sa.func.count().label('nodes'))
     query = query.where(*selection.conditions(trait)).group_by(trait)
@@ -101,12 +122,4 @@ def count_nodes(
     nodes = {}
     for row in transaction.read_rows(query):
         nodes[row['trait']] = row['nodes']
-    counts = {}
-    for name in sorted(names.STANDARD | nodes.keys()):
-        if not selection.has(name):
-            continue
-        count = nodes.get(name, 0)
-        has_nodes = count > 0
-        if associated is None or associated == has_nodes:
-            counts[name] = count
-    return counts
+    return nodes
