@@ -150,21 +150,18 @@ class _Reader:
                 continue
             names = tuple(row)
             if names not in sizes:
-                for column in names:
-                    if column not in self._columns:
-                        yield from _column_name(place, column)
-                        self._columns[column] = None
+                yield from self._add_columns(place, names)
+                if len(self._columns) > table_members.MOST_COLUMNS:
+                    yield Problem(
+                        place,
+                        _('there are more than %d columns')
+                        % table_members.MOST_COLUMNS,
+                    )
+                    return
                 sizes[names] = sum(
                     _size(column) + _OF_MEMBER for column in names
                 )
             size += sizes[names] + sum(map(_size, row.values()))
-            if len(self._columns) > table_members.MOST_COLUMNS:
-                yield Problem(
-                    place,
-                    _('there are more than %d columns')
-                    % table_members.MOST_COLUMNS,
-                )
-                return
             if size > table_members.MOST_BYTES:
                 yield Problem(
                     place,
@@ -172,6 +169,18 @@ class _Reader:
                     % table_members.MOST_BYTES,
                 )
                 return
+
+    def _add_columns(
+        self, place: str, names: typing.Iterable[typing.Any]
+    ) -> typing.Iterator[Problem]:
+        """Collect the columns of a row, and yield the problems of new names.
+
+        :param place: JSON pointer to the row.
+        """
+        for column in names:
+            if column not in self._columns:
+                yield from _column_name(place, column)
+                self._columns[column] = None
 
     def _check_names(
         self, known: typing.Collection[str]
