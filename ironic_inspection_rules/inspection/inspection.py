@@ -279,28 +279,13 @@ class Inspection:
         :raises: HardwareInspectionFailure if a rule fails.
         """
         task = self.task
-        rules = self._rules_in_force()
-        plans = rules.plans[phase]
+        plans = self._begin_phase(phase, inventory, plugin_data)
         saved = self.checkpoints.get(phase)
-        # Taken again: Ironic replaces an empty mapping of plugin data by
-        # another one, in which the rules make their changes.
-        self._inventory = inventory
-        self._plugin_data = plugin_data
-        self._read_previous(rules, phase)
-        supported = facts.is_supported(task.node.inspect_interface)
-        if supported:
-            self._has_run_rules = True
-            self.run.revision = rules.revision
-        keep_history = bool(CONF.inspection_rules.keep_history)
-        # Even without rules, the history needs what they would have had.
-        has_purpose = supported and (plans or keep_history)
-        if saved is None and not has_purpose:
+        if saved is None and not self._has_purpose(plans):
             return
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
-        of_redfish = redfish.of_task(task)
-        if of_redfish is not None:
-            of_redfish.reconcile_properties(task.node)
+        self._reconcile_properties()
         machine = facts.of_node(
             task.node,
             task.ports,
@@ -312,7 +297,7 @@ class Inspection:
         target = working_copy.WorkingCopy(
             machine, side_effects.ServiceEffects()
         )
-        if keep_history and saved is None:
+        if saved is None and CONF.inspection_rules.keep_history:
             self._facts[phase] = history.facts_of(machine)
         before = dict(plugin_data)
         try:
@@ -322,8 +307,45 @@ class Inspection:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
             self._note_before_rules(before, plugin_data)
-            if of_redfish is not None:
-                of_redfish.reconcile_properties(task.node)
+            self._reconcile_properties()
+
+    def _begin_phase(
+        self, phase: str, inventory: dict, plugin_data: dict
+    ) -> Sequence[compiler.CompiledRule]:
+        """Take the data that the rules of a phase read, and these rules.
+
+        :returns: the rules in force of the phase, in the order they run in.
+        """
+        rules = self._rules_in_force()
+        # Taken again: Ironic replaces an empty mapping of plugin data by
+        # another one, in which the rules make their changes.
+        self._inventory = inventory
+        self._plugin_data = plugin_data
+        self._read_previous(rules, phase)
+        if facts.is_supported(self.task.node.inspect_interface):
+            self._has_run_rules = True
+            self.run.revision = rules.revision
+        return rules.plans[phase]
+
+    def _has_purpose(self, plans: Sequence[compiler.CompiledRule]) -> bool:
+        """Return whether a phase has anything to do on this node.
+
+        :param plans: the rules of the phase.
+        """
+        if not facts.is_supported(self.task.node.inspect_interface):
+            return False
+        # Even without rules, the history needs what they would have had.
+        return bool(plans or CONF.inspection_rules.keep_history)
+
+    def _reconcile_properties(self) -> None:
+        """Merge the properties of the node and of a redfish inspection.
+
+        That inspection holds properties of its own, which it saves in the
+        end. Other interfaces hold none.
+        """
+        of_redfish = redfish.of_task(self.task)
+        if of_redfish is not None:
+            of_redfish.reconcile_properties(self.task.node)
 
     def _note_before_rules(self, before: dict, plugin_data: dict) -> None:
         """Note the values that a phase has changed, as it got them.
