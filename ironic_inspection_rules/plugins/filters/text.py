@@ -320,8 +320,7 @@ class Trait(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str | data_path.Absent:
-        """Return the name of the trait; missing for a text without letters or
-        digits."""
+        """Return the name of the trait, missing without a letter or digit."""
         name = _NOT_IN_TRAITS.sub('_', read(value).upper())
         if not name.strip('_'):
             return data_path.ABSENT

@@ -100,12 +100,8 @@ rules:
 
 import json
 
-from ansible_collections.ironic.inspection_rules.plugins.module_utils import (
-    cloud,
-)
-from ansible_collections.ironic.inspection_rules.plugins.module_utils import (
-    hiding,
-)
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud  # fmt: skip
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import hiding  # fmt: skip
 
 if not cloud.MISSING:
     from ironic_inspection_rules.kit.authoring import lint

@@ -48,9 +48,7 @@ rules:
   elements: dict
 """
 
-from ansible_collections.ironic.inspection_rules.plugins.module_utils import (
-    cloud,
-)
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud  # fmt: skip
 
 if not cloud.MISSING:
     from ironic_inspection_rules.kit.client import inspection_rule
