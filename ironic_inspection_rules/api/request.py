@@ -378,7 +378,7 @@ class _Reader:
 
         Equal texts become one text, which saves memory in large tables.
         """
-        read = self._equal_texts.mapping(members)
+        read = self._equal_texts.build_mapping(members)
         if len(read) != len(members):
             counts = collections.Counter(name for name, _value in members)
             # The first one of the document among those that are there twice.

@@ -111,7 +111,7 @@ def main() -> int:
 def _warn_of_late_admission() -> None:
     """Log a warning where a machine may boot before the filter knows of it."""
     period = CONF.inspection_pxe_filter.whitelist_period
-    if notification.is_missed(CONF):
+    if notification.may_learn_too_late(CONF):
         LOG.warning(
             'A machine may boot before it may pass: '
             '[inspection_pxe_filter]whitelist_period is %(period)g, and '

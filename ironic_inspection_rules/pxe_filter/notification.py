@@ -109,7 +109,7 @@ def is_received(conf: cfg.ConfigOpts) -> bool:
     return conf.rpc_transport == 'oslo' or conf.transport_url != _DEFAULT_BUS
 
 
-def is_missed(conf: cfg.ConfigOpts) -> bool:
+def may_learn_too_late(conf: cfg.ConfigOpts) -> bool:
     """Return whether the filter may learn of an inspection too late.
 
     A machine may then boot before the filter lets it pass: the filter reads

@@ -35,16 +35,16 @@ class WorkerAbsence:
         self._patience = patience
         self._read = read
         self._clock = clock
-        self._next = clock() + patience
+        self._next_query_at = clock() + patience
         self._warned = False
         self._lock = threading.Lock()
 
     def check(self) -> None:
         """Query the database if ``patience`` has passed; log changes."""
         with self._lock:
-            if self._clock() < self._next:
+            if self._clock() < self._next_query_at:
                 return
-            self._next = self._clock() + self._patience
+            self._next_query_at = self._clock() + self._patience
         try:
             neglected = self._read(self._patience)
         except db_exc.DBError as exc:

@@ -68,7 +68,7 @@ class Rows:
     lines of all values of all rows that are mappings, one row behind the
     other; None if every value is in the line of its row. ``columns`` are
     those of a header, which is there without rows, too. ``ambiguous`` has, by
-    the name of a column, the values in it that YAML reads as something else.
+    name, the columns with values that nobody means as YAML reads them.
     """
 
     path: str
@@ -136,6 +136,8 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
 def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """Build the rows of a list that stands in a file of YAML, with lines.
 
+    Columns with values that nobody means as YAML reads them are noted.
+
     :param node: the list.
     :param text: of the whole file.
     :raises: YAMLError if a row cannot be read.
@@ -150,9 +152,9 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             continue
         for key, value in item.value:
             cells.append(value.start_mark.line + 1)
-            if not yaml_scalar.reads_otherwise(
-                value
-            ) or yaml_scalar.may_be_meant(value.value):
+            if not yaml_scalar.reads_otherwise(value):
+                continue
+            if yaml_scalar.may_be_meant(value.value):
                 continue
             column = ambiguous.get(key.value)
             if column is None:

@@ -73,6 +73,8 @@ class TableStore:
         """Read the tables in force, as far as they have changed.
 
         The caller lets no two threads do so at the same time.
+
+        :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
         """
         tables = {}
         for described in self._source.list_plain(context):
@@ -84,7 +86,10 @@ class TableStore:
     def of_revision(
         self, context: typing.Any, revision: int
     ) -> dict[str, table.Table]:
-        """Read the tables of a revision; rows that are in force are shared."""
+        """Read the tables of a revision; rows that are in force are shared.
+
+        :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
+        """
         tables = {}
         for described in self._source.list_plain(context, revision):
             stored = self._known(context, described, revision)
@@ -101,6 +106,7 @@ class TableStore:
 
         :param described: the table without its rows, as of the source.
         :param revision: of the rule set; None for the present one.
+        :raises: :class:`.exceptions.Conflict` as :func:`read_chunks`.
         """
         name = described['name']
         kept = self._kept.get(name)
@@ -144,9 +150,11 @@ def read_chunks(
         some = source.read_chunks(
             context, name, wanted[start : start + _AT_ONCE], revision
         )
+        # Many rows have the same texts: equal ones become one object.
         for digest, pairs in some.items():
             read[digest] = [
-                (key, equal_texts.mapping(row.items())) for key, row in pairs
+                (key, equal_texts.build_mapping(row.items()))
+                for key, row in pairs
             ]
     # The digests and the rows are read by several queries. Between these,
     # another process may have put other rows in force and forgotten the old.

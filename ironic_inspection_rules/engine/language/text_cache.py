@@ -56,7 +56,7 @@ class EqualTexts:
         # clients choose the names.
         self._names: dict[str, str] = {}
 
-    def mapping(
+    def build_mapping(
         self, items: typing.Iterable[tuple[str, typing.Any]]
     ) -> dict[str, typing.Any]:
         """Build a mapping of a row, with remembered texts for equal ones.

@@ -296,7 +296,7 @@ def put(
         changed = _put_in(machine, alternative, path, new, creates)
         parts.append((guard, changed.value))
         broken.append(logic.conj(guard, changed.broken))
-    return Put(values.join(parts), logic.disj(*broken))
+    return Put(values.join(parts), broken=logic.disj(*broken))
 
 
 def _put_in(
@@ -308,8 +308,8 @@ def _put_in(
 ) -> Put:
     """Return one alternative after a write below it; see :func:`put`.
 
-    A missing parent becomes a mapping or a list. A change inside a list is
-    not followed: it makes the whole list unknown.
+    A missing parent becomes a mapping or a list. A change inside a list, or
+    in an unknown value, is not followed: the whole value becomes unknown.
     """
     token, *rest = path
     is_nothing = isinstance(into, values.Const) and (
@@ -328,18 +328,19 @@ def _put_in(
         inner = put(machine, entry, tuple(rest), new, creates)
         entries = {**parent.entries, token: inner.value}
         changed = values.Mapping(parent.cell, entries)
-        return Put(values.only(changed), inner.broken)
+        return Put(values.only(changed), broken=inner.broken)
     if isinstance(parent, values.UnknownValue) or _has_item(parent, token):
-        # Which item of a list is written, is not followed.
+        # Which item of a list is written is not followed. An unknown value
+        # may be a list.
         reason = f'a change inside a list, at {token}'
         about = parent, path, new, creates
         broken = logic.FALSE
         if creates:
             broken = machine.guess(reason, 'fails', *about)
-        return Put(values.unknown(reason, *about), broken)
+        return Put(values.unknown(reason, *about), broken=broken)
     # A text or a number has no entries, and a list none with a name: to write
     # one is an error. To delete one is none.
-    return Put(values.only(parent), logic.known(creates))
+    return Put(values.only(parent), broken=logic.known(creates))
 
 
 def _has_item(parent: values.Alternative, token: str) -> bool:

@@ -325,9 +325,9 @@ def _names(kind: str, value: Any, path: str) -> set[str]:
 class FleetGroups:
     """Groups machines by what would become of them.
 
-    Where nearly each machine has a value of its own, such as its serial
-    number, the value does not keep it out of a group. Ports are alike
-    whatever their addresses.
+    Where most machines have a value of their own, such as a serial number,
+    the value does not keep them apart. Ports are alike whatever their
+    addresses.
     """
 
     def __init__(self) -> None:
@@ -341,7 +341,7 @@ class FleetGroups:
         """Note what would become of a machine.
 
         Groups are made at the end: only when all machines are there is it
-        known at which places nearly every machine has a value of its own.
+        known at which places most machines have a value of their own.
         """
         changes = []
         for change in entry.get('changes') or ():
@@ -366,17 +366,18 @@ class FleetGroups:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the groups as plain JSON data, the largest first.
 
-        A group has the ``error`` of its first machine; a change whose value
-        differs from machine to machine has ``varies``, and no value.
+        A group has the ``error`` of its first machine. Where most machines
+        have a value of their own, a change has ``varies`` and no value; any
+        other difference of values makes another group.
         """
-        varying = {
+        places_of_own_values = {
             place
             for place, values in self._values.items()
-            if self._is_varying(place, len(values))
+            if self._has_own_values(place, len(values))
         }
         groups: dict[_Alike, dict[str, Any]] = {}
         for entry, outcome in zip(self._entries, self._outcomes, strict=True):
-            alike = _without_values(outcome, varying)
+            alike = _without_values(outcome, places_of_own_values)
             if alike not in groups:
                 groups[alike] = {
                     'count': 0,
@@ -393,26 +394,26 @@ class FleetGroups:
             groups.values(), key=operator.itemgetter('count'), reverse=True
         )
 
-    def _is_varying(self, place: _Place, values: int) -> bool:
-        """Check whether nearly each machine has a value of its own.
+    def _has_own_values(self, place: _Place, different: int) -> bool:
+        """Check whether most machines have a value of their own at a place.
 
-        :param values: how many different ones there are at the place.
+        :param different: how many different values there are at the place.
         """
-        if values <= _FEW:
+        if different <= _FEW:
             return False
-        return values > self._counts[place] / 2
+        return different > self._counts[place] / 2
 
 
-def _without_values(outcome: _Alike, varying: Container[_Place]) -> _Alike:
-    """Return what becomes of a machine, without values of its own.
+def _without_values(outcome: _Alike, places: Container[_Place]) -> _Alike:
+    """Return what becomes of a machine, without the values at some places.
 
     Machines that differ in nothing else are then in one group.
 
-    :param varying: where nearly each machine has one.
+    :param places: where most machines have a value of their own.
     """
     changes = []
     for change in outcome.changes:
-        if change.place in varying:
+        if change.place in places:
             change = change._replace(value=None)
         changes.append(change)
     return outcome._replace(changes=tuple(changes))

@@ -83,8 +83,8 @@ class EqualTextsTestCase(base.TestCase):
             for _number in range(2)
         )
         self.assertIsNot(first['rack'], second['rack'])
-        made = texts.mapping(first.items())
-        other = texts.mapping(second.items())
+        made = texts.build_mapping(first.items())
+        other = texts.build_mapping(second.items())
         self.assertEqual([first, second], [made, other])
         self.assertIs(made['rack'], other['rack'])
 
@@ -93,4 +93,5 @@ class EqualTextsTestCase(base.TestCase):
         rows = [
             {'n': f'{number % 7000}', 'm': number} for number in range(20_000)
         ]
-        self.assertEqual(rows, [texts.mapping(row.items()) for row in rows])
+        built = [texts.build_mapping(row.items()) for row in rows]
+        self.assertEqual(rows, built)
