@@ -35,9 +35,9 @@ RESOURCES = ('introspection', 'rules')
 def layer(request: webob.Request, app: Callable) -> Any:
     """Pass a request on, and give some answers ironic-inspector's form.
 
-    It is a WSGI middleware. Answers of the calls of ironic-inspector and of
-    the API's root get the headers with its versions; errors of these calls
-    become ``{"error": {"message": …}}``. All other answers stay.
+    It is a WSGI middleware. Answers of ironic-inspector's calls and of the
+    API's root get the headers with its versions; errors of its calls become
+    ``{"error": {"message": …}}``. All other answers stay.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     is_resource = f'{path}/'.startswith(

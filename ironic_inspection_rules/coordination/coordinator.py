@@ -46,9 +46,11 @@ _MODE_OF_OTHERS = 0o077
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check the options, without connecting to the service.
+    """Check the options before an election begins, without connecting.
 
-    The directory of a ``file://`` URL is created if it does not exist.
+    In an election a wrong URL would look like a service that is out of reach,
+    which is tried again for ever. The directory of a ``file://`` URL is
+    created if it does not exist.
 
     :param conf: with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.

@@ -380,7 +380,7 @@ class Election:
         return min(seconds, self._heartbeat)
 
     def _call_back(self, leading: bool) -> None:
-        """Call ``on_gained`` or ``on_lost``, and log who leads.
+        """Call ``on_gained`` or ``on_lost``, and log the same.
 
         :param leading: whether leadership has begun or ended.
         """

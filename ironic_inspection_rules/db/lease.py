@@ -494,9 +494,10 @@ def _take(
 def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
-    A worker holds an open request until it is claimed anew or taken back,
-    also when its lease has run out. The leader holds an ended request while
-    it settles the node, until its lease ends.
+    The node's lock must not be taken from one that holds a request. A worker
+    holds an open request until it is claimed anew or taken back, also when
+    its lease has run out. The leader holds an ended request while it settles
+    the node, until its lease ends.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))

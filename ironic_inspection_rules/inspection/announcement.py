@@ -131,8 +131,8 @@ def gaps() -> Iterator[str]:
 def _gap(interface: type) -> str | None:
     """Return which rules do not run with an inspect interface, or how.
 
-    :returns: None where all run as they should, and where nobody expects it
-        or the option with its hooks is not known.
+    :returns: None where all run as they should, and where nobody expects it,
+        as with ``no-inspect``, or the option with its hooks is not known.
     """
     if issubclass(interface, noop.NoInspect):
         return None

@@ -350,6 +350,8 @@ class Inspection:
     def _note_before_rules(self, before: dict, plugin_data: dict) -> None:
         """Note the values that a phase has changed, as it got them.
 
+        The history stores what the machine sent, not what rules made of it.
+
         :param before: plugin data before the phase, a shallow copy.
         :param plugin_data: plugin data after it.
         """

@@ -192,7 +192,8 @@ def read(
     """Find the parts of a machine in its inventory.
 
     They are compared with those of its other inspections. No more than
-    :data:`MOST` are read.
+    :data:`MOST` are read. Parts without identity that one entry sums up are
+    left out.
 
     :param reporter: the inspect interface; each of them sees other parts.
     """

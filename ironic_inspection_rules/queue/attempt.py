@@ -197,9 +197,10 @@ class Attempt(inspection.Inspection):
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Raise Abandoned for errors of the surroundings.
+        """Raise Abandoned for errors of the database, the broker and others.
 
-        They do not fail the node: the request is delivered again.
+        Errors of such surroundings do not fail the node: the request is
+        delivered again.
         """
         try:
             yield

@@ -111,8 +111,8 @@ def advance(state: str, event: str) -> StateChange:
     :param event: one of EVENTS.
     :returns: the verdict, and the state that follows: the present one where
         the table has no row for the event (spec 001 "Strict and re-entrant
-        transitions"). For a strict event that is repeated it is that of the
-        row, although the event is forbidden.
+        transitions"). ``continue`` in ``processing`` is forbidden, and has
+        the state ``error`` of its row: a strict event that is repeated.
     """
     # A copy for each call: a machine keeps its state, and threads share this.
     machine = _MACHINE.copy()

@@ -525,6 +525,8 @@ def _yaml_lines(rule: Fields | None) -> list[str]:
 def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
     """Return a rule as anybody may see it, without what is sensitive.
 
+    The content is withheld if the rule is sensitive before or after.
+
     :param step: as for :func:`lines`.
     :param side: ``before`` or ``after``, the rule that is meant.
     :returns: None where the step has no rule on that side.

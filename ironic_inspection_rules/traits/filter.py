@@ -144,6 +144,8 @@ def select_rare(
 def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Return the condition that a node has all of these traits.
 
+    The first are looked up one by one, see :data:`_ONE_BY_ONE`.
+
     :param rare: see :func:`conditions`.
     """
     clauses = [_has_any((name,), rare) for name in wanted[:_ONE_BY_ONE]]

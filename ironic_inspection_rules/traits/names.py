@@ -75,7 +75,7 @@ def _suggest(name: str) -> str | None:
     standard = suggestion.nearest(name, STANDARD, _SIMILAR)
     if standard is not None:
         return standard
-    # No letters at all, or nothing after the prefix.
+    # Neither letters nor digits, or nothing after the prefix.
     if form in ('', 'CUSTOM'):
         return None
     custom = f'{os_traits.CUSTOM_NAMESPACE}{form}'

@@ -44,7 +44,8 @@ def between(
     """Compare two states of a machine in all that rules may change.
 
     A list counts as one value. The trace of the rules in plugin data is left
-    out. Secrets are masked.
+    out. Secrets are masked. Changes at places whose values are withheld are
+    left out, and ``closed`` says that there are some.
 
     :param ports: the ports, whose addresses name them in changes.
     """

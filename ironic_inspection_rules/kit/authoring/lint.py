@@ -470,7 +470,8 @@ def _check_together(
 ) -> typing.Iterator[Finding]:
     """Check rules beside the other rules, and on the machines of the site.
 
-    Without inventories of the site there are no such machines.
+    Without inventories of the site there are no such machines. A file with an
+    inventory that cannot be read is a finding.
     """
     yield from _duplicates(subjects)
     for name, find in _TOGETHER.items():

@@ -174,6 +174,7 @@ def _after(
 
     :param before: as it is, None where there is none.
     :param wanted: as its author wrote it, with defaults.
+    :returns: the fields that an author may set, the UUID among them.
     """
     if before is None:
         return {**wanted, 'uuid': step['uuid']}

@@ -98,6 +98,7 @@ def _collect() -> dict[str, typing.Any]:
     # In a ramdisk it first assembles RAIDs, sets up multipath and loads
     # modules, which must not happen to a machine in use.
     hardware.GenericHardwareManager.initialize = _do_nothing
+    # Any collector takes one, to note what fails in it; this one adds none.
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)

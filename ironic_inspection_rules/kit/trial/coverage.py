@@ -466,13 +466,13 @@ def _prepare(
     tables: table.Tables,
     nodes: machine_test.Nodes,
 ) -> file_work.Work[Coverage]:
-    """Return the function that measures coverage in a process of its own.
+    """Return the function that measures coverage in this process.
 
-    The rules are compiled once in the process, and watched: their groups note
+    The rules are compiled once in a process, and watched: their groups note
     results, and the tables note the rows that are looked up.
 
     :returns: called with the paths of some files, it tries the rules on the
-        machines in them and returns their coverage alone.
+        machines in them and returns their coverage, to be added to the total.
     """
     # Name and key of the rows that rules have looked up.
     noted: set[tuple[str, str]] = set()

@@ -135,7 +135,7 @@ class Journal:
         return message
 
     def request(self, url: str) -> str:
-        """Record a request that is sent.
+        """Record a request that is sent, but none of a sensitive rule.
 
         :returns: what an error may say of it.
         """

@@ -474,14 +474,15 @@ class _InspectorConverter(rule.Conversion):
 
 
 def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
-    """Convert rules of ironic-inspector, translated op by op.
+    """Convert rules of ironic-inspector to what a person would write today.
 
     They are taken as one set, which is all that inspection runs: what an
     earlier one changes matters to the later ones.
 
+    :param rules: as :mod:`.legacy.translate` makes them, with the old ops.
     :returns: a conversion of every rule, with what is lost and what to look
-        at. It has no rule where one of the conditions is lost, or all of the
-        actions; single actions that are lost are left out of it.
+        at. It has no rule where one of the conditions cannot be converted, or
+        none of the actions; single actions that cannot be are left out of it.
     """
     conversions: list[rule.Conversion] = []
     for index, old in enumerate(rules):
@@ -503,6 +504,7 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
             }
         else:
             converter.hints.clear()
+        # The rule stays: these conditions may be decided otherwise.
         converter.lost += _conditions_on_changed(rules[:index], old)
         conversions.append(converter)
     return conversions

@@ -28,7 +28,7 @@ class Inconvertible(Exception):
 class Conversion:
     """The conversion of one rule.
 
-    :ivar rule: the new rule, None where nothing of the old one is left.
+    :ivar rule: the new rule, None where there can be none, as ``lost`` says.
     :ivar lost: what cannot be carried over or comes out differently, by the
         place in the old rule.
     :ivar hints: what the operator should know, or see to, likewise.

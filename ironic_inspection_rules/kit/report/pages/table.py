@@ -242,7 +242,10 @@ def _entries_card(
 ) -> page.Card | None:
     """Return the card with the table of all entries, None for no entries.
 
-    Its rows can be filtered by state and by group.
+    Its rows can be filtered by state and by group. A click on one shows the
+    differences of machine and row.
+
+    :param entries: those that are not as expected come first.
     """
     if not entries:
         return None
