@@ -328,18 +328,19 @@ class PartComparison:
             yield from pairing.after
 
     def _silent_parts(self) -> Iterator[part.Part]:
-        """Yield the parts of sources that the report does not have.
+        """Return the parts of sources that the report does not have.
 
         They stay, unless another source has shown that they are gone; what
         it says of their slots and attributes is true of them too.
         """
         gone = self._groups.of_parts(self._gone)
-        update = self._groups.updater(self._moved, self._changed)
+        staying = []
         for old in self._old:
             if old.source in self._after.sources:
                 continue
             if self._groups.of_part(old) not in gone:
-                yield update(old)
+                staying.append(old)
+        return self._groups.update(staying, self._moved, self._changed)
 
     def _announced_now(self, source: str) -> part.Announced:
         """Return how many changes a silent source must not announce later.

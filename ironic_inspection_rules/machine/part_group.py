@@ -8,7 +8,7 @@ reports them.
 """
 
 import collections
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import typing
 
 from ironic_inspection_rules.machine import part
@@ -16,6 +16,12 @@ from ironic_inspection_rules.machine import part_pair
 
 Group = part.Identity
 """A group of parts, which is known by one of its identities."""
+
+_Place = tuple[str, Group | None, str | None]
+"""Where a part is: its kind, its group if it has one, and its slot."""
+
+_AttributeValue = tuple[Group | None, str, typing.Any]
+"""A value of an attribute: the group of the part, the name, and the value."""
 
 
 class _Reported(typing.NamedTuple):
@@ -211,46 +217,61 @@ class PartGroups:
             else:
                 left[member.source] -= 1
 
-    def updater(
+    def update(
         self,
+        parts: Iterable[part.Part],
         moved: Iterable[part_pair.Pair],
         changed: Iterable[part_pair.Pair],
-    ) -> Callable[[part.Part], part.Part]:
-        """Return a function that applies known changes to a stored part.
+    ) -> Iterator[part.Part]:
+        """Yield stored parts with the changes that another source announced.
 
-        One source announces that a part has moved or changed. Without the
-        update, another source that reports the same part would announce that
-        change once more when it reports the next time.
+        Without that, their own source would announce the same changes once
+        more when it reports the next time.
 
-        :param moved: parts that one source has announced to have moved.
-        :param changed: those whose attributes it has announced to differ.
+        :param parts: what their source reported the last time.
+        :param moved: the parts whose slot changed.
+        :param changed: the parts whose attributes changed.
         """
-        # The new slot, by kind, group and old slot.
-        slots: dict[typing.Any, str | None] = {}
+        new_slots = self._new_slots(moved)
+        new_values = self._new_values(changed)
+        for member in parts:
+            group = self.of_part(member)
+            place = (member.kind, group, member.slot)
+            attributes = {}
+            for name, value in member.what.items():
+                attributes[name] = new_values.get((group, name, value), value)
+            yield member._replace(
+                slot=new_slots.get(place, member.slot), what=attributes
+            )
+
+    def _new_slots(
+        self, moved: Iterable[part_pair.Pair]
+    ) -> dict[_Place, str | None]:
+        """Return the new slots of parts, by where the parts were before."""
+        slots: dict[_Place, str | None] = {}
         for old, new in moved:
-            # A part without an identity is only known by its slot.
+            # Another source may report the part without an identity: by its
+            # kind and slot alone.
             slots[old.kind, None, old.slot] = new.slot
             slots[old.kind, self.of_part(old), old.slot] = new.slot
-        # The new value, by group, attribute and old value.
-        values: dict[typing.Any, typing.Any] = {}
+        return slots
+
+    def _new_values(
+        self, changed: Iterable[part_pair.Pair]
+    ) -> dict[_AttributeValue, typing.Any]:
+        """Return the new values of attributes, by the group and old value.
+
+        Parts without an identity are left out: a part of another source
+        cannot be told to be one of them.
+        """
+        values: dict[_AttributeValue, typing.Any] = {}
         for old, new in changed:
             if not old.ids:
                 continue
             group = self.of_part(old)
             for name in old.what.keys() & new.what.keys():
                 values[group, name, old.what[name]] = new.what[name]
-
-        def update(member: part.Part) -> part.Part:
-            # What has not moved or changed is as it was.
-            group = self.of_part(member)
-            place = (member.kind, group, member.slot)
-            slot = slots.get(place, member.slot)
-            what = {}
-            for name, value in member.what.items():
-                what[name] = values.get((group, name, value), value)
-            return member._replace(slot=slot, what=what)
-
-        return update
+        return values
 
 
 def _without_reported(
