@@ -65,7 +65,7 @@ def load() -> repository.Repository:
         read = document.load(options.built_in)
         built_in = file_rule.built_in(read, ops)
         built_in_tables = _built_in_tables(read, built_in)
-    _refuse_stored_too(built_in, built_in_tables)
+    _refuse_stored_duplicates(built_in, built_in_tables)
     return repository.Repository(
         ops,
         built_in,
@@ -136,37 +136,43 @@ def _built_in_tables(
     return built_in_tables
 
 
-def _refuse_stored_too(
+def _refuse_stored_duplicates(
     built_in: Sequence[model.Rule], built_in_tables: Mapping[str, table.Table]
 ) -> None:
-    """Check that what is built in is not stored too.
+    """Check that the database has none of the built-in rules and tables.
 
     An API that does not reach the database itself checks nothing.
 
-    :raises: InvalidDocument that names both.
+    :raises: InvalidDocument for a table whose name a stored table has, or a
+        rule whose UUID a stored rule has.
     """
     if not storage.is_here():
         return
     if built_in_tables:
-        for stored_table in table_object.RuleTable.list_plain(
-            ironic_context.get_admin_context()
-        ):
-            if stored_table['name'] in built_in_tables:
-                raise exceptions.InvalidDocument(
-                    CONF.inspection_rules.built_in,
-                    _('table "%s" has the name of a stored one')
-                    % stored_table['name'],
-                )
-    if not built_in:
-        return
-    stored = {
-        uuid
-        for uuid, _value in rule_object.StoredRule.list_values(
-            ironic_context.get_admin_context(), 'uuid', {}
-        )
-    }
+        _refuse_stored_tables(built_in_tables)
+    if built_in:
+        _refuse_stored_rules(built_in)
+
+
+def _refuse_stored_tables(built_in_tables: Mapping[str, table.Table]) -> None:
+    """Check that no stored table has the name of a built-in one."""
+    context = ironic_context.get_admin_context()
+    for stored_table in table_object.RuleTable.list_plain(context):
+        if stored_table['name'] in built_in_tables:
+            raise exceptions.InvalidDocument(
+                CONF.inspection_rules.built_in,
+                _('table "%s" has the name of a stored one')
+                % stored_table['name'],
+            )
+
+
+def _refuse_stored_rules(built_in: Sequence[model.Rule]) -> None:
+    """Check that no stored rule has the UUID of a built-in one."""
+    context = ironic_context.get_admin_context()
+    stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
+    stored_uuids = {uuid for uuid, _value in stored_rules}
     for rule in built_in:
-        if rule.uuid in stored:
+        if rule.uuid in stored_uuids:
             raise exceptions.InvalidDocument(
                 CONF.inspection_rules.built_in,
                 _('rule %(name)s has the UUID %(uuid)s of a stored one')
