@@ -105,14 +105,21 @@ _MACHINE.freeze()
 
 
 def advance(state: str, event: str) -> StateChange:
-    """Return where an event leads.
+    """Return the verdict on an event, and the state that follows.
+
+    The cases, by example:
+
+    * ``continue`` in ``waiting`` is allowed, and leads to ``processing``.
+    * ``wait`` in ``waiting`` is ignored: it leads to where it is.
+    * ``finish`` in ``waiting`` has no row: it is forbidden, and the state
+      remains.
+    * ``continue`` in ``processing`` is a strict event for the second time: it
+      is forbidden, yet has a row, whose ``error`` is returned.
+
+    See spec 001, "Strict and re-entrant transitions".
 
     :param state: one of STATES, or ABSENT.
     :param event: one of EVENTS.
-    :returns: the verdict, and the state that follows: the present one where
-        the table has no row for the event (spec 001 "Strict and re-entrant
-        transitions"). ``continue`` in ``processing`` is forbidden, and has
-        the state ``error`` of its row: a strict event that is repeated.
     """
     # A copy for each call: a machine keeps its state, and threads share this.
     machine = _MACHINE.copy()
@@ -123,11 +130,13 @@ def advance(state: str, event: str) -> StateChange:
     target = typing.cast(str, machine.current_state)
     if target == state:
         return StateChange(Verdict.IGNORED, target)
-    # A strict event that has led to the present state comes a second time:
-    # the table has a row for that, but only to say where it would end.
-    is_repeated = any(
-        row.event == event and row.target == state for row in TRANSITIONS
-    )
-    if event in STRICT and is_repeated:
+    if event in STRICT and _leads_to(event, state):
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)
+
+
+def _leads_to(event: str, state: str) -> bool:
+    """Return whether an event leads to a state, from any other."""
+    return any(
+        row.event == event and row.target == state for row in TRANSITIONS
+    )

@@ -161,26 +161,30 @@ class Origins:
         return origins.values()
 
     def _values_at(self, root: str, steps: data_path.Path) -> list[_Value]:
-        """Return what the author wrote at a path of ``vars`` or ``item``.
+        """Return what the author wrote that a path may read.
 
-        An item of a loop may be any item that the author listed.
+        The path is one of ``vars``, or of the ``item`` of a loop:
+
+        * In a loop over a list, ``item`` may be each item that the author
+          wrote.
+        * In a loop over a mapping, ``item`` is the mapping.
+        * In a loop over a text, as ``{inventory.disks}``, ``item`` is an item
+          of a list in the data: the text is followed there.
+
+        :param root: ``vars`` or ``item``.
+        :param steps: the path below it.
         """
-        # Conditions, actions and loops come after all vars.
+        # Conditions, actions and loops come after all vars, and may use them.
         usable = len(self._vars)
         if root == model.VARS:
             return self._of_vars(steps, is_kept=True, usable=usable)
+        written_items = [self._loop]
         if isinstance(self._loop, list):
-            return [
-                _Value(item, steps, is_kept=True, usable=usable)
-                for item in self._loop
-            ]
-        # A loop over a text has the items of a list in the data; a loop over a
-        # mapping has that mapping as its only item.
-        is_item = isinstance(self._loop, str)
+            written_items = self._loop
+        is_text = isinstance(self._loop, str)
         return [
-            _Value(
-                self._loop, steps, is_kept=True, usable=usable, is_item=is_item
-            )
+            _Value(item, steps, is_kept=True, usable=usable, is_item=is_text)
+            for item in written_items
         ]
 
     def _of_vars(

@@ -210,7 +210,7 @@ def _one_of(operands: Operands) -> logic.Formula:
     value = operands.named['value']
     among = operands.named['values']
     if isinstance(among, values.TraitNames):
-        return _is_trait_there(value, among)
+        return _has_trait(value, among)
     if isinstance(among, values.ItemList):
         return _is_item(operands.machine, value, among)
     if not isinstance(among, values.Const) or not among.is_list:
@@ -224,31 +224,38 @@ def _one_of(operands: Operands) -> logic.Formula:
     return logic.disj(*parts)
 
 
-def _is_trait_there(
-    value: values.Alternative, traits: values.TraitNames
+def _has_trait(
+    wanted: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
-    """Return on which machines the node has the trait that a value names.
+    """Return on which machines the node has a trait.
 
-    :param value: what ``one-of`` looks for among ``{node.traits}``. Only a
-        trait that the rule itself names has a formula.
-    :raises: :class:`.logic.Untranslatable` for any other value, or where a
-        rule before has left it unknown which traits there are.
+    Where a rule before adds the trait if the memory is large, the formula is::
+
+        memory is large, or memory is not large and the node had the trait
+
+    :param wanted: what ``one-of`` looks for among ``{node.traits}``.
+    :param traits: those of the node, after the rules before.
+    :raises: :class:`.logic.Untranslatable` if the trait is read from the
+        machine and not named by the rule, or if a rule before has added or
+        removed traits that are not known.
     """
-    if not isinstance(value, values.Const):
+    if not isinstance(wanted, values.Const):
         raise logic.Untranslatable('a trait of a field')
-    if not isinstance(value.value, str) or (
-        not trait_names.is_good(value.value)
-    ):
+    name = wanted.value
+    if not isinstance(name, str) or not trait_names.is_good(name):
+        # No node can have such a trait.
         return logic.FALSE
-    parts = []
-    for guard, entry in values.step(traits.mapping, value.value):
-        if isinstance(entry, values.UnknownValue):
-            raise logic.Untranslatable(entry.reason)
-        if isinstance(entry, values.SolverTerm):
-            parts.append(logic.conj(guard, entry.term))
-        elif isinstance(entry, values.Const) and entry.value is True:
-            parts.append(guard)
-    return logic.disj(*parts)
+    ways = []
+    for guard, presence in values.step(traits.mapping, name):
+        if isinstance(presence, values.UnknownValue):
+            raise logic.Untranslatable(presence.reason)
+        if isinstance(presence, values.SolverTerm):
+            # As it was before all rules: the node may have the trait or not.
+            ways.append(logic.conj(guard, presence.term))
+        elif isinstance(presence, values.Const) and presence.value is True:
+            # A rule has added it; what is not true, a rule has removed.
+            ways.append(guard)
+    return logic.disj(*ways)
 
 
 def _is_item(
