@@ -93,8 +93,10 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
         elif isinstance(part, str):
             for piece in string.Formatter().parse(part):
                 _literal, name, spec, _conversion = piece
+                # Behind the last field there may be a literal alone.
                 if name is not None:
                     yield name, steps(name)
+                    # The format of a field may have fields, too.
                     ahead.append(spec)
 
 

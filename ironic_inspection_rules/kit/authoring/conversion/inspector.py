@@ -147,36 +147,48 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
 def convert_text(text: str) -> str:
     """Convert a text with ``{data[…]}`` to one with fields of this language.
 
-    A field alone gets ``!s``, so that its value becomes text as it did there.
+    ``BMC {data[ipmi_address]}`` becomes ``BMC {inventory.bmc_address}``. If
+    the text is a single field, that gets ``!s``: ``{data[memory_mb]}`` becomes
+    ``{inventory.memory.physical_mb!s}``, which is text as it was there.
 
     :raises: :class:`Inconvertible` for a text with which ironic-inspector
         always failed, a format that is not known here, or a field that has
         no place here.
     """
-    for problem in old_text.problems(text):
+    problem = next(old_text.problems(text), None)
+    if problem is not None:
         raise Inconvertible(
             _('ironic-inspector failed here on every machine: %s') % problem
         )
     converted = ''
     for literal, name, spec, conversion in string.Formatter().parse(text):
         converted += rule.escape(literal)
-        if name is None:
-            continue
-        keys = old_text.steps(name)
-        if not keys:
-            raise Inconvertible(
-                _('no field has all data of the machine: {%s}') % name
-            )
-        if conversion == 'a' or not rule.SPEC.fullmatch(spec or ''):
-            raise Inconvertible(
-                _('the format of {%s} is not known here') % name
-            )
-        converted += _write_field(keys, rule.suffix(spec, conversion))
+        # Behind the last field there may be a literal alone.
+        if name is not None:
+            converted += _convert_field(name, spec, conversion)
     match interpolation.parse(converted):
         case [interpolation.Field(conversion=None, spec=None)]:
-            # Alone, a field would keep the type that its value has.
-            return f'{converted[:-1]}!s}}'
+            # The value of a single field would keep its type.
+            without_brace = converted.removesuffix('}')
+            return f'{without_brace}!s}}'
     return converted
+
+
+def _convert_field(name: str, spec: str | None, conversion: str | None) -> str:
+    """Convert one field of a text, ``{name!conversion:spec}``.
+
+    :param name: such as ``data[inventory][cpu]``.
+    :returns: the field in braces, with the same conversion and format.
+    :raises: :class:`Inconvertible` where no field here says the same.
+    """
+    keys = old_text.steps(name)
+    if not keys:
+        raise Inconvertible(
+            _('no field has all data of the machine: {%s}') % name
+        )
+    if conversion == 'a' or not rule.SPEC.fullmatch(spec or ''):
+        raise Inconvertible(_('the format of {%s} is not known here') % name)
+    return _write_field(keys, rule.suffix(spec, conversion))
 
 
 def convert_operator(
