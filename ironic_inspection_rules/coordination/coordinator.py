@@ -162,7 +162,10 @@ class LeasedLock:
             membership_timeout=lease,
         )
         self._name = name
+        # None while this process does not hold it.
         self._lock: locking.Lock | None = None
+        # The file that the driver "file" locks, and its inode when it was
+        # locked: another file may take its name. Other drivers have none.
         self._file: pathlib.Path | None = None
         self._inode = 0
         parsed = urllib.parse.urlsplit(url)

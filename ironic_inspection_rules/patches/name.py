@@ -63,24 +63,24 @@ class Name:
         )
 
     def problem(self) -> str | None:
-        """Check that this Ironic has the name as needed.
+        """Check that this Ironic has the name, with the needed parameters.
 
-        :returns: a sentence without a full stop, None if all is well; also
-            where the module is missing and not in every release, so that the
-            name cannot be used. Of an attribute that a class gives its
-            instances, only the name is checked.
+        :returns: a sentence without a full stop; None if there is no problem.
         """
         try:
             owner: Any = importlib.import_module(self.module)
         except ModuleNotFoundError:
-            if self.in_every_release:
-                return f'{self.module} is not there'
-            return None
+            if not self.in_every_release:
+                # In such a release nothing needs the name.
+                return None
+            return f'{self.module} is not there'
         *classes, attribute = self.path.split('.')
         for class_name in classes:
+            # None for a missing class, which then lacks the attribute, too.
             owner = getattr(owner, class_name, None)
         if not hasattr(owner, attribute):
             if _gives_to_instances(owner, attribute):
+                # There is no instance by which to check more than the name.
                 return None
             return f'{self} is not there'
         if self.parameters is None:

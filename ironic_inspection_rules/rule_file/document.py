@@ -353,10 +353,10 @@ def _whole(text: str) -> _Content:
 
 
 def _items(text: str) -> _Content:
-    """Return the items of a file of something else than rules.
+    """Return the items of the list that a file holds, such as flavors.
 
-    It holds a list of them, or only one. A file of several documents has the
-    items of all of them.
+    A file may hold a single item in place of the list. Of a file with several
+    YAML documents, the items of all documents are returned.
     """
     items: list[yaml.Node] = []
     for node in yaml_text.nodes(text):

@@ -21,8 +21,9 @@ _LONGEST = 80
 class MetricsGroup:
     """Metrics whose names begin with the same word.
 
-    :param word: the word. For the Prometheus exporter it is put into the
-        one form that it passes on, and names lose their hyphens.
+    :param word: the word. The Prometheus exporter passes on only names that
+        begin as those of Ironic's conductor: for it, they begin so before the
+        word, and lose their hyphens.
     """
 
     def __init__(self, word: str) -> None:

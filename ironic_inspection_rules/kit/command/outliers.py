@@ -60,9 +60,7 @@ class Outliers(arguments.FileCommand):
         # If the learned rules go to standard output, this text goes nowhere.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
-        self.app.stderr.write(
-            peer_arguments.unreported(result, parsed_args.by)
-        )
+        self.app.stderr.write(peer_arguments.warnings(result, parsed_args.by))
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
         if problems:

@@ -101,17 +101,26 @@ def rules(written: Sequence[dict[str, typing.Any]]) -> str:
     ) + yaml_text.dump(written, width=math.inf)
 
 
-def unreported(result: peers.Result, by: Sequence[str]) -> str:
+def warnings(result: peers.Result, by: Sequence[str]) -> str:
     """Return warnings about the paths of ``--by`` that no machine reports.
 
-    All machines are then peers, as far as these paths go.
+    Such a path, mistyped perhaps, does not divide the machines into groups.
+
+    :param by: the paths, such as ``inventory.cpu.model_name``.
+    :returns: a line for every such path; empty if there are no machines.
     """
+    # The key of a group has the paths that its machines report, with values.
     keys = [group.key for group in result.groups]
     keys += [skipped.key for skipped in result.skipped]
-    reported = {path for key in keys for path, _value in key}
+    if not keys:
+        return ''
+    reported_paths = set()
+    for key in keys:
+        for path, _value in key:
+            reported_paths.add(path)
     lines = []
     for path in by:
-        if keys and path not in reported:
+        if path not in reported_paths:
             lines.append(_('No machine reports a value of %s\n') % path)
     return ''.join(lines)
 

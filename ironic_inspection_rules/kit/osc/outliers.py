@@ -101,9 +101,7 @@ class ShowOutliers(command.BaremetalCommand):
             peer_arguments.render(result, parsed_args.format),
             output,
         )
-        self.app.stderr.write(
-            peer_arguments.unreported(result, parsed_args.by)
-        )
+        self.app.stderr.write(peer_arguments.warnings(result, parsed_args.by))
         if missing:
             self.app.stderr.write(
                 _P(

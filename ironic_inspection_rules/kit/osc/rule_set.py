@@ -242,9 +242,10 @@ class ApplyInspectionRules(command.BaremetalCommand):
         parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
-        """Print the plan, and make the changes if they are confirmed.
+        """Print the plan, ask for confirmation, and make the changes.
 
-        :returns: the exit status: 1 if they are not, 0 also if there are none.
+        :returns: the exit status: 0 if the changes are made or there are none,
+            1 if the user declines them.
         """
         most_loss = parsed_args.max_capacity_loss
         if most_loss is not None and not parsed_args.flavors:

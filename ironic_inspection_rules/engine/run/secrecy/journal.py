@@ -39,11 +39,14 @@ class Journal:
         self.notes: list[str] = []
         self.withheld: list[engine_change.Change] = []
         self._ports = ports
-        # Changes of all rules, in the order in which they were made.
+        # Those in changes and those in withheld, as they were made.
         self._made: list[engine_change.Change] = []
+        # The action that runs now; enter() sets these.
         self._rule: model.Rule | None = None
         self._action = ''
+        # Whether its secrets are masked in what is recorded.
         self._masked = False
+        # Whether its rule is sensitive, so that its changes are withheld.
         self._withholds = False
 
     def enter(self, rule: model.Rule, action: str, masked: bool) -> None:

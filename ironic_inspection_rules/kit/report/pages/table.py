@@ -68,12 +68,16 @@ def render(
 class _Entry:
     """A machine beside its row, or one of both without the other.
 
+    :ivar machine: its name; empty for a row without a machine.
     :ivar label: the key; the name of a machine that has none.
+    :ivar state: one of :data:`.table_comparison.STATES`.
+    :ivar group: the value of the column that groups machines; empty without.
     """
 
     def __init__(self, finding: table_comparison.TableFinding) -> None:
         self.machine = ''
         if finding.machine is not None:
+            # A file has the inventory of a machine, and is named after it.
             self.machine = pathlib.Path(finding.machine).stem
         self.label = finding.key or self.machine
         self.state = finding.state
