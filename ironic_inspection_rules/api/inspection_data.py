@@ -5,6 +5,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent import futures
 import dataclasses
+import json
 from typing import Any, NamedTuple
 
 from ironic.common import exception as ironic_exception
@@ -53,7 +54,7 @@ def find(context: Any, node: Any) -> MachineData:
 
     :raises: NotFound if there are none; what the storage raises.
     """
-    data = find_all(context, [node])[node.uuid]
+    data = next(find_all(context, [node]))
     if isinstance(data, Exception):
         raise data
     return data
@@ -61,7 +62,7 @@ def find(context: Any, node: Any) -> MachineData:
 
 def find_all(
     context: Any, nodes: Sequence[Any], failing: Sequence[str] | None = None
-) -> dict[str, DataOrError]:
+) -> Iterator[DataOrError]:
     """Find the newest inspection data of machines with few queries.
 
     They are those that Ironic stored, or those that were kept of a later
@@ -70,8 +71,10 @@ def find_all(
 
     :param failing: UUIDs of the nodes whose last inspection failed; None if
         that is not known, so that it is looked up for all.
-    :returns: by UUID of the node. A NotFound is for a machine of which
-        nothing is known; other exceptions are those of the storage.
+    :returns: one for each node, in their order. They are decoded one by one,
+        so a caller that keeps none has those of one machine in memory. A
+        NotFound is for a machine of which nothing is known; other exceptions
+        are those of the storage.
     """
     if failing is None:
         failing = [node.uuid for node in nodes]
@@ -87,14 +90,12 @@ def find_all(
         stored = _read_from_swift(
             context, [node for node in nodes if node.uuid not in failed]
         )
-    return {
-        node.uuid: _newest(node, stored.get(node.uuid), failed.get(node.uuid))
-        for node in nodes
-    }
+    for node in nodes:
+        yield _newest(node, stored.get(node.uuid), failed.get(node.uuid))
 
 
 def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    """Read stored data from the database, by UUID of the node."""
+    """Read stored data from the database, as JSON, by UUID of the node."""
     uuids = {node.id: node.uuid for node in nodes}
     rows = machine_object.InspectedMachine.list_inventories(
         context, list(uuids)
@@ -227,14 +228,24 @@ def _newest(
             % (node.name or node.uuid)
         )
     # The trace of the last rules is no fact of the machine.
-    plugin_data = dict(stored['plugin_data'] or {})
+    plugin_data = dict(_decoded(stored['plugin_data']))
     plugin_data.pop(trace.KEY, None)
     return MachineData(
-        stored['inventory'] or {},
+        _decoded(stored['inventory']),
         plugin_data,
         INVENTORY,
         stored_at=stored.get('stored_at'),
     )
+
+
+def _decoded(data: Any) -> dict[str, Any]:
+    """Return stored data, which are JSON if they are from the database.
+
+    :param data: None counts as empty.
+    """
+    if isinstance(data, str):
+        data = json.loads(data)
+    return data or {}
 
 
 def _is_newest(failed: dict[str, Any], stored: Any) -> bool:

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Mapping
 import dataclasses
+import json
 from typing import Any
 import uuid
 
@@ -570,8 +571,8 @@ def _stored_machines() -> Iterator[stock_trial.TrialMachine]:
                 node,
                 objects.Port.list_by_node_id(context, node.id),
                 objects.Portgroup.list_by_node_id(context, node.id),
-                row['inventory'] or {},
-                row['plugin_data'] or {},
+                json.loads(row['inventory'] or '{}'),
+                json.loads(row['plugin_data'] or '{}'),
             )
         marker = nodes[-1]
 

@@ -62,13 +62,13 @@ class InspectedMachine(base.IronicObject):
 
         :returns: a dict of columns for every port, times as ISO 8601 text.
         """
-        return _as_of_objects(models.Port, _of_nodes(models.Port, node_ids))
+        return _as_of_objects(models.Port, _rows_of(models.Port, node_ids))
 
     @remotable.class_method
     def list_port_groups(cls, context, node_ids):
         """Read the port groups of nodes, as :meth:`list_ports` the ports."""
         return _as_of_objects(
-            models.Portgroup, _of_nodes(models.Portgroup, node_ids)
+            models.Portgroup, _rows_of(models.Portgroup, node_ids)
         )
 
     @remotable.class_method
@@ -104,16 +104,32 @@ class InspectedMachine(base.IronicObject):
     def list_inventories(cls, context, node_ids):
         """Read the data of inspections that passed, from the database.
 
+        They are not decoded, so that the caller has those of one machine in
+        memory, not of all: objects take several times as much as text, and
+        Python's garbage collector looks at each of them.
+
         :returns: a list of dicts with ``node_id``, ``stored_at`` (ISO 8601),
-            ``inventory`` and ``plugin_data``.
+            ``inventory`` and ``plugin_data``; the latter two are JSON, or
+            None.
         """
+        stored = models.NodeInventory.__table__.c
+        query = _of_nodes(
+            stored,
+            node_ids,
+            stored.node_id,
+            stored.created_at,
+            stored.updated_at,
+            # As text: the type of the columns would decode them.
+            sa.type_coerce(stored.inventory_data, sa.Text).label('inventory'),
+            sa.type_coerce(stored.plugin_data, sa.Text).label('plugin_data'),
+        )
         inventories = []
-        for row in _of_nodes(models.NodeInventory, node_ids):
+        for row in transaction.read_rows(query):
             inventories.append(
                 {
                     'node_id': row['node_id'],
                     'stored_at': _iso(row['updated_at'] or row['created_at']),
-                    'inventory': row['inventory_data'],
+                    'inventory': row['inventory'],
                     'plugin_data': row['plugin_data'],
                 }
             )
@@ -150,15 +166,23 @@ def _pairs(query):
     return [tuple(row.values()) for row in transaction.read_rows(query)]
 
 
-def _of_nodes(model, node_ids):
-    """Read the rows of nodes, in the order in which they were made."""
+def _rows_of(model, node_ids):
+    """Read all columns of the rows of nodes."""
     columns = model.__table__.c
-    query = (
+    return transaction.read_rows(_of_nodes(columns, node_ids, *columns))
+
+
+def _of_nodes(table, node_ids, *columns):
+    """Select rows of nodes, in the order in which they were made.
+
+    :param table: the columns of the table.
+    :param columns: those to read.
+    """
+    return (
         sa.select(*columns)
-        .where(columns.node_id.in_(list(node_ids)))
-        .order_by(columns.id)
+        .where(table.node_id.in_(list(node_ids)))
+        .order_by(table.id)
     )
-    return transaction.read_rows(query)
 
 
 def _as_of_objects(model, rows):

@@ -85,21 +85,16 @@ class Trial:
             yield from self._try_together(machines)
 
     def _try_together(
-        self, machines: list[RequestedMachine]
+        self, machines: Iterable[RequestedMachine]
     ) -> Iterator[Entry]:
         """Yield an entry for each of some machines, as soon as it is known.
 
         One whose rules give the node a new name waits for the others: whether
         the names are taken is one query for all, as a query for each takes
         longer than trying the rules.
-
-        :param machines: is emptied: no machine must stay in memory when the
-            next ones are read.
         """
         waiting = collections.deque[_Waiting]()
-        machines.reverse()
-        while machines:
-            machine = machines.pop()
+        for machine in machines:
             with self.refusals.assuming() as names:
                 entry = self._try(machine)
             # Entries keep the order of the nodes: behind one that waits,
@@ -234,13 +229,12 @@ class Trial:
 
 def read(
     context: Any, page: fleet_page.Page
-) -> Iterator[list[RequestedMachine]]:
+) -> Iterator[Iterator[RequestedMachine]]:
     """Yield the requested machines in their order, some at a time.
 
     Nodes are read for many machines at once, their inventories in smaller
-    portions: only one portion is in memory, if the caller keeps none. A
-    machine that is not there is yielded with the problem. A list may be
-    empty.
+    portions, and each of these is decoded when it is its turn. A machine that
+    is not there is yielded with the problem. There may be none in a portion.
     """
     for first in range(0, len(page.nodes), _NODES):
         requested = page.nodes[first : first + _NODES]
@@ -259,8 +253,6 @@ def read(
                 _ident, uuid = item
                 if uuid in nodes.by_uuid:
                     awaited -= 1
-            # Without a name, which would hold the machines of this group in
-            # memory while those of the next are read.
             yield nodes.machines(
                 group,
                 inspection_data.find_all(
@@ -268,7 +260,7 @@ def read(
                 ),
             )
         # Behind the last node that is there, all are missing.
-        yield nodes.machines(left, {})
+        yield nodes.machines(left, iter(()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -344,19 +336,20 @@ class _Nodes:
     def machines(
         self,
         requested: Iterable[fleet_page.RequestedNode],
-        data: Mapping[str, inspection_data.DataOrError],
-    ) -> list[RequestedMachine]:
-        """Return the machines of nodes.
+        data: Iterator[inspection_data.DataOrError],
+    ) -> Iterator[RequestedMachine]:
+        """Yield the machines of nodes, one after the other.
 
-        :param data: by UUID, of all of the nodes that are there.
+        :param data: of all of the nodes that are there, in their order.
         """
-        return [self._machine(ident, uuid, data) for ident, uuid in requested]
+        for ident, uuid in requested:
+            yield self._machine(ident, uuid, data)
 
     def _machine(
         self,
         ident: str,
         uuid: str | None,
-        data: Mapping[str, inspection_data.DataOrError],
+        data: Iterator[inspection_data.DataOrError],
     ) -> RequestedMachine:
         """Return a requested node with the facts that rules are tried on.
 
@@ -365,13 +358,14 @@ class _Nodes:
 
         :param ident: the name or UUID that the caller gave.
         :param uuid: None for a name that no node has.
+        :param data: the next are those of the node, if it is there.
         """
         node = self.by_uuid.get(uuid)
         if node is None:
             return RequestedMachine(
                 ident, problem=_('Node %s could not be found.') % ident
             )
-        source = data[node.uuid]
+        source = next(data)
         if isinstance(source, Exception):
             return RequestedMachine(ident, node, problem=str(source))
         facts = node_facts.of_fields(

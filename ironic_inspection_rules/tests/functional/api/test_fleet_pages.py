@@ -15,6 +15,8 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import inspection_data
+from ironic_inspection_rules.api.fleet import page as fleet_page
+from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
@@ -212,6 +214,25 @@ class PageTestCase(test_fleet.FleetTestCase):
         read = self.spy_on_data()
         self.page(['n1'] * 20)
         self.assertEqual([8, 8, 4], list(map(len, read)))
+
+    def test_data_are_decoded_when_it_is_the_turn_of_their_machine(self):
+        decoded = []
+        stock = inspection_data._decoded
+
+        def noted(data):
+            decoded.append(data)
+            return stock(data)
+
+        self.patch('inspection_data._decoded', noted)
+        nodes = [(f'n{number}', uuid_of(number)) for number in range(3)]
+        page = fleet_page.Page(nodes, {'include_children': True})
+        machines = iter(next(trial.read(self.admin, page)))
+        counts = []
+        for machine in machines:
+            self.assertIsNotNone(machine.facts)
+            counts.append(len(decoded))
+        # Inventory and plugin data of each.
+        self.assertEqual([2, 4, 6], counts)
 
     def test_nodes_and_ports_are_read_by_the_hundred(self):
         few, many = (

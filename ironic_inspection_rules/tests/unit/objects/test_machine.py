@@ -3,6 +3,7 @@
 """What is known of many machines."""
 
 import datetime
+import json
 
 import fixtures
 from ironic import objects
@@ -120,9 +121,10 @@ class InspectedMachineTestCase(base.IronicTestCase):
             plugin_data={'b': 2},
         ).create()
         [row] = self.call('list_inventories', self.ids)
+        self.assertEqual(self.ids[1], row['node_id'])
         self.assertEqual(
-            (self.ids[1], {'a': 1}, {'b': 2}),
-            (row['node_id'], row['inventory'], row['plugin_data']),
+            ({'a': 1}, {'b': 2}),
+            (json.loads(row['inventory']), json.loads(row['plugin_data'])),
         )
         self.assertRegex(row['stored_at'], r'^\d{4}-\d\d-\d\dT')
 
