@@ -59,15 +59,7 @@ def check_rules(
                 earlier = candidate.subject
                 break
         if earlier is not None:
-            yield (
-                subject,
-                '',
-                _(
-                    'this rule is never reached: on each machine that meets '
-                    'its conditions, rule %s fails the inspection before'
-                )
-                % (earlier.written.label),
-            )
+            yield subject, '', _never_reached(subject, earlier)
             continue
         # A rule that is only audited, or switched off, changes and fails
         # nothing.
@@ -77,6 +69,30 @@ def check_rules(
             candidate.note_actions(subject.actions)
         if any(map(_fails, subject.actions)):
             failing.append(_FailingRule(subject, claims))
+
+
+def _never_reached(
+    subject: checked_rule.CheckedRule, earlier: checked_rule.CheckedRule
+) -> str:
+    """Return the message about a rule behind one that always fails."""
+    label = earlier.written.label
+    gets_default = not earlier.rule.scope and subject.rule.phase != model.EARLY
+    if not gets_default or not subject.rule.scope:
+        return (
+            _(
+                'this rule is never reached: on each machine that meets its '
+                'conditions, rule %s fails the inspection before'
+            )
+            % label
+        )
+    # Where the option is set, the failing rule runs on nodes of that scope
+    # only, and this one on those of its own.
+    return _(
+        'this rule is never reached, unless [inspection_rules]default_scope '
+        'is set to another scope than "%(scope)s": on each machine that meets '
+        'its conditions, rule %(label)s, which has no scope, fails the '
+        'inspection before'
+    ) % {'scope': subject.rule.scope, 'label': label}
 
 
 class _FailingRule:

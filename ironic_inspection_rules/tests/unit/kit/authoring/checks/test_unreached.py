@@ -2,7 +2,9 @@
 
 """A rule that no machine meets is found, one that may run never."""
 
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.checks import unreached
+from ironic_inspection_rules.rule_set import repository as repositories
 from ironic_inspection_rules.tests.unit.kit.authoring.checks import base
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -221,6 +223,59 @@ class DecidedOtherwiseTestCase(base.CheckTestCase):
     def test_an_empty_scope_is_none(self):
         fields = ("scope: ''", 'scope: lab')
         self.assertEqual(['behind it'], self.behind(fields=fields))
+
+
+SCOPES = """
+- description: first
+  priority: 9
+  scope: %s
+  actions: [{op: fail, args: {msg: refused}}]
+- description: behind it
+  scope: %s
+  actions: [{op: log, args: {msg: x}}]
+"""
+
+
+class DefaultScopeTestCase(base.CheckTestCase):
+    """The server may give a scope to rules that have none."""
+
+    def messages(self, first, second):
+        """Return what is said of rules with these scopes."""
+        rules = self.rules(SCOPES % (first, second))
+        return [text for _rule, _place, text in unreached.check_rules(rules)]
+
+    def runs(self, rules, default_scope, scope):
+        """Return the rules that run on a node, behind the failing one too."""
+        repository = repositories.Repository(
+            registry.installed(),
+            (),
+            read_revision=lambda context: 1,
+            read_rules=lambda context: (),
+            default_scope=default_scope,
+        )
+        scoped = [repository.scoped(subject.rule) for subject in rules]
+        return [
+            rule.description
+            for rule in scoped
+            if not rule.scope or rule.scope == scope
+        ]
+
+    def test_the_option_may_keep_the_failing_rule_from_a_machine(self):
+        rules = self.rules(SCOPES % ('null', 'lab'))
+        self.assertEqual(['behind it'], self.runs(rules, 'site', 'lab'))
+        (text,) = self.messages('null', 'lab')
+        self.assertIn('unless [inspection_rules]default_scope is set', text)
+        self.assertIn('"lab"', text)
+
+    def test_the_option_does_not_matter_to_rules_of_one_scope(self):
+        for first, second in (('null', 'null'), ('lab', 'lab')):
+            (text,) = self.messages(first, second)
+            self.assertNotIn('default_scope', text)
+
+    def test_a_failing_rule_with_a_scope_lets_other_nodes_pass(self):
+        rules = self.rules(SCOPES % ('lab', 'null'))
+        self.assertEqual(['behind it'], self.runs(rules, 'site', 'site'))
+        self.assertEqual([], self.messages('lab', 'null'))
 
 
 class CheckTestCase(base.CheckTestCase):
