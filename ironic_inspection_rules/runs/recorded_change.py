@@ -129,12 +129,12 @@ def still_holds(
     :returns: None where that is not known, for instance because the record
         hides a secret, was shortened, or is of a part of the value only.
     """
+    if present is UNKNOWN:
+        return None
     if place.object == working_copy.TRAITS:
         was_added: bool = change['op'] == 'add'
         is_there = present is not data_path.ABSENT
         return was_added == is_there
-    if present is UNKNOWN:
-        return None
     if _is_below(_path(change), place.path):
         # The change was in a part of the value: the record says whether that
         # part is another one now, but nothing of the rest.

@@ -66,6 +66,14 @@ class StillHoldsTestCase(base.TestCase):
         self.assertTrue(still_holds(added, place, 'CUSTOM_X'))
         self.assertFalse(still_holds(added, place, data_path.ABSENT))
 
+    def test_whether_a_trait_is_there_may_be_unknown(self):
+        place = recorded_change.RecordedPlace('traits', ('CUSTOM_X',))
+        for op in ('add', 'remove'):
+            made = {'op': op, 'path': '/CUSTOM_X', 'object': 'traits'}
+            self.assertIsNone(
+                still_holds(made, place, recorded_change.UNKNOWN), op
+            )
+
     def test_nobody_knows_of_secrets(self):
         for made in (
             change('/extra/size', 1, '******'),
