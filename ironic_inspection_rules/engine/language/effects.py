@@ -108,8 +108,13 @@ class Effect(typing.NamedTuple):
         if self.kind not in ('node', 'plugin_data'):
             # The place of a port, a trait or a capability is not its path.
             return True
-        length = min(len(field.steps), len(self.place))
-        return field.steps[:length] == self.place[:length]
+        place = self.place
+        if place[-1].isdigit():
+            # In a list, an item that is removed or inserted moves those
+            # behind it.
+            place = place[:-1]
+        length = min(len(field.steps), len(place))
+        return field.steps[:length] == place[:length]
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:

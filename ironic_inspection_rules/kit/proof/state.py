@@ -153,8 +153,8 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 def _known_beginning(path: typing.Any) -> data_path.Path:
     """Return the tokens of a path that are the same on all machines.
 
-    They end before a token with a field in it, and before the end of a list:
-    a write below may be anywhere there.
+    They end before a token with a field in it, and before the index or the
+    end of a list: a write below may be anywhere there.
 
     :param path: a text or its tokens; none are known of anything else.
     """
@@ -170,6 +170,9 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
         if data_path.appends(token):
             break
         tokens.append(token)
+    if tokens and tokens[-1].isdigit():
+        # An item that is inserted moves those behind it.
+        tokens.pop()
     return tuple(tokens)
 
 

@@ -98,9 +98,12 @@ class AttributeAction(plugin.Action):
         kind = 'node'
         if self.TABLE is schema.PORT:
             kind = 'port'
+        path = arguments['path']
+        if not extends:
+            value = schema.value_left(path, value, self.TABLE)
         return plugin.Write(
             kind,
-            arguments['path'],
+            path,
             value,
             extends,
             owner=arguments.get('port_id'),

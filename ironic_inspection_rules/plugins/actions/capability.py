@@ -2,7 +2,10 @@
 
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
+import typing
+
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
@@ -57,6 +60,23 @@ def _write(target: Target, capabilities: dict[str, str], name: str) -> None:
         target.unset(plugin.NODE, PATH)
 
 
+def declare(
+    name: typing.Any, value: typing.Any = data_path.ABSENT
+) -> plugin.Write:
+    """Return the declaration of a write of a capability.
+
+    :param name: as the rule has it.
+    :param value: as the rule has it; without it, the capability is removed.
+    """
+    if isinstance(name, str):
+        name = name.strip()
+    is_written_out = not interpolation.fields(value)
+    if value is not data_path.ABSENT and is_written_out:
+        # What is written is text, and read without white space around it.
+        value = str(value).strip()
+    return plugin.Write('capability', name, value, argument='name')
+
+
 class SetCapability(plugin.Action):
     """``set-capability``: set a capability of the node."""
 
@@ -72,12 +92,7 @@ class SetCapability(plugin.Action):
     }
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield plugin.Write(
-            'capability',
-            arguments['name'],
-            arguments['value'],
-            argument='name',
-        )
+        yield declare(arguments['name'], arguments['value'])
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the arguments that a text of capabilities cannot hold."""
@@ -121,7 +136,7 @@ class UnsetCapability(plugin.Action):
     """``unset-capability``: remove a capability of the node."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield plugin.Write('capability', arguments['name'], argument='name')
+        yield declare(arguments['name'])
 
     def __call__(self, target: Target, name: str) -> None:
         name = name.strip()

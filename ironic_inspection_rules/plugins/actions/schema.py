@@ -14,6 +14,7 @@ from oslo_utils import strutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import schema as engine_schema
 from ironic_inspection_rules.engine.language import suggestion
@@ -330,6 +331,35 @@ def read_value(
             _('attribute "%(name)s" %(problem)s')
             % {'name': path[0], 'problem': exc}
         ) from exc
+
+
+def value_left(
+    path: typing.Any,
+    value: typing.Any,
+    table: typing.Mapping[str, Attribute],
+) -> typing.Any:
+    """Return what an action leaves at a path, as it declares it.
+
+    A whole attribute has a value of its kind, also where a rule writes
+    another one, or removes it. A value with fields is returned as it is.
+
+    :param path: as the rule has it, of any type.
+    :param value: :data:`.path.ABSENT` if it is removed.
+    """
+    if not isinstance(path, str) or interpolation.fields([path, value]):
+        return value
+    written = value
+    if value is data_path.ABSENT:
+        written = None
+    try:
+        steps = data_path.parse(path)
+        if len(steps) > 1:
+            return value
+        check_path(steps, table)
+        return read_value(steps, written, table)
+    except exceptions.OperationError:
+        # It is an error of the rule.
+        return value
 
 
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:

@@ -26,6 +26,9 @@ Target = plugin.Target
 
 _NODE = plugin.NODE
 _DRIVER = ('driver',)
+_INTERFACES = tuple(
+    name for name in schema.NODE if name.endswith('_interface')
+)
 
 
 class FormattedAction(plugin.Action):
@@ -49,10 +52,14 @@ class PathAction(FormattedAction):
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         path = arguments['path']
-        if isinstance(path, str):
-            yield plugin.Write(
-                'node', _as_pointer(path), arguments['value'], self.EXTENDS
-            )
+        if not isinstance(path, str):
+            return
+        pointer = _as_pointer(path)
+        value = arguments['value']
+        is_filled = bool(list(text.fields(value)))
+        if not self.EXTENDS and not is_filled:
+            value = schema.value_left(pointer, value, schema.NODE)
+        yield plugin.Write('node', pointer, value, self.EXTENDS)
 
 
 class InspectorSetAttribute(PathAction):
@@ -61,6 +68,16 @@ class InspectorSetAttribute(PathAction):
     With a new driver the node gets that driver's default interfaces, unless
     ``reset_interfaces`` is false.
     """
+
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        yield from super().writes(arguments)
+        path = arguments['path']
+        is_driver = isinstance(path, str) and (
+            data_path.parse(_as_pointer(path)) == _DRIVER
+        )
+        if is_driver and arguments['reset_interfaces']:
+            for name in _INTERFACES:
+                yield plugin.Write('node', f'/{name}', None)
 
     def __call__(
         self,
@@ -85,9 +102,7 @@ class InspectorSetAttribute(PathAction):
     @staticmethod
     def _reset_interfaces(target: Target) -> None:
         """Set interfaces to null, which gives them the driver's defaults."""
-        for name in schema.NODE:
-            if not name.endswith('_interface'):
-                continue
+        for name in _INTERFACES:
             if isinstance(target.get(_NODE, (name,)), str):
                 target.set(_NODE, (name,), None)
 
@@ -168,12 +183,19 @@ class InspectorSetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        name = arguments['name']
         value = arguments['value']
         if value is None:
             value = data_path.ABSENT
-        yield plugin.Write(
-            'capability', arguments['name'], value, argument='name'
-        )
+        if value is data_path.ABSENT or list(text.fields(value)):
+            # What a field will be, only a machine shows.
+            yield plugin.Write('capability', name, value, argument='name')
+            return
+        # A comma in the value ends it, and begins another capability.
+        for item in f'{name}:{value}'.split(','):
+            item_name, _colon, item_value = item.partition(':')
+            if item_name.strip():
+                yield capability.declare(item_name, item_value)
 
     def __call__(
         self,

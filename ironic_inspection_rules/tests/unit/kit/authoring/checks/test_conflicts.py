@@ -166,6 +166,33 @@ class CheckTestCase(base.CheckTestCase):
                 0, self.conflicting(text % first, text % first), op
             )
 
+    def test_values_that_leave_the_same_do_not_conflict(self):
+        for one, other in (
+            (
+                '{op: set-capability, args: {name: a, value: 1}}',
+                '{op: set-capability, args: {name: a, value: " 1"}}',
+            ),
+            (
+                '{op: set-attribute, args: {path: /maintenance, value: true}}',
+                '{op: set-attribute, args: {path: /maintenance, value: "1"}}',
+            ),
+            (
+                '{op: set-attribute, args: {path: /description, value: null}}',
+                '{op: del-attribute, args: {path: /description}}',
+            ),
+        ):
+            self.assertEqual(0, self.conflicting(one, other), one)
+
+    def test_a_driver_of_old_rules_resets_the_interfaces(self):
+        driver = '{op: inspector-set-attribute, args: {path: /driver, %s}}'
+        interface = (
+            '{op: set-attribute, args: {path: /boot_interface, value: ipxe}}'
+        )
+        resets = driver % 'value: redfish'
+        keeps = driver % 'value: redfish, reset_interfaces: false'
+        self.assertEqual(1, self.conflicting(resets, interface))
+        self.assertEqual(0, self.conflicting(keeps, interface))
+
     def test_setting_against_removing(self):
         for one, other in (
             (
