@@ -23,6 +23,9 @@ from ironic_inspection_rules.plugins.legacy import field as json_field
 
 MULTIPLE = ('any', 'all', 'first')
 
+IGNORED = 'ignored'
+"""The argument with the parameters that ironic-inspector ignored."""
+
 Test = typing.Callable[[typing.Any, budget.Budget], bool]
 """Takes a value, and the budget that pays for the test."""
 
@@ -30,7 +33,7 @@ Test = typing.Callable[[typing.Any, budget.Budget], bool]
 class FieldCondition(plugin.Condition):
     """A condition on the values of a field."""
 
-    LITERAL = frozenset({'field', 'value', 'multiple', 'invert'})
+    LITERAL = frozenset({'field', 'value', 'multiple', 'invert', IGNORED})
     NEEDS_VIEW = True
     DECIDES_FIRST = True
 
@@ -289,9 +292,38 @@ class InspectorInNet(ValueCondition):
 class InspectorContains(ValueCondition):
     """``inspector-contains``: the expression matches within the field."""
 
+    def __call__(
+        self,
+        view: budget.View,
+        field: str,
+        value: typing.Any,
+        multiple: str = 'any',
+        invert: bool = False,
+        ignored: typing.Any = None,
+    ) -> bool:
+        """Return whether the condition holds.
+
+        :param ignored: a mapping of parameters that do nothing, by name.
+            ironic-inspector took any for a regular expression, and showed
+            them again.
+        """
+        return super().__call__(view, field, value, multiple, invert)
+
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        yield from super().problems(arguments)
+        ignored = arguments.get(IGNORED)
+        if ignored is None:
+            return
+        if not isinstance(ignored, dict):
+            yield IGNORED, _('must be a mapping')
+            return
+        for name in ('op', 'field', 'value', 'multiple', 'invert'):
+            if name in ignored:
+                yield IGNORED, _('"%s" has a meaning') % name
+
     def tester(self, wanted: typing.Any) -> Test:
         """Return the test whether the expression matches a value as text."""
-        if not isinstance(wanted, str) or not wanted:
+        if not isinstance(wanted, str):
             raise exceptions.OperationError(_('must be a regular expression'))
         matches = self.matcher(pattern.Pattern(wanted))
 
@@ -309,13 +341,25 @@ class InspectorMatches(InspectorContains):
     """``inspector-matches``: the regular expression matches the field.
 
     It has to match from the beginning, and the part after its last ``|`` to
-    the end.
+    the end. An empty one is an error for every field that exists.
     """
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
+        if not regex.text:
+            return _refuse_to_match
         if not regex.text.endswith('$'):
             regex = pattern.Pattern(f'{regex.text}$')
         return regex.matcher('match')
+
+
+def _refuse_to_match(_allowance: budget.Budget, _value: typing.Any) -> bool:
+    """Raise the error of an empty expression: ironic-inspector failed at it.
+
+    It took the rule, which did no harm on machines without the field.
+    """
+    raise exceptions.OperationError(
+        _('an empty regular expression matches nothing; use "is-empty"')
+    )
 
 
 def _text(value: typing.Any) -> str:

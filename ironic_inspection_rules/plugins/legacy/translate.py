@@ -20,16 +20,18 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.plugins.legacy import condition
 
 Problem = exceptions.Problem
 Operation = dict[str, typing.Any]
 
 PREFIX = 'inspector-'
+IGNORED = condition.IGNORED
 
 # Blueprint 000 calls a path a key.
 _OLDER_ARGUMENTS = {'key': 'path'}
 # The only required argument that may be null.
-_NULLABLE = ('set-attribute', 'value')
+_NULLABLE = ('inspector-set-attribute', 'value')
 
 _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 """The fields of a rule in the API of ironic-inspector."""
@@ -42,8 +44,8 @@ def parse(
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
         ``conditions`` and ``actions``.
-    :param only_known: whether other keys are refused; ironic-inspector's API
-        ignores them.
+    :param only_known: whether keys of the rule and of its conditions that
+        ironic-inspector ignored are refused.
     :raises: :class:`.exceptions.InvalidRule` with all problems, and pointers
         into the old rule.
     """
@@ -65,7 +67,9 @@ def parse(
             continue
         fields[name] = []
         for index, operation in enumerate(operations):
-            translated, problems_of_operation = translate(operation, ops)
+            translated, problems_of_operation = translate(
+                operation, ops, only_known
+            )
             fields[name].append(translated)
             for problem in problems_of_operation:
                 problems.append(problem.below(f'/{name}/{index}'))
@@ -108,33 +112,39 @@ def _operation_of(pointer: str) -> str:
 
 
 def _condition(
-    operation: typing.Any, ops: registry.Registry
+    operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition of the old language.
 
-    This engine would convert a field and "invert" of other types, which
-    ironic-inspector refused.
+    This engine would convert a field and "invert" of other types, and take
+    null for the default of "multiple", which ironic-inspector refused.
 
     :returns: the condition, empty if it cannot be translated; and its
         problems.
     """
-    translated, problems = _operation(operation, 'op', ops.conditions)
+    translated, problems = _operation(
+        operation, 'op', ops.conditions, only_known
+    )
     args = translated.get('args', {})
     if not isinstance(args.get('field', ''), str):
         problems.append(Problem('/field', _('must be a string')))
     if not isinstance(args.get('invert', False), bool):
         problems.append(Problem('/invert', _('must be true or false')))
+    if 'multiple' in args and args['multiple'] is None:
+        problems.append(Problem('/multiple', _('must not be null')))
     return translated, problems
 
 
 def _action(
-    operation: typing.Any, ops: registry.Registry
+    operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
     """Translate an action of the old language.
 
     :returns: the action, empty if it cannot be translated; and its problems.
     """
-    translated, problems = _operation(operation, 'action', ops.actions)
+    translated, problems = _operation(
+        operation, 'action', ops.actions, only_known
+    )
     # To this engine it is no argument, but a key of the action.
     if 'revert' in translated.get('args', {}):
         translated['revert'] = translated['args'].pop('revert')
@@ -142,7 +152,10 @@ def _action(
 
 
 def _operation(
-    operation: typing.Any, word: str, ops: typing.Mapping[str, registry.Op]
+    operation: typing.Any,
+    word: str,
+    ops: typing.Mapping[str, registry.Op],
+    only_known: bool,
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition or an action of the old language.
 
@@ -162,24 +175,58 @@ def _operation(
         return {}, [
             suggestion.not_one_of_at(f'/{word}', name, sorted(old_names))
         ]
-    declared = op.signature.by_name
-    problems = []
     values = {}
     for key, value in operation.items():
         if key != word:
-            values[_OLDER_ARGUMENTS.get(key, key)] = value
-    args = {}
-    for argument, value in values.items():
-        if value is None:
-            if argument not in declared:
-                # Null meant the same as no value, so it is no error that the
-                # operation has no such argument.
-                continue
-            is_nullable = (name, argument) == _NULLABLE
-            if declared[argument].required and not is_nullable:
-                problems.append(Problem(f'/{argument}', _('must not be null')))
-        args[argument] = value
+            values[key] = value
+    args, problems = _arguments(op, values, only_known)
     return {'op': op.name, 'args': args}, problems
+
+
+def _arguments(
+    op: registry.Op, values: Operation, only_known: bool
+) -> tuple[Operation, list[Problem]]:
+    """Return the arguments that the parameters of the old language are.
+
+    :param values: by their old names.
+    :returns: the arguments, unknown ones as well, which validation refuses;
+        and the problems of the parameters.
+    """
+    declared = op.signature.by_name
+    ignores = IGNORED in declared and not only_known
+    problems = []
+    args: Operation = {}
+    ignored = {}
+    for key, value in values.items():
+        argument = key
+        if _OLDER_ARGUMENTS.get(key) in declared:
+            argument = _OLDER_ARGUMENTS[key]
+        is_known = argument in declared and argument != IGNORED
+        if value is None and not is_known:
+            # Null meant the same as no value, so it is no error that the
+            # operation has no such argument.
+            continue
+        if ignores and not is_known:
+            ignored[key] = value
+            continue
+        message = None
+        if argument in args:
+            message = _('argument "%s" is given twice') % argument
+        elif value is None and _is_refused_null(op, argument):
+            message = _('must not be null')
+        if message:
+            problems.append(Problem(data_path.pointer([key]), message))
+        args[argument] = value
+    if ignored:
+        args[IGNORED] = ignored
+    return args, problems
+
+
+def _is_refused_null(op: registry.Op, argument: str) -> bool:
+    """Return whether an argument that is declared must not be null."""
+    if (op.name, argument) == _NULLABLE:
+        return False
+    return op.signature.by_name[argument].required
 
 
 def restore(
@@ -194,11 +241,11 @@ def restore(
     """
     conditions = []
     for operation in rule.conditions:
-        condition = _restore(operation, 'op', ops.conditions)
-        if condition is None:
+        restored = _restore(operation, 'op', ops.conditions)
+        if restored is None:
             return None
         # The old API showed the defaults.
-        conditions.append({'multiple': 'any', 'invert': False, **condition})
+        conditions.append({'multiple': 'any', 'invert': False, **restored})
     actions = []
     for operation in rule.actions:
         action = _restore(operation, 'action', ops.actions)
@@ -224,7 +271,8 @@ def _restore(
     if operation.get('loop') is not None or operation.get('when'):
         return None
     args, _problems = ops[name].signature.bind(operation.get('args'))
-    restored = {word: name.removeprefix(PREFIX), **args}
+    ignored = args.pop(IGNORED, None) or {}
+    restored = {word: name.removeprefix(PREFIX), **args, **ignored}
     if operation.get('revert') is not None:
         restored['revert'] = operation['revert']
     return restored

@@ -308,6 +308,18 @@ class _InspectorConverter(rule.Conversion):
             no_address = document.NO_ADDRESS.get(name)
             self._hint_at(name)
         self._note_differences_of_loops(op, path, multiple)
+        if op == 'matches' and not args['value']:
+            raise Inconvertible(
+                _(
+                    'ironic-inspector failed here on every machine that has '
+                    'the field: the expression is empty'
+                )
+            )
+        if args.get(translate.IGNORED):
+            self.hint(
+                _('ironic-inspector ignored: %s')
+                % ', '.join(map(str, args[translate.IGNORED]))
+            )
         new_op, arguments = convert_operator(op, path.field, args.get('value'))
         if op == 'is-empty' and no_address:
             # The ramdisk sends this address where there is none, and

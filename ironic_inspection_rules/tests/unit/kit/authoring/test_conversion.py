@@ -247,6 +247,27 @@ class ConditionTestCase(base.TestCase):
                 regex,
             )
 
+    def test_an_empty_expression_matched_nothing(self):
+        made = self.converted('matches', 'a', '')
+        self.assertIsNone(made.rule)
+        self.assertEqual(
+            ['/conditions/0'], [problem.pointer for problem in made.lost]
+        )
+        self.check(
+            {
+                'op': 'contains',
+                'args': {'value': '{plugin_data.a}', 'regex': ''},
+            },
+            'contains',
+            'a',
+            '',
+        )
+
+    def test_what_was_ignored_is_a_hint(self):
+        made = self.converted('contains', 'a', 'b', regex='c', when='d')
+        self.assertEqual([], made.lost)
+        self.assertIn('regex, when', str(made.hints))
+
     def test_older_names_are_replaced(self):
         self.check(
             {

@@ -115,6 +115,20 @@ class ConditionTestCase(base.TestCase):
         self.assertTrue(self.holds('contains', 'ip', '0.2'))
         self.assertTrue(self.holds('contains', 'true', 'ru'))
 
+    def test_an_empty_expression_is_in_every_text(self):
+        self.assertTrue(self.holds('contains', 'ip', ''))
+        self.assertTrue(self.holds('contains', 'none', ''))
+        self.assertFalse(self.holds('contains', 'gone', ''))
+
+    def test_an_empty_expression_to_match_is_an_error_of_a_field(self):
+        self.fails('matches', 'ip', '')
+        self.fails('matches', 'empty', '', invert=True)
+        self.assertFalse(self.holds('matches', 'gone', ''))
+
+    def test_parameters_that_were_ignored_do_nothing(self):
+        self.assertTrue(self.holds('contains', 'ip', '0.2', regex='x'))
+        self.assertFalse(self.holds('matches', 'ip', '192', ignored=True))
+
     def test_in_net_and_its_older_name(self):
         self.assertTrue(self.holds('in-net', 'ip', '192.0.2.9/24'))
         self.assertTrue(self.holds('net', 'ip6', '2001:db8::/32'))

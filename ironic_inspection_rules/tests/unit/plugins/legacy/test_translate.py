@@ -5,6 +5,7 @@
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.plugins.legacy import translate
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
@@ -134,13 +135,18 @@ class ParseTestCase(base.TestCase):
 
     def test_types_are_not_guessed(self):
         self.assertEqual(
-            {'/conditions/0/invert', '/conditions/1/field'},
+            {
+                '/conditions/0/invert',
+                '/conditions/1/field',
+                '/conditions/2/multiple',
+            },
             set(
                 self.problems(
                     {
                         'conditions': [
                             {'op': 'is-empty', 'field': 'x', 'invert': 'yes'},
                             {'op': 'is-empty', 'field': 5},
+                            {'op': 'is-empty', 'field': 'x', 'multiple': None},
                         ],
                         'actions': [ACTION],
                     }
@@ -177,6 +183,63 @@ class ParseTestCase(base.TestCase):
         )
         self.assertEqual({'field': 'x'}, rule.conditions[0]['args'])
         self.assertEqual({'name': 'a', 'value': None}, rule.actions[0]['args'])
+
+    def test_parameters_of_expressions_are_kept_as_ignored(self):
+        condition = {
+            'op': 'contains',
+            'field': 'x',
+            'value': '',
+            'loop': [1],
+            'key': 'y',
+            'ignored': 5,
+            'extra': None,
+        }
+        rule = inspection.parse(
+            {'conditions': [condition], 'actions': [ACTION]}
+        )
+        self.assertEqual(
+            {
+                'op': 'inspector-contains',
+                'args': {
+                    'field': 'x',
+                    'value': '',
+                    'ignored': {'loop': [1], 'key': 'y', 'ignored': 5},
+                },
+            },
+            rule.conditions[0],
+        )
+        for name in ('matches', 'contains'):
+            self.assertRaises(
+                exceptions.InvalidRule,
+                translate.parse,
+                {
+                    'uuid': inspection.UUID % 0,
+                    'conditions': [{**condition, 'op': name}],
+                    'actions': [ACTION],
+                },
+                registry.installed(),
+                only_known=True,
+            )
+
+    def test_the_older_name_of_an_argument_is_one_where_it_has_that(self):
+        action = {'action': 'set-attribute', 'value': 1, 'key': '/extra/x'}
+        self.assertEqual(
+            {'/actions/0/path', '/actions/1/key'},
+            set(
+                self.problems(
+                    {
+                        'actions': [
+                            {**action, 'path': '/extra/y'},
+                            {
+                                'action': 'add-trait',
+                                'name': 'CUSTOM_A',
+                                'key': 'x',
+                            },
+                        ]
+                    }
+                )
+            ),
+        )
 
 
 class RestoreTestCase(base.TestCase):
@@ -233,6 +296,46 @@ class RestoreTestCase(base.TestCase):
             {'conditions': [], 'actions': [ACTION]},
             self.restored(actions=({'op': 'inspector-fail', 'args': ['no']},)),
         )
+
+    def test_ignored_parameters_come_back(self):
+        entry = {
+            'conditions': [
+                {
+                    'op': 'matches',
+                    'field': 'x',
+                    'value': 'y',
+                    'multiple': 'any',
+                    'invert': False,
+                    'ignored': [1],
+                    'args': {'z': 1},
+                }
+            ],
+            'actions': [ACTION],
+        }
+        rule = inspection.parse(entry)
+        self.assertEqual(entry, translate.restore(rule, registry.installed()))
+
+    def test_ignored_parameters_have_names_without_a_meaning(self):
+        for ignored in (5, {'op': 'eq'}, {'invert': True}):
+            rule = {
+                'uuid': inspection.UUID % 0,
+                'conditions': [
+                    {
+                        'op': 'inspector-contains',
+                        'args': {
+                            'field': 'x',
+                            'value': 'y',
+                            'ignored': ignored,
+                        },
+                    }
+                ],
+                'actions': [{'op': 'inspector-fail', 'args': ['no']}],
+            }
+            problems = validation.validate(rule, registry.installed())
+            self.assertEqual(
+                ['/conditions/0/args/ignored'],
+                [problem.pointer for problem in problems],
+            )
 
     def test_new_operations_have_no_old_form(self):
         action = {'op': 'inspector-fail', 'args': ['no']}
