@@ -127,20 +127,12 @@ class PartGroups:
         """Return every part once, however many sources report it.
 
         A part without an identity is taken for one that another source
-        reports, if possible for one in the same slot. A source may have as
-        many more parts of a kind as are left then.
+        reports, if possible for one in the same slot. Where one source reports
+        four disks with identities, and another five without, these are five.
         """
-        reported: dict[Group | None, _Reported] = {}
-        unidentified = []
-        for member in parts:
-            if not member.ids:
-                unidentified.append(member)
-                continue
-            group = self.of_part(member)
-            if group not in reported:
-                reported[group] = _Reported(member, set())
-            reported[group].sources.add(member.source)
-        distinct = list(reported.values())
+        parts = list(parts)
+        distinct = self._identified_once(parts)
+        unidentified = [member for member in parts if not member.ids]
         for source, parts_of_source in by_source(unidentified).items():
             # A source has one kind of parts.
             kind = parts_of_source[0].kind
@@ -151,6 +143,21 @@ class PartGroups:
             for member in _without_reported(parts_of_source, candidates):
                 distinct.append(_Reported(member, {source}))
         return [entry.part for entry in distinct]
+
+    def _identified_once(self, parts: Iterable[part.Part]) -> list[_Reported]:
+        """Return the first part of each group, and who reports the group.
+
+        Parts without an identity are left out.
+        """
+        reported: dict[Group | None, _Reported] = {}
+        for member in parts:
+            if not member.ids:
+                continue
+            group = self.of_part(member)
+            if group not in reported:
+                reported[group] = _Reported(member, set())
+            reported[group].sources.add(member.source)
+        return list(reported.values())
 
     def distinct_pairs(
         self, pairs: Iterable[part_pair.Pair]

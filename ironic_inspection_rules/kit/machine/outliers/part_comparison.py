@@ -91,15 +91,15 @@ def compare(
         if part_list is not None:
             places.setdefault(id(part_list), []).append(place)
             distinct[id(part_list)] = part_list
-    of = sum(map(len, places.values()))
-    if of < least or len(distinct) == 1:
+    reporting = sum(map(len, places.values()))
+    if reporting < least or len(distinct) == 1:
         return {}
     # Most machines have the same list: each list is compared once.
     counted = [
         Counted(part_list, len(places[number]))
         for number, part_list in distinct.items()
     ]
-    by_list = _compare_lists(distinct, counted, of, least)
+    by_list = _compare_lists(counted, reporting, least)
     differences: DifferencesByPlace = {}
     for number, of_list in by_list.items():
         if of_list:
@@ -109,37 +109,37 @@ def compare(
 
 
 def _compare_lists(
-    distinct: typing.Mapping[int, sketch.PartList],
-    counted: Sequence[Counted],
-    of: int,
-    least: int,
+    counted: Sequence[Counted], reporting: int, least: int
 ) -> dict[int, list[peer_difference.PeerDifference]]:
     """Compare lists of parts, by slot where most machines fill the same slots.
 
-    :param distinct: the lists, by ``id()``.
-    :param counted: the same lists, and how many machines have each of them.
-    :param of: how many machines report parts.
+    Parts without a slot are compared by their number and their values. So are
+    all parts where machines fill different slots.
+
+    :param counted: the different lists, and how many machines have each.
+    :param reporting: how many machines report parts.
+    :param least: as for :func:`compare`.
     :returns: differences by ``id()`` of a list, empty for a normal one.
     """
-    slots = _normal_slots(counted, of)
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
-    rest = counted
-    if slots:
-        by_slot = _BySlot(counted, slots, of, least)
-        for number, part_list in distinct.items():
-            differences[number] = by_slot.differences(part_list)
-        rest = []
-        for part_list, machines in counted:
-            rest.append(Counted(_without_slotted(part_list), machines))
-        if not any(unslotted.part_list.items for unslotted in rest):
-            return differences
-    # Parts without a slot, or all parts where slots say nothing.
-    by_number = _ByNumber(rest, of, least)
-    for number, part_list in distinct.items():
-        if slots:
-            part_list = _without_slotted(part_list)
-        of_list = differences.setdefault(number, [])
-        of_list += by_number.differences(part_list)
+    slots = _normal_slots(counted, reporting)
+    if not slots:
+        by_number = _ByNumber(counted, reporting, least)
+        for part_list, _machines in counted:
+            differences[id(part_list)] = by_number.differences(part_list)
+        return differences
+    by_slot = _BySlot(counted, slots, reporting, least)
+    for part_list, _machines in counted:
+        differences[id(part_list)] = by_slot.differences(part_list)
+    without_slot = []
+    for part_list, machines in counted:
+        without_slot.append(Counted(_without_slotted(part_list), machines))
+    if any(part_list.items for part_list, _machines in without_slot):
+        by_number = _ByNumber(without_slot, reporting, least)
+        for part_list, _machines in counted:
+            differences[id(part_list)] += by_number.differences(
+                _without_slotted(part_list)
+            )
     return differences
 
 
