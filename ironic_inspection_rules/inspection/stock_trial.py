@@ -84,41 +84,25 @@ def _differences(
 ) -> Iterator[str]:
     """Run pairs of rules in both engines; yield how the results differ.
 
+    First comes how the inspection ends, then whatever the rules leave
+    differently: attributes of the node and its ports, traits, plugin data.
+
     :param pairs: of a rule of stock Ironic and the one it is converted to.
     """
-    facts = _facts(machine)
+    before = _facts(machine)
     plans = [pair.plan for pair in pairs if pair.plan is not None]
-    ours = evaluation.evaluate({model.MAIN: plans}, facts, explain=False)
-    task = stock_engine.Task.of(
-        context, machine.node, machine.ports, (facts.node or {})['traits']
-    )
-    plugin_data = copy.deepcopy(machine.plugin_data)
-    error = stock_engine.run(
-        [pair.stock for pair in pairs],
-        task,
-        copy.deepcopy(machine.inventory),
-        plugin_data,
-    )
-    end_there = _ending(error)
+    ours = evaluation.evaluate({model.MAIN: plans}, before, explain=False)
+    here = ours.facts
+    stock_rules = [pair.stock for pair in pairs]
+    there, error_there = _run_there(context, machine, stock_rules, before)
+    end_there = _ending(error_there)
     end_here = _ending(ours.error)
     if end_there != end_here:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
             'before': end_there,
             'after': end_here,
         }
-    here = ours.facts
-    there = _facts(
-        dataclasses.replace(
-            machine,
-            node=task.node,
-            ports=task.ports,
-            plugin_data=stock_engine.plain(plugin_data),
-        )
-    )
-    there = dataclasses.replace(
-        there, node={**(there.node or {}), 'traits': task.traits}
-    )
-    if _is_error(error):
+    if _is_error(error_there):
         # Stock Ironic has saved what the actions before have changed, but
         # for plugin data, which it stores when an inspection succeeds.
         there = dataclasses.replace(there, plugin_data=here.plugin_data)
@@ -135,6 +119,38 @@ def _differences(
             'before': _shown(change.before),
             'after': _shown(change.value),
         }
+
+
+def _run_there(
+    context: Any,
+    machine: TrialMachine,
+    rules: Sequence[Mapping[str, Any]],
+    before: working_copy.Facts,
+) -> tuple[working_copy.Facts, Exception | None]:
+    """Run rules in the engine of stock Ironic, on a copy of a machine.
+
+    :param before: the facts of the machine.
+    :returns: the facts that the rules leave, and the error that would fail
+        the inspection.
+    """
+    task = stock_engine.Task.of(
+        context, machine.node, machine.ports, (before.node or {})['traits']
+    )
+    plugin_data = copy.deepcopy(machine.plugin_data)
+    error = stock_engine.run(
+        rules, task, copy.deepcopy(machine.inventory), plugin_data
+    )
+    after = _facts(
+        dataclasses.replace(
+            machine,
+            node=task.node,
+            ports=task.ports,
+            plugin_data=stock_engine.plain(plugin_data),
+        )
+    )
+    # The rules have changed the traits of the task, not those of its node.
+    node = {**(after.node or {}), 'traits': task.traits}
+    return dataclasses.replace(after, node=node), error
 
 
 def _facts(machine: TrialMachine) -> working_copy.Facts:

@@ -165,31 +165,23 @@ class Past:
 
         :raises: Incomparable where the difference may have other reasons.
         """
-        kept = self._document['phases'][phase]
-        error = self.error(phase)
-        # An error of saving is one of Ironic's, and a replay saves nothing.
-        then = None
-        if error and not error['saving']:
-            then = error['text']
-        now = None
+        record_then = self._document['phases'][phase]
+        record_now = phase_record.of_phase(end.outcome, 0.0)
+        error_then = self._rule_error(phase)
+        error_now = None
         if end.outcome.error:
-            now = str(end.outcome.error)
-        again = phase_record.of_phase(end.outcome, 0.0)
-        if then == now and _essence(kept) == _essence(again):
+            error_now = str(end.outcome.error)
+        has_other_error = error_then != error_now
+        if not has_other_error and (
+            _essence(record_then) == _essence(record_now)
+        ):
             return None
-        if error and then != now and error['limit']:
-            raise Incomparable(_('it took as long as it may'))
-        if error and then != now and error['op'] == 'api-call':
-            raise Incomparable(_('it ended with what was called then'))
-        option = json.loads(self.options)['mask_secrets']
-        saw_secrets = disclosure.may_show_secrets(option)
-        if saw_secrets and disclosure.is_masked(self._document):
-            raise Incomparable(_('its rules saw secrets, which are not kept'))
-        differences = _differences_of_matches(kept, end.outcome)
-        if then != now:
+        self._refuse_other_reasons(phase, has_other_error)
+        differences = _differences_of_matches(record_then, end.outcome)
+        if has_other_error:
             differences.append(
                 _('it ended with "%(then)s", and ends with "%(now)s"')
-                % {'then': then or 'ok', 'now': now or 'ok'}
+                % {'then': error_then or 'ok', 'now': error_now or 'ok'}
             )
         if not differences:
             differences.append(_('its rules do not do the same'))
@@ -197,6 +189,36 @@ class Past:
             'phase': phase,
             'what': '; '.join(differences),
         }
+
+    def _rule_error(self, phase: str) -> str | None:
+        """Return the error that ended the rules of a phase, as text.
+
+        An error of saving is not theirs but Ironic's, and a replay saves
+        nothing.
+        """
+        error = self.error(phase)
+        if error is None or error['saving']:
+            return None
+        text: str = error['text']
+        return text
+
+    def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
+        """Check that a deviation can only come of what is not kept.
+
+        :param has_other_error: whether the phase ends with another error than
+            then, or with one where it had none, or the other way round.
+        :raises: Incomparable if the time that the rules took, a server that
+            they called, or a secret may be the reason.
+        """
+        error = self.error(phase)
+        if error and has_other_error and error['limit']:
+            raise Incomparable(_('it took as long as it may'))
+        if error and has_other_error and error['op'] == 'api-call':
+            raise Incomparable(_('it ended with what was called then'))
+        option = json.loads(self.options)['mask_secrets']
+        saw_secrets = disclosure.may_show_secrets(option)
+        if saw_secrets and disclosure.is_masked(self._document):
+            raise Incomparable(_('its rules saw secrets, which are not kept'))
 
 
 def _differences_of_matches(

@@ -8,6 +8,7 @@ some of its work on regular expressions takes seconds and hardly a step, so
 that there is a limit of seconds as well.
 """
 
+from collections.abc import Sequence
 import dataclasses
 import math
 
@@ -82,18 +83,9 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     """
     limit.set_on(solver)
     before = steps_taken(solver)
-    try:
-        result = solver.check(*assumed)
-    except z3.Z3Exception as exc:
-        # The solver raises where a limit ends a check in its last moment.
-        reason = reason_of(exc)
-        if reason is None:
-            raise
-    else:
-        if result != z3.unknown:
-            return bool(result == z3.sat)
-        words = solver.reason_unknown()
-        reason = _REASONS.get(words, words)
+    result, reason = _check(solver, assumed)
+    if reason is None:
+        return bool(result == z3.sat)
     if reason == _INTERRUPTED:
         # The solver takes the signal for one to itself while it works:
         # without this the program would go on with the next check.
@@ -102,6 +94,29 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         # The solver says "canceled" for both limits.
         reason = STEPS
     raise GivenUp(reason)
+
+
+def _check(
+    solver: z3.Solver, assumed: Sequence[logic.Formula]
+) -> tuple[z3.CheckSatResult, str | None]:
+    """Let a solver check its formulas, and others with them.
+
+    :returns: ``z3.sat`` or ``z3.unsat``, and None; or else ``z3.unknown``, and
+        what has ended the check: a value of ``_REASONS``, or other words of
+        the solver.
+    """
+    try:
+        result = solver.check(*assumed)
+    except z3.Z3Exception as exc:
+        # The solver raises where a limit ends a check in its last moment.
+        reason = reason_of(exc)
+        if reason is None:
+            raise
+        return z3.unknown, reason
+    if result == z3.unknown:
+        words = solver.reason_unknown()
+        return result, _REASONS.get(words, words)
+    return result, None
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:
