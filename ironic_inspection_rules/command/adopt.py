@@ -197,6 +197,27 @@ def undo(dry_run: bool) -> int:
         # A rule may be in the table and in the file.
         if adopted_uuid in names and adopted_uuid not in adopted:
             adopted.append(adopted_uuid)
+    _report_given_back(rows, names)
+    _report_removed(adopted, names, changed_at_by_uuid)
+    if not rows and not adopted:
+        print(_('There is nothing to put back.'))
+    elif not dry_run:
+        adoption.restore(
+            rows,
+            adopted,
+            _origin(_("Given back to Ironic's own inspection rules")),
+        )
+    return 0
+
+
+def _report_given_back(
+    rows: list[adoption.Row], names: Mapping[str, str | None]
+) -> None:
+    """Print which rules go back to Ironic's own table.
+
+    :param rows: those of Ironic's table that were set aside.
+    :param names: descriptions of the rules of this package, by UUID.
+    """
     for row in rows:
         if stock_form.uuid_of(row['uuid']) in names:
             text = _("%s goes back to Ironic's own table")
@@ -206,6 +227,19 @@ def undo(dry_run: bool) -> int:
                 'here, or never could be a rule here'
             )
         print(text % (row['description'] or row['uuid']))
+
+
+def _report_removed(
+    adopted: list[str],
+    names: Mapping[str, str | None],
+    changed_at_by_uuid: Mapping[str, Any],
+) -> None:
+    """Print which adopted rules are removed here.
+
+    :param adopted: their UUIDs.
+    :param names: descriptions of the rules of this package, by UUID.
+    :param changed_at_by_uuid: when these were changed; None if never.
+    """
     for adopted_uuid in adopted:
         changed_at = changed_at_by_uuid[adopted_uuid]
         if changed_at:
@@ -219,15 +253,6 @@ def undo(dry_run: bool) -> int:
             text
             % {'rule': names[adopted_uuid] or adopted_uuid, 'time': changed_at}
         )
-    if not rows and not adopted:
-        print(_('There is nothing to put back.'))
-    elif not dry_run:
-        adoption.restore(
-            rows,
-            adopted,
-            _origin(_("Given back to Ironic's own inspection rules")),
-        )
-    return 0
 
 
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:

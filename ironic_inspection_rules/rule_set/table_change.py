@@ -239,26 +239,24 @@ def plan_lines(
 ) -> typing.Iterator[str]:
     """Yield the plan of tables as lines of a diff, for people to read.
 
-    Of a table that changes there are: a line with the numbers of rows, the
-    rows that are gone, changed and new, and an empty line.
+    For example::
+
+        ~ table racks: 14 rows new, 1 changed, 1 gone; other expect
+        -SN1: {"rack": "A1"}
+        -SN2: {"rack": "A1"}
+        +SN2: {"rack": "B7"}
+        +SN3: {"rack": "B8"}
+        …
+         and 4 more rows
+
+    An empty line ends each table. Tables that do not change are left out.
 
     :param steps: as of :meth:`Step.as_dict`.
     """
     for step in steps:
         if step['outcome'] == UNCHANGED:
             continue
-        members = ''
-        if step['fields']:
-            members = _('; other %s') % ', '.join(step['fields'])
-        yield _(
-            '%(sign)s table %(name)s: %(new)d rows new, %(changed)d '
-            'changed, %(gone)d gone%(members)s'
-        ) % {
-            'sign': _SIGNS[step['outcome']],
-            'name': step['name'],
-            **step['rows'],
-            'members': members,
-        }
+        yield _title_line(step)
         for row_change in step['gone']:
             yield f'-{row_change["key"]}: {_text(row_change["row"])}'
         for row_change in step['changed']:
@@ -273,6 +271,22 @@ def plan_lines(
         if left_out:
             yield _(' and %d more rows') % left_out
         yield ''
+
+
+def _title_line(step: typing.Mapping[str, typing.Any]) -> str:
+    """Return the line with the name of a table and its numbers of rows."""
+    members = ''
+    if step['fields']:
+        members = _('; other %s') % ', '.join(step['fields'])
+    return _(
+        '%(sign)s table %(name)s: %(new)d rows new, %(changed)d '
+        'changed, %(gone)d gone%(members)s'
+    ) % {
+        'sign': _SIGNS[step['outcome']],
+        'name': step['name'],
+        **step['rows'],
+        'members': members,
+    }
 
 
 def _text(row: table.Row) -> str:

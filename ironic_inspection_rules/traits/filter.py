@@ -45,6 +45,9 @@ class Term(typing.NamedTuple):
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     """Read the filters of a request.
 
+    ``{'traits': 'CUSTOM_A,CUSTOM_B', 'not-traits': 'CUSTOM_C'}`` has two: the
+    node has both A and B, and the node does not have C.
+
     :param parameters: by the names in PARAMETERS: a string of names
         separated by commas, or a list of such strings when the parameter was
         given several times. Every string is a filter of its own.

@@ -133,9 +133,6 @@ def _document(data: dict[str, Any]) -> dict[str, Any]:
 def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
     """Read the nodes that were ever inspected, the last inspection first.
 
-    Ironic cannot page by what may be null, and the times of an inspection
-    may be: nodes are put in order here, by a few of their fields.
-
     :param project: owner or lessee that the nodes must have; None for all.
     :param after: the marker: UUID of the last node of the page before.
     :raises: NodeNotFound if there is no such node.
@@ -143,16 +140,12 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
     filters = {}
     if project:
         filters['project'] = project
-    nodes = objects.Node.list(
-        api.request.context, filters=filters, fields=_TIMES
-    )
-    inspected = [node for node in nodes if _was_inspected(node)]
-    inspected.sort(key=_began, reverse=True)
-    uuids = [node.uuid for node in inspected]
+    uuids = _inspected_uuids(filters)
     if after is not None:
         if after not in uuids:
             raise ironic_exception.NodeNotFound(node=after)
         del uuids[: uuids.index(after) + 1]
+    # Whole nodes are read as they are asked for, some at a time.
     for start in range(0, len(uuids), _PAGE):
         page = uuids[start : start + _PAGE]
         whole_nodes = objects.Node.list(
@@ -163,6 +156,22 @@ def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
             # One may have been deleted meanwhile.
             if uuid in by_uuid:
                 yield by_uuid[uuid]
+
+
+def _inspected_uuids(filters: dict[str, str]) -> list[str]:
+    """Return the UUIDs of inspected nodes, the last inspection first.
+
+    Ironic cannot page by what may be null, and the times of an inspection
+    may be: nodes are put in order here, by a few of their fields.
+
+    :param filters: of :meth:`Node.list`.
+    """
+    nodes = objects.Node.list(
+        api.request.context, filters=filters, fields=_TIMES
+    )
+    inspected = [node for node in nodes if _was_inspected(node)]
+    inspected.sort(key=_began, reverse=True)
+    return [node.uuid for node in inspected]
 
 
 def _was_inspected(node: Any) -> bool:

@@ -217,28 +217,40 @@ def _test(
     is_given = wanted is not data_path.ABSENT
     if parameter is not None and parameter.required and not is_given:
         raise exceptions.OperationError(_('%s takes a value') % name)
+    test = _bind(op, parameter, wanted, allowance)
+    if op.plugin.SEES_MISSING:
+        return test, test(data_path.ABSENT)
+    if op.plugin.ACCEPTS_MISSING:
+        return test, test(None)
+    return test, False
+
+
+def _bind(
+    op: registry.Op,
+    parameter: engine_arguments.Argument | None,
+    wanted: typing.Any,
+    allowance: budget.Budget,
+) -> Test:
+    """Bind all arguments of a condition but the value that it tests.
+
+    :param parameter: the argument that gets ``wanted``, None if none does.
+    :param wanted: as for :func:`_test`, which raises the same errors.
+    """
     first_arguments = []
     if op.plugin.PAYS:
         # The condition charges for its own work, see plugin.Plugin.PAYS.
         first_arguments = [allowance]
-    test: Test
     if parameter is not None and parameter.variadic:
         # The condition takes any number of values, as "eq" does. A relation
         # has a quicker function for two of them.
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)
-        test = functools.partial(_compare, compare, wanted)
-    else:
-        literals = {}
-        if parameter is not None and is_given:
-            literals = _literals(parameter, wanted)
-        test = functools.partial(op.bind(literals), *first_arguments)
-    if op.plugin.SEES_MISSING:
-        return test, test(data_path.ABSENT)
-    if op.plugin.ACCEPTS_MISSING:
-        return test, test(None)
-    return test, False
+        return functools.partial(_compare, compare, wanted)
+    literals = {}
+    if parameter is not None and wanted is not data_path.ABSENT:
+        literals = _literals(parameter, wanted)
+    return functools.partial(op.bind(literals), *first_arguments)
 
 
 def _compare(
