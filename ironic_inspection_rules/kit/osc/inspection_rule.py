@@ -328,6 +328,10 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         fleet_evaluation.add_arguments(parser)
 
     def take_action(self, parsed_args):
+        """Try rules on the nodes of ``--nodes``, or else on one machine.
+
+        :returns: the exit status, as the class has it.
+        """
         fleet_evaluation.check(parsed_args)
         if parsed_args.nodes is not None:
             return fleet_evaluation.run(self, parsed_args)
@@ -335,11 +339,13 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             'node': parsed_args.node,
             'phase': parsed_args.phase,
         }
+        # Without files, the rules in force are tried as they are.
         files = file_set.load_all([])
         baremetal = self.baremetal
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules
+            # Not sent where it is false: older APIs do not know it.
             request['prune'] = parsed_args.prune or None
             request['tables'] = files.tables.entries
         if parsed_args.inventory:
@@ -350,16 +356,22 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request
             )
-        if parsed_args.format == 'json':
-            text = json.dumps(result, indent=2)
-        elif parsed_args.format == 'yaml':
-            text = yaml_text.dump(result)
-        else:
-            text = _as_tables(result)
-        self.app.stdout.write(text + '\n')
+        self.app.stdout.write(_render(result, parsed_args.format) + '\n')
         if result['result'] != 'ok':
             return EXIT_FAILED
         return 0
+
+
+def _render(result: dict[str, Any], how: str) -> str:
+    """Return the result of trying rules on one machine as text.
+
+    :param how: ``table``, ``json`` or ``yaml``.
+    """
+    if how == 'json':
+        return json.dumps(result, indent=2)
+    if how == 'yaml':
+        return yaml_text.dump(result)
+    return _as_tables(result)
 
 
 # A condition without a result had an error.

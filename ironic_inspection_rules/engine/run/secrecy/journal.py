@@ -96,16 +96,7 @@ class Journal:
             changed another part is not to blame.
         :returns: the error with its cause; None if no rule has changed it.
         """
-        places = [data_path.parse(attribute) for attribute in attributes]
-        of_object = []
-        of_attributes = []
-        for change in self._made:
-            if change.object != name or change.rule is None:
-                continue
-            of_object.append(change)
-            if any(_concerns(change, place) for place in places):
-                of_attributes.append(change)
-        suspects = of_attributes or of_object
+        suspects = self._changes_of(name, attributes)
         if not suspects:
             return None
         last = suspects[-1]
@@ -113,6 +104,7 @@ class Journal:
         reason: str | None = str(exc)
         cause: Exception | None = exc
         if rule.sensitive:
+            # Nobody may see what such a rule reads or sets.
             reason = None
             cause = None
         elif any(map(_is_hidden, suspects)):
@@ -126,6 +118,26 @@ class Journal:
         )
         error.__cause__ = cause
         return error
+
+    def _changes_of(
+        self, name: str, attributes: typing.Collection[str]
+    ) -> list[engine_change.Change]:
+        """Return the changes that rules made to attributes of an object.
+
+        If there are none, return all changes that rules made to the object.
+
+        :param name: as for :meth:`blame`, and so are the attributes.
+        """
+        places = [data_path.parse(attribute) for attribute in attributes]
+        of_object = []
+        of_attributes = []
+        for change in self._made:
+            if change.object != name or change.rule is None:
+                continue
+            of_object.append(change)
+            if any(_concerns(change, place) for place in places):
+                of_attributes.append(change)
+        return of_attributes or of_object
 
     def log(self, level: str, message: str) -> str:
         """Record a line that is logged.

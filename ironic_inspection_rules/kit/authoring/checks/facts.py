@@ -128,19 +128,33 @@ def contradict(
 def exclude(first: Fact, second: Fact) -> bool:
     """Return whether no value of a field satisfies both facts.
 
+    There is none for ``eq 4`` and ``gt 8``, for ``lt 4`` and ``ge 4``, or for
+    two subnets without a common address.
+
     :returns: False also where that is not known.
     """
     if is_version(first) or is_version(second):
         return _versions_exclude(first, second)
     if plugin.IN_NET in (first.relation, second.relation):
+        # Beside a subnet, nothing is known of a fact of another kind.
         are_both_nets = first.relation == second.relation
         return are_both_nets and _nets_apart(first.value, second.value)
     for fact, counterpart in ((first, second), (second, first)):
         allowed = values(fact)
         if allowed is not None:
             return not any(may_be(value, counterpart) for value in allowed)
-    if first.relation not in _ORDERS or second.relation not in _ORDERS:
-        return False
+    if first.relation in _ORDERS and second.relation in _ORDERS:
+        return _bounds_exclude(first, second)
+    # What "ne" or "none-of" forbids leaves other values to the counterpart.
+    return False
+
+
+def _bounds_exclude(first: Fact, second: Fact) -> bool:
+    """Return whether no value lies within two bounds.
+
+    :param first: a fact with one of the relations in ``_ORDERS``, as the
+        second one.
+    """
     if not _are_comparable(first.value, second.value):
         return False
     low, high = _bounds(first, second)

@@ -80,17 +80,26 @@ class _PackedFleet:
         :param fleet: an evaluation of a fleet, as the API answers it.
         """
         self._compared = bool(fleet.get('compared'))
+        # Texts: messages, JSON of values, paths, names of traits.
         self._texts = shell.Numbers()
+        # Changes, as tuples of numbers of texts.
         self._changes = shell.Numbers()
+        # What becomes of a node: tuples of numbers of changes.
         self._outcomes = shell.Numbers()
+        # Sets of rules that match: sorted tuples of numbers of rules.
         self._matches = shell.Numbers()
+        # The traits of a node: sorted tuples of numbers of texts.
         self._traits = shell.Numbers()
+        # UUIDs of rules, those of the fleet first, in their order.
         self._rules = shell.Numbers()
+        for rule in fleet['rules']:
+            self._rules.of(rule['uuid'])
+        # The descriptions of rules, by UUID.
         self._names = {
             rule['uuid']: rule.get('description') for rule in fleet['rules']
         }
-        for rule in fleet['rules']:
-            self._rules.of(rule['uuid'])
+        # This gives values their numbers: the lists of values are whole only
+        # when all nodes and flavors are packed.
         nodes = [self._node(node) for node in fleet['nodes']]
         places = {
             node['uuid']: place for place, node in enumerate(fleet['nodes'])
