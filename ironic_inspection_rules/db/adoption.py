@@ -31,7 +31,7 @@ _ASIDE = 'was:'
 """Prefix of the phase of a rule that was taken over: no Ironic runs it."""
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
@@ -63,7 +63,7 @@ def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
     return rows
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def store(
     values: Sequence[Mapping[str, Any]],
     moved: Sequence[Row] = (),
@@ -98,7 +98,7 @@ def store(
         change.create(values)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def restore(
     rows: Sequence[Row],
     uuids: Sequence[str],

@@ -45,7 +45,7 @@ _OPEN_STATES = ('starting', 'waiting', 'processing')
 """States of open requests; by ``due_at``, each is a range of the index."""
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def read_unserved(
     served: sa.ColumnElement[bool], patience: float
 ) -> list[Unserved]:
@@ -135,7 +135,7 @@ def _delay(now: float, *first_due: float | None) -> float:
     return delay
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def read() -> Backlog:
     """Read the backlog; the delay is by the clock of the database.
 
@@ -159,7 +159,7 @@ def read() -> Backlog:
     )
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def read_neglected(patience: float) -> Backlog | None:
     """Read the backlog if a request waits too long and none is processed.
 

@@ -158,7 +158,7 @@ def get(
     return documents
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def store(document: Document) -> str:
     """Store a document in a transaction of its own.
 
@@ -170,7 +170,7 @@ def store(document: Document) -> str:
         return put(connection, document)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def load(digests: Iterable[str]) -> dict[str, Document]:
     """Read documents in a transaction of their own; see :func:`get`."""
     with transaction.reader() as session:
@@ -217,7 +217,7 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     return removed
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
     """Remove a document or a section, unless it is named or marked by now.
 

@@ -110,7 +110,7 @@ def list_inventories(
     return transaction.read(query.order_by(row.id.desc()).limit(limit))
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
     """Read the last inspection of a node, with the documents that it names.
 

@@ -283,7 +283,7 @@ def limited(
     return sa.union_all(*queries).limit(limit)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     """Claim a request for a worker, and read it in the same transaction.
 
@@ -354,7 +354,7 @@ def lock(
     return session.execute(query).first() is not None
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def prolong_requests(
     deliveries: Iterable[tuple[str, int]], lease: float
 ) -> set[tuple[str, int]]:
@@ -466,7 +466,7 @@ def _take_lapsed(
     return requests
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def _take(
     id_: int,
     values: Mapping[str, typing.Any],

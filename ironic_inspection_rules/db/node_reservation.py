@@ -22,7 +22,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def reserve(node_uuid: str, holder: str) -> bool:
     """Lock a node that nobody has locked.
 
@@ -37,7 +37,7 @@ def reserve(node_uuid: str, holder: str) -> bool:
         )
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def unlock(node_uuid: str, holder: str) -> bool:
     """Unlock a node, unless another transaction holds its row.
 
@@ -71,7 +71,7 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     return [(row['uuid'], row['reservation']) for row in rows]
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def without_held(node_uuids: Collection[str]) -> list[str]:
     """Return those of some nodes whose rows no other transaction holds.
 

@@ -19,7 +19,7 @@ CHUNK = 500
 """How many rows one transaction removes at most."""
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def remove_unlocked(
     table: Any, ids: Sequence[int], *conditions: sa.ColumnElement[bool]
 ) -> int:

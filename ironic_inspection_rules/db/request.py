@@ -26,7 +26,7 @@ OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
 """Holds for a request that is not done."""
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def find_or_create_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
@@ -111,7 +111,7 @@ def _supersede(
     )
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def supersede_request(
     node_uuid: str, events: Collection[str], state: str, reason: str
 ) -> None:
@@ -125,7 +125,7 @@ def supersede_request(
             _supersede(session, present.id, state, reason)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def uncount_attempt(uuid: str, attempts: int) -> None:
     """Count an attempt less of an open request.
 
@@ -146,7 +146,7 @@ def uncount_attempt(uuid: str, attempts: int) -> None:
         )
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def renew_request(
     uuid: str,
     token: int,
@@ -302,7 +302,7 @@ def get_request_by_uuid(uuid: str) -> Any:
     return requests[0]
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def get_open_request(node_uuid: str) -> models.RequestRow | None:
     """Read the request of a node that is not done, if there is one."""
     with transaction.reader() as session:

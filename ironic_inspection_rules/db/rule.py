@@ -15,7 +15,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def create_rule(
     values: Mapping[str, Any],
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
@@ -38,7 +38,7 @@ def create_rule(
         return _get(change.session, values['uuid'])
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def update_rule(
     uuid: str,
     values: Mapping[str, Any],
@@ -68,7 +68,7 @@ def update_rule(
         return rule
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def destroy_rule(
     uuid: str, origin: rule_set.ChangeOrigin = rule_set.UNKNOWN
 ) -> None:
@@ -81,7 +81,7 @@ def destroy_rule(
         change.delete([uuid])
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def destroy_all_rules(
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
 ) -> None:
@@ -92,7 +92,7 @@ def destroy_all_rules(
         change.delete(list(uuids))
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def change_rules(
     base: int,
     created: Sequence[Mapping[str, Any]],
@@ -145,7 +145,7 @@ def _require_base(change: rule_set.RuleSetChange, base: int | None) -> None:
         raise exceptions.RuleSetChanged(base, change.revision - 1)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def get_rule_by_uuid(uuid: str) -> models.RuleRow:
     """Read one rule.
 
@@ -183,7 +183,7 @@ def list_values(
     return [(row['uuid'], row['value']) for row in rows]
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
     """Read all rules in their order.
 
@@ -213,7 +213,7 @@ def list_revisions(
     return transaction.read(query)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def get_rules_of_revision(
     revision: int,
 ) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:

@@ -23,7 +23,7 @@ _CHUNK = 2000
 """How many rules one statement counts: SQLite takes 32,766 values."""
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
     """Add the counters of one process to those stored: all of them, or none.
 

@@ -125,7 +125,7 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
     return rows[0]
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     """Read what machines sent in the last runs of nodes, where these failed.
 

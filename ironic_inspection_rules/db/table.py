@@ -97,7 +97,7 @@ def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
     return Chunk(digest, text, pairs)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     """Read all tables without their rows, by name.
 
@@ -124,7 +124,7 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     return tables
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def list_digests(name: str, revision: int | None = None) -> list[str]:
     """Read the digests of the chunks of a table, in the order of its rows."""
     query = sa.select(_CHUNKS.c.digest)

@@ -68,10 +68,14 @@ def reader_without_session() -> contextlib.AbstractContextManager[
     return enginefacade.writer.get_engine().connect()
 
 
-def retried(function: Callable[..., Any]) -> Callable[..., Any]:
+def retried_on_lock_conflict(
+    function: Callable[..., Any],
+) -> Callable[..., Any]:
     """Decorate a transaction to be repeated when it lost against another one.
 
-    That is a deadlock; in SQLite, a database that another process has locked.
+    That is a deadlock, or a lock that MySQL has waited for too long; in
+    SQLite, a database that another process has locked. A lost connection is
+    an error at once.
     """
     # The whole function runs again: it opens its transaction itself, and
     # changes nothing outside of it.
@@ -85,14 +89,14 @@ def retried(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-@retried
+@retried_on_lock_conflict
 def read(query: Any) -> list[Any]:
     """Read the first column of rows, or the objects that they are."""
     with reader() as session:
         return list(session.execute(query).scalars())
 
 
-@retried
+@retried_on_lock_conflict
 def read_rows(query: Any) -> list[dict[str, Any]]:
     """Read rows as mappings of names of columns to values."""
     with reader_without_session() as connection:
@@ -178,7 +182,7 @@ _HAS_LIMITS = '_ir_has_limits'
 """Attribute of an engine that :func:`limit_waits` has been called with."""
 
 
-@retried
+@retried_on_lock_conflict
 def write(work: Callable[[sa.Connection], Any]) -> Any:
     """Do work in a transaction, and again where that loses against another.
 

@@ -83,7 +83,7 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
     return _read(row.node_uuid == node_uuid, row.posted)
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
     """Read the newest data that meet the conditions, in the row or by content.
 
@@ -140,7 +140,7 @@ def store_by_content(limit: int, after: int = 0) -> int:
     return after
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def _list_in_place(after: int) -> Sequence[Any]:
     """Read which rows still have their data, and whether they are needed.
 
@@ -169,7 +169,7 @@ def _list_in_place(after: int) -> Sequence[Any]:
         return session.execute(query.order_by(data.c.id)).all()
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def _store_by_content(id_: int) -> None:
     """Move the data of a row to where they are stored by their content.
 

@@ -66,7 +66,7 @@ UNIQUE = ('address', 'instance_uuid', 'name')
 """Attributes with a unique constraint in the database."""
 
 
-@transaction.retried
+@transaction.retried_on_lock_conflict
 def save(
     task,
     target: working_copy.WorkingCopy,

@@ -37,7 +37,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     VERSION = '1.0'
 
     @remotable.class_method
-    @transaction.retried
+    @transaction.retried_on_lock_conflict
     def put(cls, context, node_uuid, kept):
         """Store what early rules did, for the conductor of the node.
 
@@ -63,7 +63,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
             )
 
     @remotable.class_method
-    @transaction.retried
+    @transaction.retried_on_lock_conflict
     def take(cls, context, node_uuid):
         """Return what the early rules of this request did, and remove it.
 

@@ -130,7 +130,7 @@ class DeliveryTask(task_manager.TaskManager):
             history.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended
 
-    @transaction.retried
+    @transaction.retried_on_lock_conflict
     def _end(
         self,
         consume: Callable[[Any], queue_request.Request],
@@ -152,7 +152,7 @@ class DeliveryTask(task_manager.TaskManager):
         self.shared = unlocked
         return ended
 
-    @transaction.retried
+    @transaction.retried_on_lock_conflict
     def settle(self, note: Callable[..., None]) -> None:
         """Unlock the node, and store that it is in a final state.
 
