@@ -57,10 +57,11 @@ def transaction() -> Iterator[Any]:
 
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
-    """Return another exception for a deadlock in such a transaction.
+    """Return another exception for a deadlock in a joined transaction.
 
-    The listener is on the engine, so it hears of the errors of every
-    connection. None leaves an error as it is.
+    Ironic would repeat only its own call after a deadlock. The listener is on
+    the engine, so it hears of the errors of every connection. None leaves an
+    error as it is.
     """
     # What oslo.db's listener has made of the error of the driver.
     failure = getattr(context, 'chained_exception', None)

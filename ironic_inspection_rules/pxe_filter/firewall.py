@@ -174,7 +174,7 @@ class Firewall:
         """
         admit_nobody = admission.Admission(denylist=self._admitted.denylist)
         try:
-            self.update(admit_nobody, 0)
+            self.update(admit_nobody, remaining=0)
         except FirewallError:
             self.install()
 

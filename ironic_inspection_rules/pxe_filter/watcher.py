@@ -248,7 +248,7 @@ class Watcher:
             yield row
 
     def _apply_messages(self) -> None:
-        """Wait for a message, and apply all that have arrived by then."""
+        """Wait a short time for a message, and apply all that have arrived."""
         try:
             self._apply(self._received.get(timeout=POLL_INTERVAL))
             # One read serves all of them.

@@ -140,7 +140,11 @@ class Attempt(inspection.Inspection):
             return reason
 
     def fail(self, reason: str) -> None:
-        """Record on the node that the request cannot be carried out."""
+        """Record on the node that the request cannot be carried out.
+
+        What an earlier attempt did with posted data is stored as a run, with
+        the end of the request.
+        """
         request = self.request
         failure.fail_node(self.task, request, reason)
         if request.state == state.PROCESSING and request.event in _WITH_DATA:

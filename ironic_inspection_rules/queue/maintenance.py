@@ -184,7 +184,7 @@ class QueueMaintenance:
             records.looked_at = ''
             if len(known) == _CHUNK:
                 records.looked_at = known[-1]
-            gone = _without_present(known)
+            gone = _gone_nodes(known)
             if gone:
                 records.remove(gone)
                 LOG.info(
@@ -198,13 +198,14 @@ class QueueMaintenance:
                 )
 
 
-def _without_present(uuids: Collection[str]) -> set[str]:
-    """Return those of some UUIDs of nodes that Ironic does not have."""
+def _gone_nodes(uuids: Collection[str]) -> set[str]:
+    """Return those of some UUIDs that no node in Ironic has any more."""
     if not uuids:
         return set()
     nodes = objects.Node.list(
         ironic_context.get_admin_context(),
         fields=['uuid'],
+        # Without it the list has no nodes that are parts of others.
         filters={'uuid_in': uuids, 'include_children': True},
     )
     return set(uuids) - {node.uuid for node in nodes}

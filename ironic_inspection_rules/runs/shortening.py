@@ -66,13 +66,13 @@ class _Clip:
             return self._cut(value)
         if isinstance(value, dict):
             beginning = {}
-            for key, item in self._begin(value.items()):
+            for key, item in self._first_items(value.items()):
                 # First: the key takes its room before the item does.
                 name = self._cut(key)
                 beginning[name] = self.take(item)
             return beginning
         if isinstance(value, list):
-            return [self.take(item) for item in self._begin(value)]
+            return [self.take(item) for item in self._first_items(value)]
         self._room -= 1
         if isinstance(value, int) and value.bit_length() > 4 * LONGEST_VALUE:
             self.is_whole = False
@@ -81,13 +81,16 @@ class _Clip:
 
     def _cut(self, text: str) -> str:
         # One character more than there is room for: the room is then below
-        # zero, and _begin() yields nothing more.
+        # zero, and _first_items() yields nothing more.
         cut = text[: max(self._room, 0) + 1]
         self.is_whole = self.is_whole and cut == text
         self._room -= len(cut)
         return cut
 
-    def _begin(self, items: Iterable[typing.Any]) -> Iterator[typing.Any]:
+    def _first_items(
+        self, items: Iterable[typing.Any]
+    ) -> Iterator[typing.Any]:
+        """Yield items as long as there is room, and note if any are left."""
         for item in items:
             if self._room < 0:
                 self.is_whole = False

@@ -426,7 +426,10 @@ def _check_tables(
     file_tables: table_file.FileTables,
     built: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Check rules beside the tables of their files."""
+    """Check what rules read of the tables of files, and these tables.
+
+    Of tables it finds what nothing reads, and cells that YAML misreads.
+    """
     for subject in subjects:
         for problem in table_check.problems(subject.rule, built):
             level = ERROR

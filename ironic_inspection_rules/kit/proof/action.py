@@ -45,7 +45,7 @@ class _Item:
 class Actions:
     """Carries out the actions of a rule on all machines that it matches.
 
-    :param passed: gets on which machines the rule fails the inspection or
+    :param rule_pass: gets on which machines the rule fails the inspection or
         has an effect that lasts.
     :param state: the machines before the actions.
     :param scope: the data that fields of the rule read.
@@ -56,7 +56,7 @@ class Actions:
 
     def __init__(
         self,
-        passed: states.RulePass,
+        rule_pass: states.RulePass,
         state: states.State,
         scope: expression.Scope,
         messages: pair.Messages,
@@ -64,12 +64,12 @@ class Actions:
         deadline: search.Deadline,
     ) -> None:
         self._machine = scope.machine
-        self._passed = passed
+        self._rule_pass = rule_pass
         self._scope = scope
         self._messages = messages
         self._deadline = deadline
         self._effects = effect.SymbolicEffects(
-            self._machine, passed, state, traits
+            self._machine, rule_pass, state, traits
         )
 
     @property
@@ -86,7 +86,9 @@ class Actions:
         bound, _problems = op.signature.bind(action.get('args'))
         call = effect.ActionCall(op, bound)
         if action.get('loop') is None:
-            self._once(call, action, _Item(self._scope), self._passed.matched)
+            self._once(
+                call, action, _Item(self._scope), self._rule_pass.matched
+            )
             return
         loop = condition.looped_over(
             action['loop'], self._scope.within(**self.state.roots)
@@ -97,7 +99,7 @@ class Actions:
                 call,
                 action,
                 alternative,
-                logic.conj(self._passed.matched, guard),
+                logic.conj(self._rule_pass.matched, guard),
             )
 
     def _over(
@@ -189,7 +191,7 @@ class Actions:
             truth = condition.all_hold(action['when'], scope)
             when = self._effects.unless(when, truth.fails)
             when = logic.conj(when, truth.holds)
-        when = logic.conj(when, logic.negated(self._passed.ends))
+        when = logic.conj(when, logic.negated(self._rule_pass.ends))
         if when is logic.FALSE:
             return
         if call.op.plugin.FAILS or call.op.name in LASTING:
@@ -221,11 +223,11 @@ class Actions:
         when = self._effects.unless(when, broken)
         if call.op.plugin.FAILS:
             number = self._messages.number_of(
-                call.bound, self._passed.rule, scope.roots
+                call.bound, self._rule_pass.rule, scope.roots
             )
             self._effects.end(when, number)
         else:
-            self._passed.lasts = logic.disj(self._passed.lasts, when)
+            self._rule_pass.lasts = logic.disj(self._rule_pass.lasts, when)
 
     def _change(
         self,
@@ -311,7 +313,7 @@ class Actions:
 
         That is an error, and the phase ends there.
         """
-        made = origin.Origins(self._passed.rule.vars, action.get('loop'))
+        made = origin.Origins(self._rule_pass.rule.vars, action.get('loop'))
         return secret.read_in(
             self._machine, action.get('args'), scope.roots, made
         )

@@ -40,8 +40,8 @@ class SymbolicEffects:
     Methods take the condition ``when``, and change :attr:`state` only on the
     machines for which it holds: those on which an action is carried out.
 
-    :param passed: the rule. Its writes, and when it ends the inspection, are
-        added to it.
+    :param rule_pass: gets the writes of the rule, and on which machines it
+        ends the inspection.
     :param state: the machines before the first action.
     :param traits: all names of traits in the rules; a name that ends in a
         star stands for all others with its prefix.
@@ -50,12 +50,12 @@ class SymbolicEffects:
     def __init__(
         self,
         machine: machines.SymbolicMachine,
-        passed: states.RulePass,
+        rule_pass: states.RulePass,
         state: states.State,
         traits: set[str],
     ) -> None:
         self._machine = machine
-        self._passed = passed
+        self._rule_pass = rule_pass
         self._traits = traits
         self.state = state
 
@@ -67,13 +67,13 @@ class SymbolicEffects:
         :param when: the machines whose inspection ends here.
         :param result: the number of the message, or ``ERROR``.
         """
-        passed = self._passed
-        when = logic.conj(when, logic.negated(passed.ends))
+        rule_pass = self._rule_pass
+        when = logic.conj(when, logic.negated(rule_pass.ends))
         if logic.settled(when) is logic.FALSE:
             return
-        passed.ends = logic.disj(passed.ends, when)
+        rule_pass.ends = logic.disj(rule_pass.ends, when)
         if result != states.ERROR:
-            passed.fails = logic.disj(passed.fails, when)
+            rule_pass.fails = logic.disj(rule_pass.fails, when)
         self.state = self.state.ended(when, result)
 
     def unless(self, when: Formula, broken: Formula) -> Formula:
@@ -117,7 +117,7 @@ class SymbolicEffects:
             old = values.step(there, *steps)
             lost = states.lost(place, reason, *about, place, old)
             write = states.SymbolicWrite(place, when, lost)
-            self._passed.writes.append(write)
+            self._rule_pass.writes.append(write)
             made = states.put(self._machine, there, tuple(steps), lost)
             # It may do nothing, for a list without items or by its own
             # decision. Then the mappings above the place are not made either,
@@ -158,7 +158,7 @@ class SymbolicEffects:
         )
         when = self.unless(when, made.broken)
         write = states.SymbolicWrite(path, when, value, extends)
-        self._passed.writes.append(write)
+        self._rule_pass.writes.append(write)
         self._replace_root(root, when, made.value)
 
     def _paths(
@@ -318,7 +318,7 @@ class SymbolicEffects:
             done = self.unless(both, is_missing)
             place = ('ports', states.known_address(alternative), *path)
             write = states.SymbolicWrite(place, done, value, port=address)
-            self._passed.writes.append(write)
+            self._rule_pass.writes.append(write)
             self.state = self.state.having(ports=values.join(parts))
 
     def _put_in_item(
@@ -513,7 +513,7 @@ class SymbolicEffects:
         write = states.SymbolicWrite(
             cells.TRAITS, when, values.unknown(reason, name), adds
         )
-        self._passed.writes.append(write)
+        self._rule_pass.writes.append(write)
 
     def _is_trait(
         self, name: values.Alternative, known: str, reason: str

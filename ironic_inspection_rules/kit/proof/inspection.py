@@ -170,7 +170,7 @@ class SymbolicInspection:
         return State(roots)
 
     def resume(
-        self, passed: RulePass, others: Sequence[model.Rule], number: int
+        self, rule_pass: RulePass, others: Sequence[model.Rule], number: int
     ) -> State:
         """Return the machines after an inspection without one of the rules.
 
@@ -178,13 +178,13 @@ class SymbolicInspection:
         rules before it did the same. This is how a proof finds out what a rule
         changes in the end.
 
-        :param passed: what the rule did in a run of all rules.
+        :param rule_pass: what the rule did in a run of all rules.
         :param others: all rules without that one, in order.
         :param number: the index in ``others`` of the rule that followed it.
         """
-        phase = passed.rule.phase
+        phase = rule_pass.rule.phase
         in_phase = [rule for rule in others if rule.phase == phase]
-        if any(map(self.decides_first, (passed.rule, *in_phase))):
+        if any(map(self.decides_first, (rule_pass.rule, *in_phase))):
             # Rules that are decided first also undo first what they did in
             # earlier inspections: the state before the rule depends on all of
             # them, so everything runs again.
@@ -193,7 +193,7 @@ class SymbolicInspection:
         in_this_phase = [rule for rule in rules if rule.phase == phase]
         in_later_phases = [rule for rule in rules if rule.phase != phase]
         state = self._run_phase(
-            in_this_phase, passed.begin, passed.before, phase, None
+            in_this_phase, rule_pass.begin, rule_pass.before, phase, None
         )
         return self.run(in_later_phases, state)
 
@@ -230,9 +230,11 @@ class SymbolicInspection:
             as_decided = state
             if self.decides_first(rule):
                 as_decided = before_all_rules
-            passed, state = self._pass(rule, state, begin, scope, as_decided)
+            rule_pass, state = self._pass(
+                rule, state, begin, scope, as_decided
+            )
             if notes is not None:
-                notes.append(passed)
+                notes.append(rule_pass)
         return self._after_phase(begin, state, phase)
 
     def _after_decisions(
@@ -342,14 +344,14 @@ class SymbolicInspection:
             logic.negated(conditions.fails),
             conditions.holds,
         )
-        passed = RulePass(rule, matched, state, begin)
+        rule_pass = RulePass(rule, matched, state, begin)
         if rule.mode == model.AUDIT:
-            return passed, state
+            return rule_pass, state
         has_error = logic.disj(vars_fail, conditions.fails)
-        passed.ends = logic.conj(runs, has_error)
+        rule_pass.ends = logic.conj(runs, has_error)
         doing = actions.Actions(
-            passed,
-            state.ended(passed.ends),
+            rule_pass,
+            state.ended(rule_pass.ends),
             data,
             self._messages,
             self._traits,
@@ -357,7 +359,7 @@ class SymbolicInspection:
         )
         for action in rule.actions:
             doing.act(action)
-        return passed, doing.state
+        return rule_pass, doing.state
 
     def _applies(self, rule: model.Rule, scope: Value) -> logic.Formula:
         """Return on which machines the node has the scope of a rule.

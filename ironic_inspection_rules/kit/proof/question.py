@@ -242,19 +242,19 @@ class Proof:
 
         :raises: :class:`Unclear` where it does not, or the search gives up.
         """
-        passed = self._pass_of(number)
+        rule_pass = self._pass_of(number)
         if number in self._matching:
             return self._matching[number]
         # The witness of another rule costs no search.
         for known in self._witnesses:
-            if self._matches(passed.rule, known):
+            if self._matches(rule_pass.rule, known):
                 self._matching[number] = known
                 return known
-        witness = self._search.find(passed.matched)
+        witness = self._search.find(rule_pass.matched)
         if witness is None:
             return None
-        if not self._matches(passed.rule, witness):
-            raise Unclear(self._search.reasons(passed.matched))
+        if not self._matches(rule_pass.rule, witness):
+            raise Unclear(self._search.reasons(rule_pass.matched))
         self._witnesses.append(witness)
         self._matching[number] = witness
         return witness
@@ -269,12 +269,14 @@ class Proof:
 
         :returns: None for a rule that matches all machines, which is trivial.
         """
-        passed = self._pass_of(number)
-        if logic.settled(passed.matched) is logic.TRUE:
+        rule_pass = self._pass_of(number)
+        if logic.settled(rule_pass.matched) is logic.TRUE:
             return None
         if self._machine_that_matches(number) is None:
-            return Answer(DEAD, (passed.rule,), YES, 'no machine can match it')
-        return Answer(DEAD, (passed.rule,), NO)
+            return Answer(
+                DEAD, (rule_pass.rule,), YES, 'no machine can match it'
+            )
+        return Answer(DEAD, (rule_pass.rule,), NO)
 
     def _shadowed(self, number: int) -> Answer | None:
         """Answer whether a rule has no effect on any machine that it matches.
@@ -286,9 +288,9 @@ class Proof:
             ``audit``, which is to change nothing, and for one that matches no
             machine.
         """
-        passed = self._pass_of(number)
-        rules = (passed.rule,)
-        if passed.rule.mode == model.AUDIT:
+        rule_pass = self._pass_of(number)
+        rules = (rule_pass.rule,)
+        if rule_pass.rule.mode == model.AUDIT:
             return None
         match = self._machine_that_matches(number)
         if match is None:
@@ -299,12 +301,14 @@ class Proof:
         for machine in (match, *self._witnesses):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        for wanted in self._effects(passed, without, number):
+        for wanted in self._effects(rule_pass, without, number):
             witness = self._search.find(wanted)
             if witness is None:
                 continue
             differs = self._engine.differs(self._rules, without, witness)
-            if not differs and not self._leaves_lasting(passed.rule, witness):
+            if not differs and not self._leaves_lasting(
+                rule_pass.rule, witness
+            ):
                 raise Unclear(self._search.reasons(wanted))
             self._witnesses.append(witness)
             return Answer(SHADOWED, rules, NO)
@@ -320,7 +324,7 @@ class Proof:
 
     def _effects(
         self,
-        passed: states.RulePass,
+        rule_pass: states.RulePass,
         without: Sequence[model.Rule],
         number: int,
     ) -> list[logic.Formula]:
@@ -330,23 +334,23 @@ class Proof:
         or where the rule made a call or a log entry. A machine is searched for
         by one formula after the other: mostly the first one has some.
 
-        :param passed: what the rule did.
+        :param rule_pass: what the rule did.
         :param without: all rules but this one.
         :param number: of the rule.
         """
         # First, as the end may be unclear: then it would be in vain to run
         # the rules again, which takes long.
         end = self._end
-        end_without = self._inspection.resume(passed, without, number)
+        end_without = self._inspection.resume(rule_pass, without, number)
         ends_differ = self._ends_differ(end, end_without)
-        has_effect = logic.disj(passed.lasts, ends_differ)
+        has_effect = logic.disj(rule_pass.lasts, ends_differ)
         # Also where it did not match: an error of its vars or conditions ends
         # the inspection.
         effects = [
-            logic.conj(passed.matched, has_effect),
-            logic.conj(passed.ends, has_effect),
+            logic.conj(rule_pass.matched, has_effect),
+            logic.conj(rule_pass.ends, has_effect),
         ]
-        if self._inspection.decides_first(passed.rule):
+        if self._inspection.decides_first(rule_pass.rule):
             # So is what it undoes where it does not match, or is an error of
             # its conditions where other rules would fail the inspection.
             effects.append(has_effect)

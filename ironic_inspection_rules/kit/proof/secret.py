@@ -410,6 +410,9 @@ def _mapping_has(
 
     A mapping of a machine has entries that no rule names, and one of them may
     be a secret: that is a guess.
+
+    :param is_masked: whether secrets in it are masked already: then the mask
+        is looked for, and otherwise the names of secrets.
     """
     parts = []
     for name, entry in mapping.entries.items():

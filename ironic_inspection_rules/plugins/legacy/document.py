@@ -180,7 +180,8 @@ def _of_bmc(document: InspectorData, name: str) -> typing.Any:
 def _local_gb(document: InspectorData) -> int:
     """Return the size of the root disk in GiB, one less for partitions.
 
-    :returns: 0 where the machine has no disks, and its node no hints.
+    :returns: 0 where the machine has no disks, and its node no root device
+        hints.
     :raises: KeyError if the root disk is not known.
     """
     disk = _root_disk(document)

@@ -187,9 +187,9 @@ def _without_root(path: Path) -> Path:
 def _compile_node(path: Path) -> Find | None:
     """Build the function that a JSON path's syntax tree stands for.
 
-    The function takes a value and a budget, and returns the values that the
-    path finds in it. Trees with two parts, such as a step below another, are
-    built of the functions of both parts.
+    The function takes a value and a budget, which not all of them need, and
+    returns the values that the path finds in it. Trees with two parts, such
+    as a step below another, are built of the functions of both parts.
 
     :returns: None if a part of the tree is not known here, or cannot be
         decided by the value alone, as the parent of a value.

@@ -208,6 +208,7 @@ def read(text: str, literal: str | None = None) -> StockText:
             if piece.field is None:
                 continue
             steps = _steps(piece.field)
+            # Without the braces.
             fields.append(rule.write_field(steps)[1:-1])
             filled += rule.write_field(steps, piece.field.ending)
             endings += piece.field.ending
