@@ -184,9 +184,10 @@ def check() -> int:
 def _running() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    They are all conductors that are online, if the configuration names the
-    plugin, which is taken for theirs; and the workers that process a request
-    at the moment. API services and idle workers are not known.
+    Dropping the tables is refused while there are any. They are all
+    conductors that are online, if the configuration names the plugin, which
+    is taken for theirs; and the workers that process a request at the moment.
+    API services and idle workers are not known.
     """
     # It loads drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import switches

@@ -52,8 +52,8 @@ def read_unserved(
     """Read which kinds of nodes wait for a worker that is not there.
 
     A kind is a driver and a conductor group. Nodes of it have waited too long,
-    and none of the workers here can serve them. Only the requests that wait
-    longest are looked at, at most 500.
+    and none of the workers here can serve them: a warning tells the operator.
+    Only the requests that wait longest are looked at, at most 500.
 
     :param served: the condition of requests that the workers can process, see
         :func:`.node_reservation.served_by`.

@@ -61,6 +61,8 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """List nodes whose holder's name begins with a prefix.
 
+    Among them are those that dead workers have left locked.
+
     :returns: pairs of the UUID of a node and the name of its holder.
     """
     holder = models.Node.reservation

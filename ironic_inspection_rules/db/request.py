@@ -129,6 +129,8 @@ def supersede_request(
 def uncount_attempt(uuid: str, attempts: int) -> None:
     """Count an attempt less of an open request.
 
+    The attempt was cut off since the database was away.
+
     :param attempts: how many attempts there were before the one to take away.
         If no more are counted, that one never was, as the database was away,
         and nothing changes.

@@ -200,7 +200,10 @@ class Delivery:
             return self._give_back(begun, exc)
 
     def _refuse(self, attempt: attempts.Attempt, refusal: str) -> Outcome:
-        """End the request, and fail its node."""
+        """Fail the node of a request that cannot be carried out, and end it.
+
+        :param refusal: why not.
+        """
         request = self.request
         # Failing the node takes time. Where the lease is lost already,
         # another worker may be processing the request.
@@ -245,7 +248,8 @@ class Delivery:
     ) -> Outcome:
         """Return the request to the queue after an error, or end it.
 
-        After an error of the surroundings it is returned as it was.
+        After an error that is surely of the surroundings it is returned as it
+        was; after any other one the attempt counts.
 
         :param begun: the request with the attempt counted.
         """

@@ -186,6 +186,7 @@ def claim(
     :param make_turn: see :meth:`.Throttle.turn`.
     :raises: Stopping, TemporaryFailure
     """
+    # Without one, the wait for a turn would keep the lock from other hosts.
     if not requests.is_any_starting():
         return None
     with make_turn():

@@ -54,7 +54,7 @@ class WakeupSender:
                 self._thread.start()
 
     def _run(self) -> None:
-        """Send a message for every wake-up, for ever."""
+        """Send a message after each wake-up, one for all in between."""
         client = rpc.get_client(
             oslo_messaging.Target(topic=TOPIC, version=_VERSION, fanout=True)
         )

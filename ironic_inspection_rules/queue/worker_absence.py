@@ -40,7 +40,10 @@ class WorkerAbsence:
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Query the database if ``patience`` has passed; log changes."""
+        """Query the database if ``patience`` has passed; log changes.
+
+        The API calls this after each request that it has stored.
+        """
         with self._lock:
             if self._clock() < self._next_query_at:
                 return

@@ -364,7 +364,8 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
 
     :returns: None if the table is no mapping, or its rows are no list: its
         check reports that.
-    :raises: :class:`.exceptions.InvalidDocument`
+    :raises: :class:`.exceptions.InvalidDocument` for an unknown member, for
+        neither or both of a file and rows, and for a file that cannot be read.
     """
 
     def fail(reason: str, pointer: str = '') -> typing.NoReturn:

@@ -310,9 +310,9 @@ def _reason(path: str, problem: exceptions.InvalidDocument) -> str:
 
 
 def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
-    """Return a row for each rule in force: whether it matched, or why not.
+    """Return a row for each rule in mode ``enforce``: whether it matched.
 
-    Of one that matched it says which actions did not run, and why.
+    It says why not, or which of its actions did not run, and why.
     """
     rows = []
     for traced in traces:

@@ -269,7 +269,7 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_order(
     rules: Sequence[checked_rule.CheckedRule],
 ) -> checked_rule.MistakesOfRules:
-    """Find plugin data that a rule reads before another one writes them.
+    """Find plugin data that a rule reads before they are written by any.
 
     Names that inspections report themselves are left out, and so are rules in
     audit mode, which write nothing.

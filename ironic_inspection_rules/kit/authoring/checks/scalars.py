@@ -84,14 +84,15 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_table(
     rows: table_rows.Rows, definition: table.TableDefinition
 ) -> Iterator[tuple[str, str, str]]:
-    """Find columns of a table that YAML reads as something else.
+    """Find columns with values that nobody means as YAML reads them.
+
+    In a column of numbers 2.10 may well be 2.1, so these are left out.
 
     :returns: the column, the RFC 6901 pointer of its first such value, and one
         sentence.
     """
     for name, column in rows.ambiguous.items():
         if definition.types.get(name) == 'number':
-            # 2.10 is the number 2.1.
             continue
         value = rows.rows[column.row][name]
         message = _(

@@ -30,7 +30,7 @@ def render(
 ) -> str:
     """Return the page of a replay as HTML.
 
-    Inspections that became worse come first.
+    Differences by which inspections became worse come first.
 
     :param title: which rules decided, and on what.
     :param replayed: the numbers ``same``, ``different``, ``incomparable`` and
