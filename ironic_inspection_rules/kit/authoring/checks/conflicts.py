@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
 
@@ -81,6 +82,8 @@ class _WritingRule:
             _topic(of_action.effect) for of_action in self._effects
         }
         self._claims = list(map(exclusion.Claim, rule.conditions))
+        self._decides_first = aftermath.decides_first(rule)
+        self._aftermaths: dict[str, aftermath.Aftermath] = {}
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
             # The "when" of an action with a loop is about one item. Where it
@@ -116,10 +119,75 @@ class _WritingRule:
             claims = self._claims_of(first)
             if not reads_vars_alike:
                 claims = [claim for claim in claims if not _reads_vars(claim)]
+            still_open = self._leaves_open(first, later, second)
+            if still_open is None:
+                # The later rule never follows this one. The order decides
+                # only if this one does not follow the later one either.
+                if later._leaves_open(second, self, first) is not None:
+                    continue
+                still_open = later._claims_of(second)
             # No machine gets both where their conditions exclude each other.
-            if not exclusion.exclude(claims, later._claims_of(second)):
+            if not exclusion.exclude(claims, still_open):
                 conflicts.append(ConflictingWrites(first, second))
         return conflicts
+
+    def _leaves_open(
+        self, mine: ActionEffect, other: '_WritingRule', theirs: ActionEffect
+    ) -> list[exclusion.Claim] | None:
+        """Return the conditions of a write of a rule that runs after this one.
+
+        Those that surely hold by what this rule has written are left out.
+
+        :param mine: the write of this rule, which has happened.
+        :param theirs: the write of the other rule.
+        :returns: None if the other write never happens after this rule.
+        """
+        claims = other._claims_of(theirs)
+        if self.rule.rule.mode != model.ENFORCE:
+            # It is only tried: other rules see nothing of it.
+            return claims
+        if any(map(aftermath.fails, self.rule.actions)):
+            return None
+        after = self._after(mine.pointer)
+        still_open = []
+        for claim in claims:
+            result = None
+            if not other._is_decided_otherwise(claim, theirs):
+                result = after.decides(other.rule.rule, claim.condition)
+            if result is False:
+                return None
+            if result is None:
+                still_open.append(claim)
+        return still_open
+
+    def _after(self, pointer: str) -> aftermath.Aftermath:
+        """Return what this rule leaves once one of its actions has run."""
+        if not self._claims_of_actions.get(pointer):
+            # It has no conditions, or a loop.
+            pointer = ''
+        if pointer not in self._aftermaths:
+            self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
+        return self._aftermaths[pointer]
+
+    def _is_decided_otherwise(
+        self, claim: exclusion.Claim, of_action: ActionEffect
+    ) -> bool:
+        """Return whether a condition is not decided when its rule begins.
+
+        :param claim: of this rule, or the ``when`` of an action.
+        """
+        if claim in self._claims:
+            return self._decides_first
+        read: list[interpolation.Field] = []
+        for condition in claim.condition.all:
+            read += effects.read_by(condition)
+        for action in self.rule.actions:
+            if action.pointer == of_action.pointer:
+                break
+            # What it reads is written by the rule itself before.
+            if effects.may_change(action, read):
+                return True
+        return False
 
     def _claims_of(self, of_action: ActionEffect) -> list[exclusion.Claim]:
         """Return all conditions that a machine must meet for an effect.

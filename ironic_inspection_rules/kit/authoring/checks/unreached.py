@@ -8,7 +8,6 @@ import functools
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -17,6 +16,7 @@ from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
 from ironic_inspection_rules.kit.authoring.checks import secrets
@@ -28,7 +28,7 @@ from ironic_inspection_rules.rule_set import repository
 
 def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions behind one that fails the inspection."""
-    failing = next(filter(_fails, rule.actions), None)
+    failing = next(filter(aftermath.fails, rule.actions), None)
     if failing is None:
         return
     for action in rule.actions[rule.actions.index(failing) + 1 :]:
@@ -67,7 +67,7 @@ def check_rules(
             continue
         for candidate in failing:
             candidate.note_actions(subject.actions)
-        if any(map(_fails, subject.actions)):
+        if any(map(aftermath.fails, subject.actions)):
             failing.append(_FailingRule(subject, claims))
 
 
@@ -106,7 +106,7 @@ class _FailingRule:
     ) -> None:
         self.subject = subject
         self._claims = claims
-        self._decides_first = _decides_first(subject)
+        self._decides_first = aftermath.decides_first(subject)
         self._reads_vars = effects.mentions(
             model.VARS, subject.rule.conditions
         )
@@ -115,7 +115,7 @@ class _FailingRule:
         self._fields: list[interpolation.Field] = []
         # Some ops read data that their arguments do not name.
         self._reads_anything = False
-        for condition in _with_inner(subject.conditions):
+        for condition in aftermath.with_inner(subject.conditions):
             self._fields += effects.read_by(condition)
             if condition.op.plugin.NEEDS_VIEW:
                 self._reads_anything = True
@@ -143,7 +143,7 @@ class _FailingRule:
             return False
         # Otherwise the data may change from one decision to the other, also by
         # rules before this one and by what rules undo.
-        if self._decides_first != _decides_first(later):
+        if self._decides_first != aftermath.decides_first(later):
             return False
         if not secrets.see_alike(rule, later.rule, self._fields):
             return False
@@ -167,32 +167,6 @@ class _FailingRule:
                 action, self._fields
             ):
                 self._may_match_later = True
-
-
-def _decides_first(subject: checked_rule.CheckedRule) -> bool:
-    """Return whether a rule is decided before any rule of its phase acts."""
-    for condition in _with_inner(subject.conditions):
-        if condition.op.plugin.DECIDES_FIRST:
-            return True
-    return any(
-        engine_action.reverts(action.written, action.op)
-        for action in subject.actions
-    )
-
-
-def _with_inner(
-    conditions: Sequence[file_rule.Operation],
-) -> list[file_rule.Operation]:
-    """Return conditions with those in groups."""
-    all_conditions: list[file_rule.Operation] = []
-    for condition in conditions:
-        all_conditions += condition.all
-    return all_conditions
-
-
-def _fails(action: file_rule.Operation) -> bool:
-    """Return whether an action fails all inspections that get to it."""
-    return not action.loops and not action.inner and action.op.plugin.FAILS
 
 
 Broken = tuple[str, tuple[int, int], str]

@@ -440,3 +440,114 @@ class CheckTestCase(base.CheckTestCase):
             ),
         ):
             self.assertEqual(1, self.drivers(one, other), one)
+
+
+SET = '{{op: set-plugin-data, args: {{path: {}, value: {}}}}}'
+STATE = '{{op: {}, args: {{values: ["{{plugin_data.x}}", {}]}}}}'
+MISSING = '{op: "!exists", args: {value: "{plugin_data.x}"}}'
+
+
+class OneAfterTheOtherTestCase(base.CheckTestCase):
+    """A rule runs on what the rule before it has left."""
+
+    def conflicts(self, first, second):
+        """Return the number of conflicts of two rules.
+
+        :param first: conditions, actions, and perhaps more of a rule.
+        """
+        text = ''.join(
+            RULE.format(
+                description='x',
+                conditions=conditions,
+                action=', '.join(actions),
+                more=''.join(more),
+            )
+            for conditions, actions, *more in (first, second)
+        )
+        return len(list(conflicts.check(self.rules(text))))
+
+    def write_x(self, value, more):
+        """Return an action with a loop, or with conditions."""
+        args = f'{{path: /x, value: {value}}}'
+        return f'{{op: set-plugin-data, args: {args}, {more}}}'
+
+    def writes(self, value, *before):
+        return [*before, SET.format('/a', value)]
+
+    def test_a_rule_makes_the_condition_of_another_true(self):
+        one = STATE.format('eq', 1)
+        two = STATE.format('eq', 2)
+        moves_on = self.writes(1, SET.format('/x', 2))
+        self.assertEqual(
+            1, self.conflicts((one, moves_on), (two, self.writes(2)))
+        )
+        stays = self.writes(1, SET.format('/y', 2))
+        self.assertEqual(
+            0, self.conflicts((one, stays), (two, self.writes(2)))
+        )
+
+    def test_a_rule_makes_the_condition_of_another_false(self):
+        one = STATE.format('eq', 1)
+        moves_on = self.writes(1, SET.format('/x', 2))
+        for condition in (
+            one,
+            f'{{op: any-of, conditions: [{one}, {STATE.format("eq", 3)}]}}',
+            '{op: eq, args: {values: ["{plugin_data.x | int}", 1]}}',
+            MISSING,
+        ):
+            rule = (condition, self.writes(2))
+            self.assertEqual(0, self.conflicts(('', moves_on), rule))
+        removes = self.writes(1, '{op: unset-plugin-data, args: {path: /x}}')
+        self.assertEqual(
+            0, self.conflicts(('', removes), (one, self.writes(2)))
+        )
+
+    def test_of_two_that_exclude_each_other_the_order_chooses_one(self):
+        first = self.writes(1, SET.format('/x', 1))
+        second = self.writes(2, SET.format('/x', 2))
+        self.assertEqual(
+            1, self.conflicts((MISSING, first), (MISSING, second))
+        )
+
+    def test_no_rule_follows_one_that_fails(self):
+        fails = self.writes(1, '{op: fail, args: {msg: x}}')
+        rule = ('', self.writes(2))
+        self.assertEqual(0, self.conflicts(('', fails), rule))
+        self.assertEqual(1, self.conflicts(rule, ('', fails)))
+        self.assertEqual(1, self.conflicts(('', fails, 'mode: audit'), rule))
+
+    def test_what_may_not_be_written_decides_nothing(self):
+        one = (STATE.format('eq', 1), self.writes(2))
+        for action in (
+            SET.format('/x', '"{plugin_data.y}"'),
+            self.write_x(2, more='loop: "{ports}"'),
+            self.write_x(2, more=f'when: [{STATE.format("eq", 3)}]'),
+        ):
+            self.assertEqual(
+                1, self.conflicts(('', self.writes(1, action)), one), action
+            )
+
+    def test_the_action_that_writes_is_one_of_those_carried_out(self):
+        one, two = STATE.format('eq', 1), STATE.format('eq', 2)
+
+        def to(value, condition):
+            return self.write_x(value, more=f'when: [{condition}]')
+
+        self.assertEqual(
+            1,
+            self.conflicts(('', [to(2, one)]), ('', [to(3, two)])),
+        )
+        self.assertEqual(
+            0,
+            self.conflicts(('', [to(3, one)]), ('', [to(2, two)])),
+        )
+
+    def test_a_rule_that_is_decided_first_does_not_see_what_is_written(self):
+        moves_on = self.writes(1, SET.format('/x', 2))
+        action = (
+            '{op: set-plugin-data, args: {path: /a, value: 2}, revert: true}'
+        )
+        self.assertEqual(
+            1,
+            self.conflicts(('', moves_on), (STATE.format('eq', 1), [action])),
+        )
