@@ -399,8 +399,8 @@ def secret_arguments(
     """Yield the names of arguments of an action that hold a secret.
 
     These are values written out at a place with a secret name, credentials in
-    a URL, and secret headers. A field alone is no secret: it is read later.
-    In a mapping, it is one under a secret name.
+    a URL, and secret headers. A field alone is no secret, in a mapping
+    neither: it is read later.
 
     :param arguments: as the rule has them, by name.
     """
@@ -413,7 +413,7 @@ def secret_arguments(
     for name in ('value', 'cleanup'):
         value = arguments.get(name)
         _path, masked = mask_along(tokens, value)
-        if _is_written_out(value) and masked != value:
+        if _has_written_out(value, masked):
             yield name
     url = arguments.get('url')
     if isinstance(url, str) and _has_credentials(url):
@@ -441,6 +441,30 @@ def _has_credentials(url: str) -> bool:
     # What is between the slashes and the path, the query or the fragment.
     authority = re.split('[/?#]', url[beginning.end() :], maxsplit=1)[0]
     return '@' in authority
+
+
+def _has_written_out(value: typing.Any, masked: typing.Any) -> bool:
+    """Return whether a part that is masked in a value is written out there.
+
+    :param masked: the same value, with masks.
+    """
+    ahead = [(value, masked)]
+    while ahead:
+        part, masked_part = ahead.pop()
+        if isinstance(part, dict):
+            # All that is in a masked mapping is masked.
+            inside = dict.fromkeys(part, MASK)
+            if isinstance(masked_part, dict):
+                inside = {**inside, **masked_part}
+            ahead += [(part[name], inside[name]) for name in part]
+        elif isinstance(part, list):
+            items: list[typing.Any] = [MASK] * len(part)
+            if isinstance(masked_part, list):
+                items = masked_part
+            ahead += zip(part, items, strict=True)
+        elif part != masked_part and _is_written_out(part):
+            return True
+    return False
 
 
 def _is_written_out(value: typing.Any) -> bool:

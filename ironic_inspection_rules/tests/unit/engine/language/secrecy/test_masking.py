@@ -162,6 +162,28 @@ class MaskTestCase(base.TestCase):
 
 
 class SecretArgumentsTestCase(base.TestCase):
+    def test_a_field_alone_is_no_secret_in_a_mapping_neither(self):
+        field = '{plugin_data.x}'
+        for path, value, expected in (
+            ('/driver_info/password', field, []),
+            ('/driver_info/password', 'x', ['value']),
+            ('/driver_info', {'password': field}, []),
+            ('/driver_info', {'password': 'x'}, ['value']),
+            ('/driver_info', {'password': 7}, ['value']),
+            ('/driver_info', {'password': f'x{field}'}, ['value']),
+            ('/driver_info', {'password': field, 'token': 'x'}, ['value']),
+            ('/driver_info', {'password': field, 'address': 'x'}, []),
+            ('/driver_info', {'password': None}, []),
+            ('/extra', {'a': [{'password': field}]}, []),
+            ('/extra', {'a': [{'password': 'x'}]}, ['value']),
+            ('/extra', {'password': {'a': [field, {'b': field}]}}, []),
+            ('/extra', {'password': {'a': [field, {'b': 'x'}]}}, ['value']),
+            ('/extra/password/a', {'b': field}, []),
+            ('/extra/password/a', {'b': 'x'}, ['value']),
+        ):
+            found = masking.secret_arguments({'path': path, 'value': value})
+            self.assertEqual(expected, list(found), (path, value))
+
     def test_credentials_in_a_url_are_a_secret(self):
         for url in ('https://user:pw@bmc/', 'https://{node.name}@[::1]/'):
             self.assertEqual(['url'], _secret_arguments(url), url)
