@@ -54,7 +54,7 @@ def create(body: Any) -> Answer:
 def replace(uuid: str, body: Any) -> Answer:
     """Replace a stored rule by one in ironic-inspector's language.
 
-    Fields that this language does not have stay, except for the ``vars``.
+    Fields that this language does not have stay.
 
     :raises: RuleNotFound also for a stored rule that this language cannot
         express.
@@ -68,14 +68,12 @@ def replace(uuid: str, body: Any) -> Answer:
         if isinstance(body, dict):
             document = {**body, 'uuid': rule.uuid}
         parsed = _parse(document)
-        # No condition or action of the old language could read vars.
         rule.update(
             {
                 'description': parsed.description,
                 'scope': parsed.scope,
                 'conditions': list(parsed.conditions),
                 'actions': list(parsed.actions),
-                model.VARS: {},
             }
         )
         with notification.emitted(api.request.context, rule, 'update'):

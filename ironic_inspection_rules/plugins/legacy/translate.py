@@ -234,11 +234,16 @@ def restore(
 ) -> dict[str, list[Operation]] | None:
     """Translate conditions and actions back into the old language.
 
-    Clients of ironic-inspector see the rules so.
+    Clients of ironic-inspector see the rules so. To them every rule acts, and
+    has no vars; priority and phase say only when it does.
 
-    :param rule: has the attributes ``conditions`` and ``actions``.
-    :returns: both, by name, or None if the old language cannot express them.
+    :param rule: has the attributes ``conditions``, ``actions``, ``mode`` and
+        ``vars``.
+    :returns: conditions and actions, by name, or None if the old language
+        cannot express the rule.
     """
+    if rule.mode != model.ENFORCE or rule.vars:
+        return None
     conditions = []
     for operation in rule.conditions:
         restored = _restore(operation, 'op', ops.conditions)

@@ -343,6 +343,9 @@ class RestoreTestCase(base.TestCase):
             {'actions': ({'op': 'fail', 'args': ['no']},)},
             {'actions': ({**action, 'loop': [1]},)},
             {'actions': ({**action, 'when': [EXISTS]},)},
+            {'actions': (action,), 'mode': 'audit'},
+            {'actions': (action,), 'mode': 'off'},
+            {'actions': (action,), 'vars': {'name': 1}},
             {
                 'actions': (action,),
                 'conditions': ({'op': '!inspector-is-empty', 'args': ['x']},),
