@@ -207,4 +207,7 @@ def items(
         # The link to the next page has the marker. In Ironic's list of nodes
         # it lacks most filters: those of the first page are sent again.
         following = urlparse.urlsplit(page['next'])
-        query = {**query, **dict(urlparse.parse_qsl(following.query))}
+        parameters = urlparse.parse_qsl(
+            following.query, keep_blank_values=True
+        )
+        query = {**query, **dict(parameters)}

@@ -40,7 +40,9 @@ class Pages:
         self.queries.append(params)
         page = {'nodes': [{'uuid': f'page {len(self.queries)}'}]}
         if 'marker' not in params:
-            page['next'] = 'http://x/v1/nodes?sort_key=id&limit=1&marker=m'
+            page['next'] = (
+                'http://x/v1/nodes?sort_key=id&limit=1&marker=m&owner='
+            )
         response = requests.Response()
         response.status_code = 200
         response._content = json.dumps(page).encode()
@@ -58,7 +60,14 @@ class ItemsTestCase(base.TestCase):
         first, second = ironic.queries
         self.assertEqual({'conductor_group': '', 'driver': 'ipmi'}, first)
         self.assertEqual(
-            {**first, 'sort_key': 'id', 'limit': '1', 'marker': 'm'}, second
+            {
+                **first,
+                'sort_key': 'id',
+                'limit': '1',
+                'marker': 'm',
+                'owner': '',
+            },
+            second,
         )
 
 
