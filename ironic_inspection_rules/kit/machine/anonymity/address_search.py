@@ -180,7 +180,7 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
 
     :returns: 0 if there is none.
     """
-    if parts[place][0] in (':', '.') or parts[place]['quad']:
+    if not _may_begin_ipv6(parts, place):
         return 0
     text = parts[place].string
     groups = 0
@@ -210,6 +210,15 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
         if _is_ipv6(host):
             return after
     return 0
+
+
+def _may_begin_ipv6(parts: list[re.Match[str]], place: int) -> bool:
+    """Return whether a part may be the first one of an IPv6 address."""
+    part = parts[place]
+    if part[0] == '::':
+        # Where "a::b" is no address, its end is none either.
+        return not (place and parts[place - 1]['hex'])
+    return part['hex'] is not None
 
 
 def _is_ipv6(host: str) -> bool:

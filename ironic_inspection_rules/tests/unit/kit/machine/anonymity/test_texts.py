@@ -110,6 +110,8 @@ class TextsTestCase(base.TestCase):
     def test_what_is_no_address_stays(self):
         for text in (
             'std::string a::b',
+            'a::beef:cafe',
+            'ab::cd::beef:cafe',
             '1:2:3:4:5:6:7:8',
             '12:34:56.789',
             '1.2.3.4.5',
