@@ -134,13 +134,16 @@ class ExportInspectionData(command.BaremetalCommand):
                 # Another suffix, so that an incomplete file is not taken for
                 # an inventory.
                 unfinished = path.with_suffix('.part')
-                with (
-                    exceptions.naming(str(unfinished)),
-                    open(unfinished, 'w', encoding='utf-8') as stream,
-                ):
-                    json.dump(data, stream, indent=2)
-                    stream.write('\n')
-                os.replace(unfinished, path)
+                with contextlib.ExitStack() as on_error:
+                    with (
+                        exceptions.naming(str(unfinished)),
+                        open(unfinished, 'w', encoding='utf-8') as stream,
+                    ):
+                        on_error.callback(os.unlink, unfinished)
+                        json.dump(data, stream, indent=2)
+                        stream.write('\n')
+                    os.replace(unfinished, path)
+                    on_error.pop_all()
                 count += 1
         self.app.stdout.write(
             _P(

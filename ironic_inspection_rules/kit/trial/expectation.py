@@ -22,6 +22,7 @@ text, ``{contains: REGEX}`` for some of it::
 ``error: null`` is that there is none.
 """
 
+import contextlib
 import difflib
 import math
 import os
@@ -156,22 +157,26 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     """Write what happened, so that it is expected to happen again.
 
     The file is replaced when all machines were tried: an error before that
-    leaves it as it was.
+    leaves it as it was, and no other file.
 
     :param path: the file of expectations.
     """
     new_path = f'{path}.new'
-    with (
-        exceptions.naming(new_path),
-        open(new_path, 'w', encoding='utf-8') as stream,
-    ):
-        for inventory, outcome in machines:
-            expected = dict(outcome)
-            if not expected.get('traits'):
-                # Most machines get no traits; a line for none says little.
-                expected.pop('traits', None)
-            stream.write(_as_yaml({_name(path, inventory): expected}))
-    os.replace(new_path, path)
+    with contextlib.ExitStack() as on_error:
+        with (
+            exceptions.naming(new_path),
+            open(new_path, 'w', encoding='utf-8') as stream,
+        ):
+            on_error.callback(os.unlink, new_path)
+            for inventory, outcome in machines:
+                expected = dict(outcome)
+                if not expected.get('traits'):
+                    # Most machines get no traits; a line for none says
+                    # little.
+                    expected.pop('traits', None)
+                stream.write(_as_yaml({_name(path, inventory): expected}))
+        os.replace(new_path, path)
+        on_error.pop_all()
 
 
 def compare(

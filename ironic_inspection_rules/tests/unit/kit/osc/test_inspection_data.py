@@ -68,6 +68,8 @@ class ExportInspectionDataTestCase(base.TestCase):
             osc_exceptions.CommandError, self.export, '--force', '--jobs', '1'
         )
         self.assertIn(str(part), str(error))
+        # Nothing unfinished is left.
+        self.assertEqual([], os.listdir(self.directory))
 
     def test_the_files_are_those_that_rules_are_tried_on(self):
         self.assertFalse(self.export('resource_class=baremetal'))

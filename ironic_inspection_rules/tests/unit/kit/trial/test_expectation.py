@@ -2,6 +2,8 @@
 
 """What is expected of machines, whole and in parts."""
 
+import os
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.trial import expectation
 from ironic_inspection_rules.kit.trial import machine_test
@@ -96,6 +98,19 @@ class ActualTestCase(files.FilesTestCase):
         )
         expectation.dump(path, [actual])
         self.assertNotIn('traits', expectation.load(path)['m.json'])
+
+    def test_an_error_leaves_the_file_and_no_other(self):
+        def machines():
+            yield self.write('m.json', files.INVENTORY), {'result': 'ok'}
+            raise exceptions.InvalidDocument('broken.json', 'no JSON')
+
+        path = self.write('e.yaml', 'm.json: {error: null}')
+        self.assertRaises(
+            exceptions.InvalidDocument, expectation.dump, path, machines()
+        )
+        self.assertEqual({'m.json': {'error': None}}, expectation.load(path))
+        directory = os.path.dirname(path)
+        self.assertEqual({'e.yaml', 'm.json'}, set(os.listdir(directory)))
 
     def test_a_machine_may_be_expected_to_have_no_error(self):
         path = self.write('e.yaml', 'm.json: {error: null}')
