@@ -13,6 +13,7 @@ import jsonpointer
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
@@ -40,6 +41,9 @@ MOST_CHARACTERS = 2**20
 
 # Copies of copies grow without bound, and moves get deeper.
 _LIMITS = budget.Limits(time=2.0, operations=math.inf)
+
+# Characters between two members or items, as the budget counts them.
+_SEPARATOR = 2
 
 # What "openstack baremetal inspection rule unset --condition 0" sends.
 _SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
@@ -86,8 +90,9 @@ def apply(
     growing = _Growing(result, most_characters)
     for position, operation in enumerate(checked):
         try:
-            growing.check(operation, result)
-            result = jsonpatch.apply_patch(result, [operation], in_place=True)
+            for step in _steps(operation, result):
+                growing.check(step, result)
+                result = jsonpatch.apply_patch(result, [step], in_place=True)
         except exceptions.Invalid as exc:
             raise exceptions.InvalidBody([_refused(position, exc)]) from exc
         except _FAILURES as exc:
@@ -160,47 +165,72 @@ class _Growing:
         """Return how many characters an operation adds to a document.
 
         The number is negative where the operation takes away more than it
-        adds.
+        adds. It is exact as the budget counts characters, so that many
+        operations cannot add up errors.
 
+        :param operation: no ``move``.
         :raises: BudgetExceeded if a value would be nested too deep.
         """
         op = operation['op']
+        target = jsonpointer.JsonPointer(operation['path'])
         if op == 'test':
             return 0
-        target = jsonpointer.JsonPointer(operation['path'])
-        growth = 0
-        if _NEEDS[op] == 'value':
-            growth += self._added(operation['value'], target)
-        elif _NEEDS[op] == 'from':
-            value = jsonpointer.resolve_pointer(
-                document, operation['from'], None
-            )
-            growth += self._added(value, target)
-            if op == 'move':
-                growth -= self._budget.measure(value)
-        # The value at the target goes, also where "add", "copy" or "move" put
-        # another one in its place; only a list keeps its item and grows.
-        if op in ('remove', 'replace') or not _is_inserted(target, document):
-            growth -= self._budget.measure(target.resolve(document, None))
-        return growth
+        if op == 'remove':
+            return -self._taken(target, document)
+        value = operation.get('value')
+        if op == 'copy':
+            source = jsonpointer.JsonPointer(operation['from'])
+            value = source.resolve(document, None)
+        growth = self._measure(value, len(target.parts))
+        if op != 'replace' and _is_item(target, document):
+            return growth + _SEPARATOR
+        replaced = target.resolve(document, data_path.ABSENT)
+        if replaced is data_path.ABSENT:
+            return growth + len(target.parts[-1]) + _SEPARATOR
+        return growth - self._measure(replaced)
 
-    def _added(self, value: Any, target: jsonpointer.JsonPointer) -> int:
-        """Return the size of a value with the names that lead to its place.
+    def _taken(self, pointer: jsonpointer.JsonPointer, document: Any) -> int:
+        """Return how many characters go with the value at a place."""
+        size = self._measure(pointer.resolve(document, None))
+        if not pointer.parts:
+            return size
+        if not _is_item(pointer, document):
+            size += len(pointer.parts[-1])
+        return size + _SEPARATOR
 
-        A new name may be as large as a value. Names that are there already
-        are counted once more, as the limit need not be exact.
+    def _measure(self, value: Any, depth: int = 1) -> int:
+        """Return the size of a value as one of the values in a document.
 
-        :raises: BudgetExceeded if it would be nested too deep there.
+        :param depth: how many levels it is nested in.
+        :raises: BudgetExceeded if it is nested too deep.
         """
-        size_of_names = sum(len(name) for name in target.parts)
-        size_of_value = self._budget.measure(value, len(target.parts))
-        return size_of_names + size_of_value
+        brackets = 2
+        in_list = self._budget.measure([value], depth - 1)
+        return in_list - brackets - _SEPARATOR
 
 
-def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:
-    """Return whether a value that is added becomes a new item of a list.
+def _steps(operation: dict[str, Any], document: Any) -> list[dict[str, Any]]:
+    """Return the operations that an operation consists of.
 
-    Any other value takes the place of what is there.
+    A move is a removal and then an addition: what the place names depends on
+    the removal.
+
+    :raises: JsonPointerException if there is nothing to move.
+    """
+    if operation['op'] != 'move':
+        return [operation]
+    value = jsonpointer.resolve_pointer(document, operation['from'])
+    return [
+        {'op': 'remove', 'path': operation['from']},
+        {'op': 'add', 'path': operation['path'], 'value': value},
+    ]
+
+
+def _is_item(target: jsonpointer.JsonPointer, document: Any) -> bool:
+    """Return whether a place is one of the items of a list.
+
+    A value that is added there becomes a new item; any other value takes the
+    place of what is there.
     """
     if not target.parts:
         return False

@@ -14,6 +14,7 @@ import jsonpatch
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import patch
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests.unit import base
 
@@ -183,6 +184,81 @@ class ApplyTestCase(base.TestCase):
         self.assertIn('larger than 1000 characters', str(exc))
         # Half of that is one more copy than there is room for.
         self.assertIn('Operation 4', str(exc))
+
+    def test_what_is_moved_out_of_what_it_replaces_is_not_free(self):
+        operations = [{'op': 'replace', 'path': '/scope', 'value': 'x' * 400}]
+        for _cycle in range(20):
+            operations += [
+                {'op': 'add', 'path': '/description', 'value': {}},
+                {'op': 'move', 'from': '/scope', 'path': '/description/x'},
+                {
+                    'op': 'move',
+                    'from': '/description/x',
+                    'path': '/description',
+                },
+                {'op': 'move', 'from': '/description', 'path': '/scope'},
+            ]
+        copies = [{'op': 'copy', 'from': '/scope', 'path': '/actions/-'}] * 10
+        patch.apply(RULE, operations, 1000)
+
+        exc = self.assertRaises(
+            exceptions.Invalid, patch.apply, RULE, operations + copies, 1000
+        )
+
+        self.assertIn('larger than 1000 characters', str(exc))
+
+    def test_a_place_is_that_after_the_removal(self):
+        move = {'op': 'move', 'from': '/actions/0', 'path': '/actions/1/x'}
+        operations = [
+            {
+                'op': 'replace',
+                'path': '/actions',
+                'value': [1, {'x': 'y' * 400}, {}],
+            },
+            *[move, {'op': 'add', 'path': '/actions/0', 'value': 1}] * 20,
+        ]
+        copy_ = {'op': 'copy', 'from': '/actions/1/x', 'path': '/actions/-'}
+        result = patch.apply(RULE, operations, 1000)
+        self.assertEqual([1, {'x': 'y' * 400}, {'x': 1}], result['actions'])
+
+        exc = self.assertRaises(
+            exceptions.Invalid,
+            patch.apply,
+            RULE,
+            [*operations, copy_, copy_, copy_],
+            1000,
+        )
+
+        self.assertIn('larger than 1000 characters', str(exc))
+
+    def test_nothing_is_moved_into_itself(self):
+        for source, path in (('/actions', '/actions/0'), ('', '/actions')):
+            self.assertRaises(
+                exceptions.Invalid,
+                patch.apply,
+                RULE,
+                [{'op': 'move', 'from': source, 'path': path}],
+            )
+
+    @hypothesis.given(st.lists(OPERATIONS, max_size=6))
+    def test_the_size_is_exact_after_each_operation(self, given):
+        document = copy.deepcopy(RULE)
+        for operation in given:
+            try:
+                checked = patch._checked(operation, document)
+            except exceptions.Invalid:
+                continue
+            growing = patch._Growing(document, patch.MOST_CHARACTERS)
+            try:
+                for step in patch._steps(checked, document):
+                    growing.check(step, document)
+                    document = jsonpatch.apply_patch(document, [step])
+            except (exceptions.Invalid, *patch._FAILURES):
+                return
+            if not isinstance(document, dict):
+                return
+            size = budget.Budget(patch._LIMITS).measure(document)
+            self.assertEqual(size, growing._size, operation)
 
     def test_what_a_patch_removes_makes_room(self):
         text = 'x' * 600
