@@ -74,7 +74,14 @@ def announce(service: str, rules: repository.Repository) -> None:
     if service == HOOK:
         warnings += of_conductor()
     for message in warnings:
-        LOG.warning('%s', message)
+        _warn_once(message)
+
+
+# An all-in-one process has two services, which warn of the same options.
+@functools.cache
+def _warn_once(message: str) -> None:
+    """Log a warning, unless another service of this process has done so."""
+    LOG.warning('%s', message)
 
 
 def _uuids_of_stored_rules() -> list[str]:

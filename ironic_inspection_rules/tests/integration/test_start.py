@@ -207,4 +207,4 @@ class NamesTestCase(StartTestCase):
             if 'WARNING' in line
             and 'did you mean "^(agent|redfish)$"?' in line
         ]
-        self.assertTrue(lines, logged)
+        self.assertEqual(1, len(lines), logged)

@@ -2,6 +2,8 @@
 
 """What a service says of itself when it starts."""
 
+import logging
+
 import fixtures
 from ironic.conf import CONF
 from ironic.db.sqlalchemy import models as ironic_models
@@ -14,6 +16,26 @@ from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import base as glue
+
+
+class AnnounceTestCase(glue.GlueTestCase):
+    def setUp(self):
+        super().setUp()
+        announcement._warn_once.cache_clear()
+        self.addCleanup(announcement._warn_once.cache_clear)
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+
+    def test_services_of_one_process_warn_once(self):
+        self.config(rpc_transport='none')
+        self.config(group='inspection_rules', supported_interfaces='agnet')
+        rules = glue.rules()
+
+        for service in (announcement.HOOK, announcement.API):
+            announcement.announce(service, rules)
+
+        self.assertEqual(
+            1, self.log.output.count('supported_interfaces is "agnet"')
+        )
 
 
 class OutOfReachTestCase(base.IronicTestCase):
