@@ -327,6 +327,20 @@ class InvalidTables(InvalidInput):
         )
 
 
+class InvalidRuleSet(InvalidInput):
+    """Rules and tables that were posted together are refused.
+
+    :param refused: the errors of the rules and of the tables.
+    """
+
+    def __init__(self, refused: typing.Sequence[InvalidInput]) -> None:
+        problems: list[Problem] = []
+        for error in refused:
+            problems += error.problems
+        self.problems = tuple(first_of(problems))
+        super().__init__('; '.join(str(error) for error in refused))
+
+
 class InvalidDocument(Invalid):
     """The content of a file is invalid.
 

@@ -122,8 +122,9 @@ def _compile(
     _revision, stored = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
-    steps = rule_set.decide(posted, stored, prune, new_uuid=_uuid_of)
-    decided = rule_set.decide_tables(tables, prune)
+    steps, decided = rule_set.decide_all(
+        posted, tables, stored, prune, new_uuid=_uuid_of
+    )
     rule_set.check_tables(steps, len(posted), decided.tables)
     stored_afterwards = replacement.rules_after(steps)
     return rules.compile(rules.with_stored(stored_afterwards), decided.tables)

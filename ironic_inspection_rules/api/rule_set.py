@@ -90,6 +90,7 @@ def replace(
     :raises: Conflict if the rule set is at another revision; InvalidRules;
         InvalidTables; HTTPForbidden without the policy for a kind of change,
         also in a dry run.
+    :raises: InvalidRuleSet where rules and tables are refused.
     """
 
     def change() -> dict[str, Any]:
@@ -105,8 +106,7 @@ def replace(
         if restored:
             created_at = {rule['uuid']: rule['created_at'] for rule in rules}
             wanted = stored_rule.restored(rules, present)
-        steps = decide(wanted, present, prune, restored)
-        decided = decide_tables(tables, prune, restored)
+        steps, decided = decide_all(wanted, tables, present, prune, restored)
         check_tables(steps, len(rules), decided.tables)
         outcomes = {step.outcome for step in steps}
         outcomes |= {step.outcome for step in decided.steps}
@@ -246,6 +246,38 @@ def decide(
     return replacement.decide(wanted, matched, present, prune)
 
 
+def decide_all(
+    rules: Sequence[Any],
+    tables: Any,
+    present: Sequence[Fields],
+    prune: bool,
+    restored: bool = False,
+    new_uuid: NewUUID = _random_uuid,
+) -> tuple[list[replacement.RuleStep], table_set.Decided]:
+    """Decide what becomes of the stored rules, and of the tables.
+
+    See :func:`decide` and :func:`decide_tables`.
+
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
+    """
+    refused: list[exceptions.InvalidInput] = []
+    steps: list[replacement.RuleStep] = []
+    decided = None
+    try:
+        steps = decide(rules, present, prune, restored, new_uuid)
+    except exceptions.InvalidRules as exc:
+        refused.append(exc)
+    try:
+        decided = decide_tables(tables, prune, restored)
+    except exceptions.InvalidTables as exc:
+        refused.append(exc)
+    if len(refused) == 1:
+        raise refused[0]
+    if decided is None:
+        raise exceptions.InvalidRuleSet(refused)
+    return steps, decided
+
+
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     """Return the fields of a posted rule, checked and with defaults.
 
@@ -278,7 +310,7 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
             # What is stored stays as it is, whatever is valid today.
             return {name: before[name] for name in model.WRITABLE}
     try:
-        parsed = validation.parse(rule, start.rules().ops)
+        parsed = parse(rule, before)
     except exceptions.InvalidRule as exc:
         problems: Sequence[exceptions.Problem] = exc.problems
         if is_content_hidden:
@@ -286,12 +318,26 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
             problems = stored_rule.without_content(problems)
         # No cause: it would say what is left out of a sensitive rule.
         raise exceptions.InvalidRule(problems) from None
-    fields = parsed.to_mapping()
-    if stored_rule.would_open(before, fields):
-        raise exceptions.InvalidRule.of(
-            _('a sensitive inspection rule stays sensitive')
-        )
-    return fields
+    return parsed.to_mapping()
+
+
+def parse(
+    rule: Any,
+    before: Any,
+    found: Sequence[exceptions.Problem] = (),
+) -> model.Rule:
+    """Check a rule that takes the place of a stored one.
+
+    :param before: the stored rule, or its fields; None for a new rule.
+    :param found: problems that the caller has found, which come first.
+    :raises: InvalidRule with all problems, also that a sensitive rule would
+        not be sensitive any more.
+    """
+    return validation.parse(
+        rule,
+        start.rules().ops,
+        found=[*found, *stored_rule.problems_of_opening(before, rule)],
+    )
 
 
 def _is_unchanged(rule: Fields, before: Fields) -> bool:

@@ -324,7 +324,7 @@ def update(rule_uuid: str, operations: Any) -> Answer:
             before, operations, body_limit.size(api.request.path)
         )
         try:
-            parsed = validation.parse(fields, start.rules().ops)
+            parsed = rule_set.parse(fields, rule)
             return _NewFields(parsed, _check_tables(parsed))
         except exceptions.InvalidRule as exc:
             # Of a sensitive rule, the error must not show the content: it has
@@ -344,24 +344,21 @@ def replace(rule_uuid: str, body: Any) -> Answer:
     """
 
     def decide(rule: rule_object.StoredRule) -> _NewFields:
-        ops = start.rules().ops
         if not isinstance(body, dict):
             # parse() refuses it, and says what a rule is to be.
-            return _NewFields(validation.parse(body, ops), None)
+            return _NewFields(rule_set.parse(body, None), None)
         # What a client has just read may come back with its changes.
         as_shown = view.represent(rule)
         fields = {}
         for name, value in body.items():
             if name not in view.READ_ONLY or value != as_shown[name]:
                 fields[name] = value
-        replacing = {**fields, 'uuid': rule.uuid}
+        problems = []
         if 'uuid' in fields:
-            problems = [
-                exceptions.Problem('/uuid', validation.READ_ONLY),
-                *validation.validate(replacing, ops),
-            ]
-            raise exceptions.InvalidRule(exceptions.first_of(problems))
-        parsed = validation.parse(replacing, ops)
+            problems.append(exceptions.Problem('/uuid', validation.READ_ONLY))
+        parsed = rule_set.parse(
+            {**fields, 'uuid': rule.uuid}, rule, found=problems
+        )
         return _NewFields(parsed, _check_tables(parsed))
 
     return _change(rule_uuid, decide)
@@ -452,19 +449,15 @@ def _change(
     """Save what a stored rule is to be, and answer with it.
 
     Where another change of rules came first, it is decided and saved again.
-    A sensitive rule must stay sensitive.
 
-    :param decide: called with the stored rule, returns what it is to be.
+    :param decide: called with the stored rule, returns what it is to be; sees
+        to it that a sensitive rule stays sensitive.
     """
 
     def change() -> Answer:
         rule = _changeable(rule_uuid)
         new = decide(rule)
         fields = new.rule.to_mapping()
-        if stored_rule.would_open(rule, fields):
-            raise exceptions.Invalid(
-                _('A sensitive inspection rule stays sensitive')
-            )
         # Only what differs: a field that is set counts as changed.
         differing = {}
         for name, value in fields.items():

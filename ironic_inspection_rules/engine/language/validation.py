@@ -6,6 +6,7 @@ The same checks serve the API, built-in rules and offline tools. They report
 every problem with the JSON pointer to it, and change nothing.
 """
 
+import itertools
 import math
 import re
 import typing
@@ -47,7 +48,10 @@ _SHAPE_OF_BUILT_IN = schema.Shape(
 
 
 def parse(
-    rule: typing.Any, ops: registry.Registry, built_in: bool = False
+    rule: typing.Any,
+    ops: registry.Registry,
+    built_in: bool = False,
+    found: typing.Iterable[Problem] = (),
 ) -> model.Rule:
     """Check a rule as its author wrote it, and return it as a frozen rule.
 
@@ -58,10 +62,13 @@ def parse(
         ``uuid``.
     :param built_in: whether it is a built-in rule, whose priority may be
         outside 0 … 9999.
+    :param found: problems that the caller has found, which come first.
     :raises: :class:`.exceptions.InvalidRule` with the first of the problems,
         as many as an answer may have.
     """
-    problems = exceptions.first_of(_problems(rule, ops, built_in))
+    problems = exceptions.first_of(
+        itertools.chain(found, _problems(rule, ops, built_in))
+    )
     if problems:
         raise exceptions.InvalidRule(problems)
     fields = {}

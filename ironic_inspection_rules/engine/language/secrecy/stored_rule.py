@@ -160,6 +160,24 @@ def would_open(before: typing.Any, after: Fields) -> bool:
     return bool(before['sensitive']) and not after['sensitive']
 
 
+def problems_of_opening(
+    before: typing.Any, rule: typing.Any
+) -> list[exceptions.Problem]:
+    """Return the problem of a posted rule that would open a sensitive one.
+
+    :param before: the stored rule that it replaces, or its fields; None for a
+        new rule.
+    :param rule: as its author wrote it, not checked yet: of any type.
+    """
+    if not would_open(before, {'sensitive': is_closed(rule)}):
+        return []
+    return [
+        exceptions.Problem(
+            '/sensitive', _('a sensitive inspection rule stays sensitive')
+        )
+    ]
+
+
 def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
     """Return the names of the fields of a rule that a plan says to differ.
 

@@ -72,6 +72,39 @@ class ProblemsTestCase(base.TestCase):
                 {'/rules/0/actions/0/op', '/rules/2'}, set(problems)
             )
 
+    def test_those_of_rules_and_tables_are_told_together(self):
+        body = {'rules': [UNKNOWN], 'tables': {'x': {'key': 'a', 'rows': 5}}}
+        for sent in (
+            ('PUT', RULES, body),
+            ('POST', f'{RULES}/evaluate', {'inventory': {}, **body}),
+        ):
+            sentence, problems = self.refused(*sent)
+            self.assertEqual(
+                {'/rules/0/actions/0/op', '/tables/x/rows'}, set(problems)
+            )
+            self.assertIn('/tables/x/rows', sentence)
+
+    def test_that_a_rule_would_be_opened_is_one_of_several(self):
+        made = self.send('POST', RULES, {**GOOD, 'sensitive': True}).json
+        path = f'{RULES}/{made["uuid"]}'
+        changes = [
+            {'op': 'replace', 'path': '/sensitive', 'value': False},
+            {'op': 'replace', 'path': '/priority', 'value': -1},
+        ]
+        open_rule = {**GOOD, 'priority': -1}
+        for sent in (
+            ('PATCH', path, changes),
+            ('PUT', path, open_rule),
+        ):
+            _sentence, problems = self.refused(*sent)
+            self.assertEqual({'/sensitive', '/priority'}, set(problems))
+
+        rules = [{**open_rule, 'uuid': made['uuid']}]
+        _sentence, problems = self.refused('PUT', RULES, {'rules': rules})
+        self.assertEqual(
+            {'/rules/0/sensitive', '/rules/0/priority'}, set(problems)
+        )
+
     def test_they_have_places_in_the_body(self):
         _sentence, problems = self.refused(
             'POST', f'{RULES}/evaluate', {'rules': 5, 'prune': 'x'}
