@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The options of this project, registered beside Ironic's own.
+"""All options: defaults, ranges, help texts, messages for wrong values.
 
 The ranges and defaults of the queue and of the PXE filter are those of spec
 001 ("Deployer impact").

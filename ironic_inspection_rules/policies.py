@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The policies that this project adds to Ironic's."""
+"""The policies of our calls: names, defaults, roles."""
 
 from typing import Any
 

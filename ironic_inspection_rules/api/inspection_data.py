@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Newest data of a machine: stored ones, or those of a failed inspection."""
+"""The newest data of a node: of the database, Swift or a failed inspection."""
 
 from collections.abc import Iterator, Sequence
 from concurrent import futures

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Durable inspection in Ironic's API; where it is off, nothing is loaded."""
+"""Posted inventories put into the queue, where durable inspection is on."""
 
 from collections.abc import Callable
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wire forms of ironic-inspector, around those of Ironic.
+"""Errors and headers of versions as clients of ironic-inspector expect them.
 
 Its clients look for the versions of its API in the headers of every answer,
 also of the ones from the top of the API, and for errors as

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changing a rule by a JSON patch (RFC 6902)."""
+"""Changing a rule by a JSON patch (RFC 6902): limits, and why one fails."""
 
 import copy
 import json

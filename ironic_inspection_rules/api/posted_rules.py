@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of a request that are tried, not stored."""
+"""The rules posted for a dry run: with which stored ones, kept compiled."""
 
 from collections.abc import Mapping, Sequence
 import functools

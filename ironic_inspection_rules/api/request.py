@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and checking what a client of the API has sent."""
+"""What a client sent, checked: bodies of JSON, their limits, parameters."""
 
 import codecs
 import collections

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The outcome of a rule in a node's newest run, as the API answers it."""
+"""What a rule did in a node's newest run, or why not, for explain."""
 
 from collections.abc import Mapping
 import dataclasses

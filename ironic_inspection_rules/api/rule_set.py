@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Putting a rule set in the place of the stored one."""
+"""apply and restore: what becomes of stored rules, conflicts, notices."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib

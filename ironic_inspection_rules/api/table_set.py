@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables that are put beside the rules: what becomes of the stored ones."""
+"""Tables posted with rules: what becomes of stored ones, who may read them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How rules, links and pages look to clients of the API."""
+"""How rules look to clients: fields, times, links, link to the next page."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import datetime

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Adopts the rules of Ironic's own table, or of ironic-inspector."""
+"""Adopting rules of Ironic or ironic-inspector: clashes, report, undo."""
 
 from collections.abc import Iterator, Mapping
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules-dbsync: creates and upgrades the tables."""
+"""ironic-inspection-rules-dbsync: its sub-commands and what they print."""
 
 import argparse
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-pxe-filter: guards the DHCP server of one host."""
+"""ironic-inspection-pxe-filter: start, stop and dry run of the PXE filter."""
 
 import importlib.metadata
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The coordination service of ``[coordination]``, and its locks.
+"""The service of ``[coordination]``: its URL checked, and locks with a lease.
 
 No other module depends on which driver of tooz the operator has chosen.
 """

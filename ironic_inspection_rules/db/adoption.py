@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that other tables hold: Ironic's own, and ironic-inspector's."""
+"""Rules in tables of Ironic, ironic-inspector: read, set aside, put back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept data of inspections, by content: what is the same is stored once.
+"""Kept data, by content: equal data are stored once; what is removed when.
 
 A document is taken apart into sections of some kilobytes, so that documents
 which differ in one place share all others. What is left is its *frame*, with

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing the inventories and parts of past inspections."""
+"""Kept inventories and where parts have been: stored, listed, removed."""
 
 from collections.abc import Collection, Mapping, Sequence
 import datetime

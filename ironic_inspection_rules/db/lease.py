@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Leases: which worker holds a request, and until when.
+"""Leases: which request a worker claims next, holds, and until when.
 
 The clock is that of the database. A request whose lease has run out is held by
 nobody, but its delivery is the last one until the request is delivered anew or

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Creating and upgrading the tables, apart from Ironic's own migrations."""
+"""The tables created, upgraded, checked and dropped; revisions of them."""
 
 import alembic
 from alembic import config as alembic_config

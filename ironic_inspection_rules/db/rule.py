@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads and writes the stored rules, and reads their earlier versions."""
+"""The stored rules and their revisions: read, listed, and changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changing the stored rules: the one way, which makes one revision."""
+"""A change of stored rules makes one revision; how many are kept."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib

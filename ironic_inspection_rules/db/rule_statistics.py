@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counters of each rule, over all processes."""
+"""The counters of each rule, added up over all processes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing the runs of rules."""
+"""Runs of rules: stored, listed, and how many of a node are kept."""
 
 import collections
 from collections.abc import Collection, Mapping

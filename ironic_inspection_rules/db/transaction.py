@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Transactions on the database that Ironic is configured with."""
+"""Transactions, repeated where one loses against another; limits of waits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Logging what a service has switched on, in one line when it starts.
+"""What the log says at the start: what is on, and gaps of the configuration.
 
 A service also warns about gaps in its configuration, such as rules that can
 be stored but never run.

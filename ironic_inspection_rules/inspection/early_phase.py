@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The early phase: rules see what was posted before the node is known.
+"""The early phase: what rules see before the node is known, and what is kept.
 
 The API runs it, and a conductor or a worker has the rest of the inspection. So
 what the run of the inspection is to have of it is kept on the way: in a row of

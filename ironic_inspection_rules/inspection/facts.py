@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Facts of a machine from Ironic's objects."""
+"""What rules see of Ironic's nodes and ports, and nodes without rules."""
 
 from collections.abc import Iterable
 import datetime

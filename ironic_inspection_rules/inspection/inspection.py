@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection of a node, from its start until its run is stored."""
+"""The inspection of a node: its phases, their rules, errors, until the run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib

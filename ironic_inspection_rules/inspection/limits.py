@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of phases, from the options; read when a service starts.
+"""Limits of time, operations, size, bodies: from the options, at the start.
 
 Ironic takes up its own limits of bodies again when it gets SIGHUP. Phases have
 those of the start.

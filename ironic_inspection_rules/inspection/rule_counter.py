@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The counter of this process: how often rules ran, matched and failed."""
+"""The counter of this process, its numbers to the database and the metrics."""
 
 import functools
 

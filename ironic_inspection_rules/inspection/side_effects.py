@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Effects of actions beyond the data of the machine."""
+"""``log`` and ``api-call``: lines, requests, retries, redirects, TLS."""
 
 import logging
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules of a process, loaded when its service starts."""
+"""Rules loaded when a service starts: what stops it, built-in and stored."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Comparing rules of stock Ironic with the rules converted from them."""
+"""Machines on which stock Ironic's rules leave something else than ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import copy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What identifies a part, and what firmware has in place of that."""
+"""Serial numbers and addresses of parts: notations, and placeholders."""
 
 import re
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What early rules did, until a conductor takes it up.
+"""What early rules did, kept until a conductor takes it up; for how long.
 
 The API runs them before it hands the inventory over to a conductor. Ironic's
 call has no place for what they did, except the data of the machine. So the API

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data of many machines, read with one query for each kind."""
+"""Queries for a fleet: nodes, ports, inventories, of many with one query."""
 
 from ironic.db import api as db_api
 from ironic.db.sqlalchemy import models

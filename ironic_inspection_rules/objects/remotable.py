@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Methods of classes that an API has its conductor carry out."""
+"""Methods that a service without a database has its conductor carry out."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The list of objects, and whether this process can store them.
+"""Whether this process reaches the database; the list of objects.
 
 The context of the caller is the first argument of their methods; Ironic's RPC
 passes it on to the conductor.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The process of a conductor: whether it is this one, how it connects, ends.
+"""The process of a conductor: how it ends, what it waits for; TLS of requests.
 
 Ironic 35 to 38 have no options for TLS, and use the defaults of requests.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's controllers: their map, their methods, their queries of nodes."""
+"""Ironic's controllers: places for our calls, posted data, query of nodes."""
 
 from collections.abc import Callable, Iterable, Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's own transactions."""
+"""Ironic's transactions: its objects join ours; deadlocks are not repeated."""
 
 from collections.abc import Iterator
 import contextlib

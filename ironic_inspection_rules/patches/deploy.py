@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of Ironic before it deploys a node."""
+"""Checks of traits before Ironic deploys, rebuilds, validates a node: 400."""
 
 from collections.abc import Callable
 import functools

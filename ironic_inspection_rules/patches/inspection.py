@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a conductor inspects a node, applies rules to it, and removes it."""
+"""Where Ironic inspects, powers on, applies rules, removes a node."""
 
 from collections.abc import Callable
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A private name of Ironic that is used here."""
+"""A private name of Ironic: found, checked, replaced; untried releases."""
 
 from collections.abc import Iterable
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changing the nftables table of the PXE filter in the kernel."""
+"""Changing the PXE filter's table in the kernel: nft, its errors, timeouts."""
 
 from collections.abc import Callable
 import shutil

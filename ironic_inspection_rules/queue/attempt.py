@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An attempt at a request: an inspection that may be made again."""
+"""What is done for a request: inspected, reapplied, timed out, powered on."""
 
 from collections.abc import Callable, Iterator
 import contextlib

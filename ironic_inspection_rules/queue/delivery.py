@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One delivery of a request, from the node's lock to the end.
+"""A delivery: whether a request runs, is refused, retried when, given up.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
 consume, unlock. An :class:`.Attempt` does the work on the node. Where a worker

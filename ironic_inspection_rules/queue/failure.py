@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a node says of a request that failed, and how it is left."""
+"""What a node says of a request that failed, its cause, what is cleaned up."""
 
 from typing import Any
 

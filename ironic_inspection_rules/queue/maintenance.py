@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Periodic tasks that the leader does for the whole cluster."""
+"""Tasks of the leader: requests of dead workers, timeouts, old records."""
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection worker of a process: threads, elections and listener.
+"""A worker's threads, options, restarts, metrics; one inside of Ironic.
 
 It runs as a service of its own, or within the all-in-one Ironic.
 """

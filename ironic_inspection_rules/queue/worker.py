@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worker: claims requests from the queue and delivers them."""
+"""The worker: slots, claims, heartbeats, deliveries that take too long."""
 
 from collections.abc import Callable
 import dataclasses

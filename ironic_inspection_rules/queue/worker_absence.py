@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests that wait although no worker takes any."""
+"""A warning of requests that wait although no worker takes any."""
 
 from collections.abc import Callable
 import threading

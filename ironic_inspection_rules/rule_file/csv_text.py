@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""CSV as spreadsheets write it.
+"""CSV as spreadsheets write it: delimiter, header, blank rows, cells.
 
-Excel writes a mark of the encoding at the start, semicolons where a comma
-separates decimals, and two characters at the end of a line. People write
-``="00123"`` to keep it from dropping the zeros.
+The encoding is given. Excel writes semicolons where a comma separates
+decimals, and two characters at the end of a line. People write ``="00123"`` to
+keep it from dropping the zeros.
 """
 
 import array

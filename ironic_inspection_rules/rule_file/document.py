@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as people keep them: YAML or JSON files, with places in them."""
+"""Files of rules and machines, read whole: folders, stdin, lines of values."""
 
 import contextlib
 import dataclasses

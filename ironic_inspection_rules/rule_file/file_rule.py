@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as they are written in files, in either language."""
+"""A rule of a file: its language, name, errors, operations; built-in rules."""
 
 import dataclasses
 import json

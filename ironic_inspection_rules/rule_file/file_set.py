@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of rules as one list, which is posted to Ironic."""
+"""Files of rules as one list for Ironic, whose errors get file and line."""
 
 import dataclasses
 import typing

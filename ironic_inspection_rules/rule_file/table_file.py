@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of rule files: their rows, perhaps in files beside these."""
+"""Tables of rule files: files with their rows, errors with file and line."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses

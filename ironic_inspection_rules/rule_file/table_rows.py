@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows of a table as people keep them: CSV, YAML or JSON, with their lines.
+"""A file of rows of a table, CSV, YAML or JSON: its encoding, size, lines.
 
 A table may have a hundred thousand rows. So the lines of rows and cells are
 numbers in an array, which takes less memory than an object for every place.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML of rules: read with bounds and marks, written as people like it.
+"""YAML: its bounds, hints for errors, double keys, types; how it is written.
 
 ``!eq`` is a tag to YAML, ``{node.name}`` a mapping. Both are what people
 write first, so an error says to put them in quotes.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who set a value: looked up in the records of runs."""
+"""Which rule set a value: looked up in the records of runs."""
 
 import collections.abc
 import dataclasses

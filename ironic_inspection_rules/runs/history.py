@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of inspections before and after rules, kept for a time.
+"""Kept inventories: what is kept of an inspection, parts, when it goes.
 
 With them and the rules, which are kept by revision, a decision can be made
 again. A document has

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of rules, for statsd or Ironic's Prometheus exporter."""
+"""Metrics of rules, for statsd or Prometheus: names, numbers, how many."""
 
 import collections.abc
 import re

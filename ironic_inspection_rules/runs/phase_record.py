@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kept record of the rules of one phase.
+"""The kept record of a phase: rules, changes, how much of them is kept.
 
 The record is plain JSON data:
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A run of rules, from the start of an inspection to its end.
+"""A run, noted from the start of an inspection to its end, and stored once.
 
 It notes what the rules of each phase do, and is stored once, when the
 inspection has ended, well or not.

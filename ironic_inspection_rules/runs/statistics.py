@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts of each rule in this process, until they are written.
+"""What of each rule is counted, and when counts are written.
 
 Counting costs an inspection no query: the numbers are summed here, and
 written together a few seconds later, or when the process stops.

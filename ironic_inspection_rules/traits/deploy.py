@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks that a node has the traits its instance asks for.
+"""Whether a node lacks traits of its instance, and the sentence for it.
 
 Spec 004 "Proposed change": ``instance_info['traits']`` must be a subset of
 the node's traits, so that a change that the scheduler has not yet seen does

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inspection data from the ramdisk: early rules come first."""
+"""What a ramdisk posts: names it may not post, early rules, agent token."""
 
 from collections.abc import Callable
 import functools

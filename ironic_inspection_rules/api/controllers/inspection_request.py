@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_requests: the queue of durable inspection, for operators."""
+"""/v1/inspection_requests: the queue, listed and shown; aborting a request."""
 
 import datetime
 from typing import Any

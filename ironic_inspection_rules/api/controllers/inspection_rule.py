@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The resource /v1/inspection_rules, served in place of Ironic's own."""
+"""/v1/inspection_rules: list and its order, show, create, change, delete."""
 
 from collections.abc import Callable, Iterable
 import contextlib

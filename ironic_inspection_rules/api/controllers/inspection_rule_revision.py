@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_rules/revisions: what rules were, and who changed them."""
+"""/v1/inspection_rules/revisions: earlier rules, who changed them, restore."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes/<ident>/inspection_runs: what rules did, and who set a value."""
+"""/v1/nodes/<ident>/inspection_runs: runs, and explain: who set a value."""
 
 import functools
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/inspection_tables: the tables of the rule set, without secrets."""
+"""/v1/inspection_tables: tables, pages of rows, machines beside the rows."""
 
 from collections.abc import Iterable, Iterator
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/introspection: what an unmodified client of ironic-inspector asks.
+"""/v1/introspection of ironic-inspector: start, abort, states, data, reapply.
 
 Each call is one of Ironic's own in other words (blueprint 002).
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of kept inventories, and of the nodes that a part has been in.
+"""Kept inventories, how their parts differ, where a part has been: the calls.
 
 /v1/nodes/<ident>/inventory/history and /v1/inspection_parts.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's nodes, with lists by trait."""
+"""/v1/nodes: Ironic's controller of nodes, with lists by trait."""
 
 from http import client as http_client
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes/<ident>/inventory, and what is beneath it."""
+"""/v1/nodes/<ident>/inventory: as it is stored, as it came, and reapplied."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

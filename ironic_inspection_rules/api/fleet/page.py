@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which nodes a page of a fleet has, and who may see them."""
+"""Which nodes a page of a fleet has: filters, names, who may see them."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules tried on the machines of a fleet, read with few queries."""
+"""A dry run of a fleet: results, traits that get lost, nodes read together."""
 
 import collections
 from collections.abc import Iterable, Iterator, Mapping

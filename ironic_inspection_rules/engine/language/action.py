@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled actions."""
+"""An action with its ``when``, its loop, missing fields and its undoing."""
 
 import functools
 import typing

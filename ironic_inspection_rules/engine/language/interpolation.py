@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replacement fields: ``{node.extra[rack]}`` and where text has them.
+"""Replacement fields: ``{node.extra[rack]}`` in text; roots, braces, steps.
 
 The grammar is Python's format strings (spec 003 "Variable interpolation")
 without Python behind it: a path steps through plain data only, so that no

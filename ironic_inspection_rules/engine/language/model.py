@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rule as plain, frozen data."""
+"""The fields of a rule, with phases, modes, defaults and help."""
 
 import dataclasses
 import typing

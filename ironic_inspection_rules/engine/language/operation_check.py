@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check ops and arguments of the operations of a rule."""
+"""Whether an op, its keys, loop and arguments are accepted, and messages."""
 
 import re
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What conditions decided, why actions did not run, and values in reasons."""
+"""Values as reasons show them, and why actions did not run."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Templates: values with replacement fields, rendered with data."""
+"""How fields get values: missing ones, defaults, ports by MAC, formats."""
 
 import abc
 import dataclasses

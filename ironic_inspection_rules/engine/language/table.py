@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of a rule set: what is expected of machines, as rows with keys.
+"""Tables: look-up of a row by key or machine, secret columns hidden.
 
 A table is built once, checked as a whole, and shared by all threads of a
 process: nothing in it changes. A look-up takes the same time whatever the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check what a rule reads of the tables of its rule set.
+"""Whether the tables and columns that a rule reads are there, and messages.
 
 A rule is valid by itself; whether its tables and their columns are there can
 only be said beside them.

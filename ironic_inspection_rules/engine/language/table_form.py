@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables in their JSON form: read, and checked as a whole.
+"""The rows and columns of a table, checked and read from their JSON form.
 
 A table may have a hundred thousand rows. What is done for each cell takes
 most of the time, so it asks for what is usual first.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The members of a table in its JSON form, and what is wrong with them.
+"""The members of a table beside its rows, checked; limits of its size.
 
 What can be said of rows is in :mod:`.table_form`.
 """

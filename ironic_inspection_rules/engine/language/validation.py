@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Validate a rule without a machine.
+"""Whether a rule is accepted, with all its problems, without a machine.
 
 The same checks serve the API, built-in rules and offline tools. They report
 every problem with the JSON pointer to it, and change nothing.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between two states of a machine."""
+"""Differences between two states of a machine, as changes."""
 
 import typing
 

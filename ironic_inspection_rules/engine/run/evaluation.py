@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Evaluate rules on a machine's data without changing anything."""
+"""A dry run of phases on plain data: nothing is saved, logged or called."""
 
 import dataclasses
 import typing

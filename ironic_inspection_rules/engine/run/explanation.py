@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reasons of conditions: why a rule matches a machine or does not."""
+"""Reasons of the conditions of a rule: why it matches a machine or not."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One phase of inspection: rules in order, on one target."""
+"""A phase: rules in order, their modes, errors; what Ironic stores of it."""
 
 import contextlib
 import dataclasses

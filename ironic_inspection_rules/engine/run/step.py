@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of one rule: decide, act, or undo what it did earlier."""
+"""The steps of a rule: vars, decide, act, undo; what of ``when`` is noted."""
 
 import collections.abc
 import contextlib

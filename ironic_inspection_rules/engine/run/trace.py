@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Traces: what rules, conditions and actions did."""
+"""What a rule did, as plain data: conditions, actions, audit, summary."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Everything that is amiss in files of rules, with the place of each."""
+"""lint: its checks, their names and levels; order and doubles of findings."""
 
 import dataclasses
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trying rules on many machines at once, without changing anything."""
+"""The request for a dry run on a page of nodes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests to the API of Ironic through openstacksdk.
+"""Requests to the API: large bodies, errors in answers, page after page.
 
 Each function of this room takes ``baremetal``, the bare metal proxy of an
 openstacksdk connection, of which several threads may ask.

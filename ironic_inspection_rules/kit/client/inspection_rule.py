@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for inspection rules that openstacksdk lacks.
+"""Calls for rules; whether it is Ironic, with this plugin, that answers.
 
 Functions are named as methods of the SDK are (spec 003 "openstacksdk").
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of the rule set."""
+"""Calls for tables, their rows and machines; a table as a file has it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The history of inventories, which openstacksdk lacks."""
+"""Calls for kept inventories, their differences, parts, and for replay."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

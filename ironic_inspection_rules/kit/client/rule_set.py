@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls to the API on the rule set as a whole: plan, apply, history."""
+"""Calls for plan, apply, revisions and restore."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of commands: their order, their types, and output files."""
+"""Arguments of commands on files: order, types, output files, help."""
 
 import argparse
 import collections

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules lint, convert and schema."""
+"""lint, convert, schema: options, formats of the output, exit codes."""
 
 import argparse
 import collections

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules diff: what a change of rules changes."""
+"""diff: options, formats of the output, exit codes."""
 
 import argparse
 from collections.abc import Iterator

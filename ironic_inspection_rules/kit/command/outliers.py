@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules outliers: machines unlike their peers."""
+"""outliers on files: options, exit codes, rules that are learned."""
 
 import argparse
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments and results of commands that compare machines with their peers."""
+"""Options, formats and exit codes of outliers, on files and in openstack."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules profile: rules made from good machines."""
+"""profile: options, what a mismatch leads to, names of products."""
 
 import argparse
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules prove: questions about all possible machines."""
+"""prove: options, time limit, table of answers, exit codes."""
 
 import argparse
 import collections

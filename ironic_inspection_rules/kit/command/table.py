@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules table: machines beside those expected."""
+"""table: options, formats of the output, exit codes."""
 
 import argparse
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules test: tries rules on inventories from files."""
+"""test: options, what is printed and compared, exit codes."""
 
 import argparse
 import collections

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Work on many files of machines, on all processors."""
+"""Work on many files of machines, in processes on all processors."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence

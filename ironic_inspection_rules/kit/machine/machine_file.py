@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines as people keep them: files with an inventory."""
+"""Files with an inventory and plugin data, in each form that people keep."""
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import views

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The names that Ironic knows in the mappings of a node."""
+"""The names that Ironic knows in the mappings of a node, for lint."""
 
 import functools
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base classes of commands, which print text from untrusted sources."""
+"""What all commands of openstack share: errors, escapes, missing calls."""
 
 import sys
 from typing import Any

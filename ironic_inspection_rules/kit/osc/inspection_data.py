@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection data``: stored inventories as files."""
+"""inspection data export: inventories as files, their names, anonymity."""
 
 import contextlib
 import functools

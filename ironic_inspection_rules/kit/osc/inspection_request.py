@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection``: requests, and reapplying."""
+"""inspection request list, show, abort; reapply, of one and of many nodes."""
 
 import collections
 import datetime

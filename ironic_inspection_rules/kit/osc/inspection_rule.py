@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection rule``: commands on single rules."""
+"""inspection rule get, edit, import, export, purge; evaluate on a machine."""
 
 import collections
 import json

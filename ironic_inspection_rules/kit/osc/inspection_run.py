@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands that show what rules did to a node, and why.
+"""node rule run list, show; node rule explain; inspection rule statistics.
 
 They are ``openstack baremetal node rule …`` and ``openstack baremetal
 inspection rule statistics``.

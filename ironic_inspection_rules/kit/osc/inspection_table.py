@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands ``openstack baremetal inspection table``."""
+"""inspection table list, show, machines: columns, formats, exit codes."""
 
 from typing import Any
 

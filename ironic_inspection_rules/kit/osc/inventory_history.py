@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal node inventory history``, and finding parts."""
+"""node inventory history list, show, diff; inspection part find."""
 
 from collections.abc import Iterator
 import datetime

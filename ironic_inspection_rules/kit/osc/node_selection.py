@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes that a command works on, as named on its command line."""
+"""Names, UUIDs and filters by which a command line selects nodes."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads that send many requests, with a progress bar."""
+"""Many requests at a time, sent again when the API is busy; ``--jobs``."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection rule replay``."""
+"""inspection rule replay: pages, table of inspections, exit codes."""
 
 import collections
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rule files given to a command, and errors in them."""
+"""Rule files of a command: warnings of lint, places of errors, UUIDs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection rule``: the rule set as a whole."""
+"""inspection rule plan, apply, history, restore: what they print and ask."""
 
 from collections.abc import Sequence
 import dataclasses

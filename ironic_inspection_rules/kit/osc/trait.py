@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal``: find nodes by trait, and list traits."""
+"""node trait find, trait list: filters, columns."""
 
 from typing import Any
 

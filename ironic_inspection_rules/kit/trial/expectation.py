@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Expectations of trials, for tests of rules.
+"""What test expects of machines: members, what is compared, how it is written.
 
 A file has one mapping for each inventory, by its path from the directory of
 the file. What a mapping does not mention is not compared::

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules tried on machines from files."""
+"""Rules tried on machines of files: node, ports, tables, result, order."""
 
 import dataclasses
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions on attributes of the node and of its ports.
+"""set-, extend-, del-attribute, of nodes and of ports; undoing them.
 
 Paths are those of a JSON patch in Ironic's API, or older forms of them (spec
 003 "Available actions").

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions on capabilities, kept as text in ``properties/capabilities``."""
+"""Capabilities, kept as text: set-capability, unset-capability."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions on the traits of the node (spec 004)."""
+"""add-trait, remove-trait, set-traits, and undoing them (spec 004)."""
 
 import typing
 

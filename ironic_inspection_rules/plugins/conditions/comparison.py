@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions that compare values (spec 003 "Available conditions").
+"""eq, ne, lt, le, gt, ge, version-…, one-of: what is equal or less.
 
 Versions compare as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare as
 numbers and are newer than letters, the longer of two versions is newer; ``~``

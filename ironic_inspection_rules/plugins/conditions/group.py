@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions made of conditions."""
+"""any-of, all-of, none-of: conditions made of conditions."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions on one value (spec 003 "Available conditions")."""
+"""is-true, is-false, is-none, is-empty, exists, in-net, contains, matches."""
 
 import ipaddress
 import itertools

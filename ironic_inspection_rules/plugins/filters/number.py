@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on numbers."""
+"""Filters on numbers: int, float, round, arithmetic, tier; numbers in text."""
 
 import math
 import operator

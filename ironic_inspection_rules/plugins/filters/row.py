@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The row of a table."""
+"""The filter ``row``: the row of a table."""
 
 import typing
 

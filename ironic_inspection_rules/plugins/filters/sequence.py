@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on lists."""
+"""Filters on lists: join, sort, min, max, unique, map and the like."""
 
 import typing
 

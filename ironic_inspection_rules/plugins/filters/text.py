@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on text, also on dates and names of traits."""
+"""Filters on text: trim, replace, split, regex_…, date, trait."""
 
 import datetime
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mask secrets, which are recognized by their names."""
+"""Which names are secrets, and how values, URLs and texts are masked."""
 
 import contextlib
 import itertools

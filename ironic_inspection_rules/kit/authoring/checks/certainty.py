@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: conditions whose result is known without a machine."""
+"""Checks of lint: conditions that never or always hold; ``ne`` of several."""
 
 from collections.abc import Iterator
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of one phase and priority that write one place differently."""
+"""lint: rules of one phase and priority that write one place differently."""
 
 import collections
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check that plugins can say what they state and write.
+"""lint: plugins that fail when they are asked what they state and write.
 
 Other checks leave out a plugin that fails to, so this one reports it.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: parts of rules with which every inspection fails."""
+"""Checks of lint: loops, ``one-of`` and ports with which inspections fail."""
 
 import re
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of rules that read inspection data which no inspection reports.
+"""lint: data that no inspection reports, or too late; what is missing there.
 
 Or data that are missing where the conditions hold, or not written yet.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions whose writes a later action of the same rule undoes."""
+"""lint: actions whose writes a later action of the same rule undoes."""
 
 from collections.abc import Sequence
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that YAML reads as something else than their authors meant.
+"""lint: values that YAML reads as something else than their authors meant.
 
 YAML 1.1 reads ``no`` as false and ``0123`` as 83, and ``"\\b"`` in double
 quotes as a backspace. ``lint`` finds such values, ``lint --fix`` mends them.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of rules that do nothing, and text that was to be something else."""
+"""lint: parts that do nothing, broken braces, lists of arguments, units."""
 
 import re
 import typing

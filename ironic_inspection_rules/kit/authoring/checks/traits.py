@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of lint: names of traits, and ports, that actions write."""
+"""Checks of lint: names of traits in actions and conditions; fixed ports."""
 
 from collections.abc import Sequence
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that are compared with a field and that it never has."""
+"""lint: values that a field is compared with and that it never has."""
 
 from collections.abc import Iterator
 import ipaddress

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conversion of a rule of another language, and what that loses."""
+"""What a conversion notes of a rule; how fields and patterns are written."""
 
 import re
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What makes a machine odd among its peers."""
+"""Findings of outliers: kinds, sentences, units, how odd they are, order."""
 
 import dataclasses
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kinds among machines of one model, such as those of a rack bought later.
+"""Kinds of machines of one model, such as those of a rack bought later.
 
 Machines are of several kinds where some value divides them into populations
 that are each large enough.

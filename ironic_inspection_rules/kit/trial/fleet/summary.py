@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A summary of trying rules on many machines."""
+"""Totals of a dry run of a fleet: by rule, by group, traits won and lost."""
 
 import collections
 from collections.abc import Container, Iterable, Mapping
