@@ -68,6 +68,8 @@ class DatabaseQueue:
         self._lease = lease
         self._accept = accept
         self._wake = wake
+        # Each looks for requests of its own: those with data or a timeout,
+        # and those that power a machine on.
         self._posted = leases.Search(
             lease, (state.WAITING, state.PROCESSING), served
         )

@@ -76,6 +76,7 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
+        # Up to which id of unprocessed data the last round came.
         self._stored = 0
         self._records = (
             _Records(
@@ -148,7 +149,7 @@ class QueueMaintenance:
         Who holds the row of a node may be storing another request of it, and
         is not waited for.
         """
-        put = False
+        has_put = False
         overdue = queue_node.list_overdue(
             ironic_context.get_admin_context(), self._inspection_timeout
         )
@@ -158,10 +159,11 @@ class QueueMaintenance:
             try:
                 self._queue.put(node_uuid, queue_request.TIMEOUT)
             except exceptions.RequestPending:
+                # It was put after find_open() had looked.
                 continue
-            put = True
+            has_put = True
             LOG.info('The inspection of node %s has timed out', node_uuid)
-        if put:
+        if has_put:
             self._wake()
 
     def store_data_by_content(self) -> None:
@@ -225,6 +227,7 @@ class UnservedRequests:
     def __init__(self, served: Any, patience: float) -> None:
         self._served = served
         self._patience = patience
+        # Drivers with conductor groups that were warned of already.
         self._known: set[tuple[str, str]] = set()
 
     def check(self) -> None:
@@ -270,6 +273,7 @@ class LeaderTasks:
         period: float,
         limit: float = 600.0,
     ) -> None:
+        # Ends the threads of a leadership; each leadership has its own.
         self._reset = threading.Event()
         self._election = make_election(
             on_gained=self._begin, on_lost=self._end

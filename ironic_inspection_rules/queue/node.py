@@ -9,6 +9,7 @@ own names, as several run on one host.
 from collections.abc import Callable, Iterator
 import contextlib
 import datetime
+import functools
 from typing import Any, NamedTuple
 
 from ironic import objects
@@ -198,12 +199,6 @@ def locked(
     :returns: the :class:`DeliveryTask`.
     :raises: NodeBusy, NodeGone, LeaseLost
     """
-
-    def abandon() -> BaseException:
-        abandoned = surroundings.Abandoned()
-        abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
-        return abandoned
-
     task = _acquire(requests, request)
     try:
         with fence.while_locked(
@@ -211,7 +206,7 @@ def locked(
             request.delivery,
             request.uuid,
             request.token,
-            abandon,
+            functools.partial(_abandonment, request),
         ):
             yield task
     except surroundings.Abandoned as exc:
@@ -227,6 +222,13 @@ def locked(
                 'The lock of node %(node)s was taken away: %(error)s',
                 {'node': request.node_uuid, 'error': exc},
             )
+
+
+def _abandonment(request: queue_request.Request) -> BaseException:
+    """Return the error that ends an attempt whose lease was lost."""
+    abandoned = surroundings.Abandoned()
+    abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
+    return abandoned
 
 
 def _acquire(
@@ -293,22 +295,26 @@ def check(node, request: queue_request.Request) -> NodeCheck:
     """Check whether a request can be processed in the state of its node."""
     present = node.provision_state
     if request.event == queue_request.TIMEOUT:
+        # A node that waits no longer was failed already, or its data came.
         return NodeCheck(done=present != states.INSPECTWAIT)
     if request.event == queue_request.REAPPLY:
         # An inspection that has begun since brings data of its own.
         if present in IN_INSPECTION:
             return NodeCheck(superseded=True)
         return _check_state(present, REAPPLICABLE)
+    # Posted data, or a machine to be powered on.
     is_waiting = present == states.INSPECTWAIT
     if is_waiting and not _is_of_inspection(node, request):
         return NodeCheck(superseded=True)
     if request.event == queue_request.POWER_ON:
         return _check_state(present, frozenset({states.INSPECTWAIT}))
     if request.state == state.PROCESSING:
-        # Only a finished inspection leads from inspecting to manageable.
+        # An earlier attempt has begun. Only a finished inspection leads from
+        # inspecting to manageable.
         if present == states.MANAGEABLE:
             return NodeCheck(done=True)
         return _check_state(present, _BEGUN)
+    # The first attempt at posted data.
     has_failed = (
         present == states.INSPECTFAIL
         and request.inspection_began_at is not None

@@ -95,6 +95,7 @@ class Throttle:
             '([coordination]backend_url)',
             retries,
         )
+        # The lock of all hosts does not part the threads of this process.
         self._of_process = threading.Lock()
 
     @contextlib.contextmanager

@@ -80,20 +80,12 @@ class WorkerService:
         lock = functools.partial(
             attempt.locked, requests, options.inspection_timeout
         )
-        settings = worker.WorkerSettings(
-            threads=options.workers or processutils.get_worker_count(),
-            get_timeout=options.get_timeout,
-            lease=options.lease,
-            max_attempts=options.max_attempts,
-            connection_retries=options.connection_retries,
-            retry_interval=options.connection_retry_interval,
-            time_limit=options.processing_time_limit,
-        )
+        settings = _worker_settings()
         self._worker = worker.Worker(
             name, requests, lock, settings, count_delivery
         )
-        # Throttle and starter need each other: the throttle waits by the
-        # starter, which is made of the throttle below.
+        # Throttle and starter, the worker that powers machines on, need each
+        # other: the throttle waits by the starter, which is made of it below.
         throttle = power_on.make_throttle(self._pause_starter)
         self._starter = worker.Worker(
             f'{name}:power-on',
@@ -117,6 +109,7 @@ class WorkerService:
             options.clean_up_period,
             options.processing_time_limit,
         )
+        # Without a message broker, the workers only poll.
         self._listener: wakeup.Listener | None = None
         if wakeup.is_available():
             self._listener = wakeup.Listener(name, self.wake)
@@ -176,20 +169,35 @@ class WorkerService:
 
     def _supervise(self, run: Callable[[], None]) -> None:
         """Run a function until the service stops; restart it if it fails."""
-
-        def log_restart(retry_state: tenacity.RetryCallState) -> None:
-            assert retry_state.outcome is not None
-            LOG.error(
-                'A thread of the inspection worker broke off and starts again',
-                exc_info=retry_state.outcome.exception(),
-            )
-
         tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
             wait=tenacity.wait_fixed(_RESTART_DELAY),
-            before_sleep=log_restart,
+            before_sleep=_log_restart,
         )(run)
+
+
+def _worker_settings() -> worker.WorkerSettings:
+    """Return the settings of a worker, from the configuration."""
+    options = CONF.inspection_queue
+    return worker.WorkerSettings(
+        threads=options.workers or processutils.get_worker_count(),
+        get_timeout=options.get_timeout,
+        lease=options.lease,
+        max_attempts=options.max_attempts,
+        connection_retries=options.connection_retries,
+        retry_interval=options.connection_retry_interval,
+        time_limit=options.processing_time_limit,
+    )
+
+
+def _log_restart(retry_state: tenacity.RetryCallState) -> None:
+    """Log why a thread is started again."""
+    assert retry_state.outcome is not None
+    LOG.error(
+        'A thread of the inspection worker broke off and starts again',
+        exc_info=retry_state.outcome.exception(),
+    )
 
 
 def count_delivery(outcome: delivery.Outcome) -> None:
@@ -221,12 +229,16 @@ def start_embedded() -> WorkerService:
     started = WorkerService(worker.make_name(CONF.host))
     started.start()
     conductor.keep_running_while(started.is_working)
-
-    def stop_with_conductor() -> None:
-        conductor.stop_event().wait()
-        started.stop()
-
     threading.Thread(
-        target=stop_with_conductor, name='embedded-worker', daemon=True
+        target=_stop_with_conductor,
+        args=(started,),
+        name='embedded-worker',
+        daemon=True,
     ).start()
     return started
+
+
+def _stop_with_conductor(service: WorkerService) -> None:
+    """Wait until the conductor stops, then stop a worker."""
+    conductor.stop_event().wait()
+    service.stop()

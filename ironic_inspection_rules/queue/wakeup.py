@@ -34,7 +34,9 @@ class WakeupSender:
     """
 
     def __init__(self) -> None:
+        # Set when a message is to be sent.
         self._pending = threading.Event()
+        # Held while the thread is started: two callers would start two.
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._outage = watchdog.Outage(

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 import dataclasses
+import functools
 import math
 import threading
 import time
@@ -64,7 +65,7 @@ class WorkerSettings:
     time_limit: float = 600.0
 
 
-class _InHand:
+class _OngoingDelivery:
     """A delivery in progress, when it began, and the thread that does it."""
 
     def __init__(self, request: queue_request.Request) -> None:
@@ -75,6 +76,10 @@ class _InHand:
 
 def _observe_nothing(_outcome: delivery.Outcome) -> None:
     """Ignore the outcome of a delivery."""
+
+
+def _return_none(_retry_state: tenacity.RetryCallState) -> None:
+    """Return no request, as the worker stops; tenacity would raise."""
 
 
 class Worker:
@@ -114,7 +119,8 @@ class Worker:
         self._drained = threading.Event()
         # By the name of the delivery. Who takes an entry out of it, the
         # thread that has done the delivery or the watchdog, frees its slot.
-        self._in_hand: dict[str, _InHand] = {}
+        self._in_hand: dict[str, _OngoingDelivery] = {}
+        # One slot a thread: as many deliveries may be in progress.
         self._free = threading.Semaphore(settings.threads)
         # Whether the dispatcher has taken a slot and asks for a request: the
         # slot is freed if the thread hangs there.
@@ -130,6 +136,7 @@ class Worker:
         self._dispatcher = watchdog.WatchedLoop(
             'dispatcher', self._dispatch, self._stop, self._lose_dispatcher
         )
+        # When a heartbeat failed last, on the monotonic clock.
         self._heart_failed_at = -math.inf
         self._heart = watchdog.WatchedLoop(
             'heartbeat', self._send_heartbeat, self._drained
@@ -198,7 +205,7 @@ class Worker:
         self._heart.look_after(max(limit, lease))
         self._dispatcher.look_after(max(limit, lease, longest_wait))
 
-    def _give_up(self, ongoing: _InHand) -> None:
+    def _give_up(self, ongoing: _OngoingDelivery) -> None:
         """Stop renewing the lease of a delivery, and free its slot."""
         place = 'its start'
         if ongoing.thread is not None:
@@ -211,7 +218,7 @@ class Worker:
                 f'and is given up; it is at {place}',
             )
 
-    def _let_go(self, ongoing: _InHand) -> bool:
+    def _let_go(self, ongoing: _OngoingDelivery) -> bool:
         """Free the slot of a delivery; return False if it is free already."""
         if self._in_hand.pop(ongoing.request.delivery, None) is None:
             return False
@@ -253,23 +260,33 @@ class Worker:
         other is in progress, and until it is done, half a lease at most for
         either. A request that cannot begin goes back into the queue.
         """
-        ongoing = _InHand(request)
+        ongoing = _OngoingDelivery(request)
         self._in_hand[request.delivery] = ongoing
-        # A request at its last attempt may have ended the processes of the
-        # earlier ones. Others in progress here would lose an attempt with it,
-        # so it gets the process for itself. One that has had no attempt yet
-        # has ended nothing, even where max_attempts is one.
-        has_one_attempt_left = (
-            request.attempts == self._settings.max_attempts - 1
-        )
-        is_last = has_one_attempt_left and request.attempts > 0
-        if is_last:
-            self._hold_until(self._has_one_delivery)
-            # The time limit is for its work, not for its wait.
-            ongoing.since = time.monotonic()
-            if self._stop.is_set():
-                self._give_back(ongoing, 0.0)
-                return
+        if not self._is_at_last_attempt(request):
+            self._start_thread(ongoing)
+            return
+        self._hold_until(self._has_one_delivery)
+        # The time limit is for its work, not for its wait.
+        ongoing.since = time.monotonic()
+        if self._stop.is_set():
+            self._give_back(ongoing, 0.0)
+            return
+        self._start_thread(ongoing)
+        self._hold_until(functools.partial(self._is_over, ongoing))
+
+    def _is_at_last_attempt(self, request: queue_request.Request) -> bool:
+        """Return whether a request has failed all its attempts but one.
+
+        It may have ended the processes of these attempts. Others in progress
+        here would lose an attempt with it, so it gets the process for itself.
+        One that has had no attempt yet has ended nothing, even where
+        ``max_attempts`` is one.
+        """
+        has_one_left = request.attempts == self._settings.max_attempts - 1
+        return has_one_left and request.attempts > 0
+
+    def _start_thread(self, ongoing: _OngoingDelivery) -> None:
+        """Start the thread of a delivery, or give its request back."""
         # Set before it starts: the watchdog logs where the thread hangs.
         ongoing.thread = threading.Thread(
             target=self._deliver, args=(ongoing,), name='delivery', daemon=True
@@ -285,20 +302,16 @@ class Worker:
                 of_surroundings=True,
             )
             self._stop.wait(self._settings.retry_interval)
-            return
-        if is_last:
-
-            def is_done() -> bool:
-                return request.delivery not in self._in_hand
-
-            self._hold_until(is_done)
 
     def _has_one_delivery(self) -> bool:
         return len(self._in_hand) == 1
 
+    def _is_over(self, ongoing: _OngoingDelivery) -> bool:
+        return ongoing.request.delivery not in self._in_hand
+
     def _give_back(
         self,
-        ongoing: _InHand,
+        ongoing: _OngoingDelivery,
         delay: float,
         error: str | None = None,
         of_surroundings: bool = False,
@@ -330,44 +343,41 @@ class Worker:
 
         :returns: None if no request is due, or the worker stops.
         """
-
-        def seconds_to_wait(retry_state: tenacity.RetryCallState) -> float:
-            # The interval grows only after the first tries.
-            excess = (
-                retry_state.attempt_number - self._settings.connection_retries
-            )
-            doublings = min(max(excess, 0), _MOST_DOUBLINGS)
-            interval = self._settings.retry_interval * 2**doublings
-            return min(interval, _MAX_RETRY_INTERVAL)
-
-        def note_outage(retry_state: tenacity.RetryCallState) -> None:
-            assert retry_state.outcome is not None
-            failure = retry_state.outcome.exception()
-            assert failure is not None
-            self._dispatcher.note_life()
-            self._outage.failed(failure)
-
-        def ask() -> queue_request.Request | None:
-            claim = self._claim or self._queue.get
-            request = claim(self.name)
-            self._outage.over()
-            return request
-
-        def give_up(_retry_state: tenacity.RetryCallState) -> None:
-            """Return no request, as the worker stops; tenacity would raise."""
-
         if self._stop.is_set():
             return None
         retrying = tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
-            wait=seconds_to_wait,
-            before_sleep=note_outage,
-            retry_error_callback=give_up,
+            wait=self._seconds_to_wait,
+            before_sleep=self._note_outage,
+            retry_error_callback=_return_none,
         )
-        return retrying(ask)
+        return retrying(self._ask)
 
-    def _deliver(self, ongoing: _InHand) -> None:
+    def _ask(self) -> queue_request.Request | None:
+        """Claim a request, if one is due."""
+        claim = self._claim or self._queue.get
+        request = claim(self.name)
+        self._outage.over()
+        return request
+
+    def _seconds_to_wait(self, retry_state: tenacity.RetryCallState) -> float:
+        """Return the pause after a failed try; it grows in a long outage."""
+        # The interval grows only after the first tries.
+        excess = retry_state.attempt_number - self._settings.connection_retries
+        doublings = min(max(excess, 0), _MOST_DOUBLINGS)
+        interval = self._settings.retry_interval * 2**doublings
+        return min(interval, _MAX_RETRY_INTERVAL)
+
+    def _note_outage(self, retry_state: tenacity.RetryCallState) -> None:
+        """Log a failed try; the dispatcher does not hang meanwhile."""
+        assert retry_state.outcome is not None
+        failure = retry_state.outcome.exception()
+        assert failure is not None
+        self._dispatcher.note_life()
+        self._outage.failed(failure)
+
+    def _deliver(self, ongoing: _OngoingDelivery) -> None:
         """Carry out a delivery and free its slot, in a thread of its own."""
         request = ongoing.request
         try:

@@ -36,7 +36,9 @@ class WorkerAbsence:
         self._read = read
         self._clock = clock
         self._next_query_at = clock() + patience
+        # Whether the last thing that was logged is the warning.
         self._warned = False
+        # Guards the time of the next query: one caller makes it.
         self._lock = threading.Lock()
 
     def check(self) -> None:
