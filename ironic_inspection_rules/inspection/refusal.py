@@ -60,7 +60,7 @@ class Refusals:
             return []
         return list(
             machine_object.InspectedMachine.identify(
-                self._context, [], sorted(names)
+                self._context, sorted(names)
             )
         )
 

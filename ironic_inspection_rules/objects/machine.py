@@ -23,16 +23,15 @@ class InspectedMachine(base.IronicObject):
     VERSION = '1.0'
 
     @remotable.class_method
-    def identify(cls, context, uuids, names):
-        """Find nodes by UUID or by name.
+    def identify(cls, context, names):
+        """Find nodes by name.
 
         :returns: pairs of UUID and name of the nodes that there are.
         """
         node = models.Node
-        query = sa.select(node.uuid, node.name).where(
-            sa.or_(node.uuid.in_(uuids), node.name.in_(names))
+        return _pairs(
+            sa.select(node.uuid, node.name).where(node.name.in_(names))
         )
-        return _pairs(query)
 
     @remotable.class_method
     def list_nodes(cls, context, filters):

@@ -46,8 +46,8 @@ FILTERS = (*_filters_of_ironic(), *trait_filter.PARAMETERS)
 
 
 RequestedNode = tuple[str, str | None]
-"""The name or UUID of a node as the request has it, and the UUID, None if
-there is no such node."""
+"""The name or UUID of a node as the request has it, and the UUID; None for a
+name that no node has."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,10 +135,10 @@ def by_names(
 ) -> Page:
     """Find the nodes of a page of a list of names and UUIDs.
 
-    A name or UUID that no node has is in the page, with None as its UUID. A
-    node that the caller may not see is in it with its UUID: the filters of
-    the page, by which nodes are to be read, keep the nodes of the caller's
-    project, if the caller may see no others.
+    A name that no node has is in the page, with None as its UUID. A UUID that
+    no node has is in it, and so is that of a node that the caller may not see:
+    the filters of the page, by which nodes are to be read, keep the nodes of
+    the caller's project, if the caller may see no others.
 
     :param idents: all names and UUIDs of the request, of any type yet.
     :param limit: nodes of the page; None for :data:`MOST`.
@@ -183,34 +183,29 @@ def by_names(
 
 
 def _identify(idents: Sequence[str]) -> dict[str, str]:
-    """Find out which names and UUIDs are those of nodes, with one query.
+    """Find the UUIDs of nodes by the names and UUIDs of a request.
 
-    Whether the caller may see the nodes is not asked.
+    One query looks up all names. A UUID is not looked up: whether a node has
+    it shows when the nodes are read. Whether the caller may see the nodes is
+    not asked either.
 
-    :returns: the UUIDs of the nodes that exist, by the name or UUID as the
-        request has it.
+    :returns: by the name or UUID as the request has it; without names that
+        no node has.
     """
-    if not idents:
-        return {}
-    uuids_by_ident = {}
+    uuids = {}
     names = set()
     for ident in idents:
         if uuidutils.is_uuid_like(ident):
-            uuids_by_ident[ident] = ident.lower()
+            uuids[ident] = ident.lower()
         elif api_utils.is_valid_node_name(ident):
             names.add(ident)
-    nodes = machine_object.InspectedMachine.identify(
-        api.request.context,
-        sorted(set(uuids_by_ident.values())),
-        sorted(names),
-    )
-    known = {name: uuid for uuid, name in nodes if name}
-    existing = {uuid for uuid, _name in nodes}
-    # After the names: a node may have the UUID of another one as its name.
-    for ident, uuid in uuids_by_ident.items():
-        if uuid in existing:
-            known[ident] = uuid
-    return known
+    if names:
+        nodes = machine_object.InspectedMachine.identify(
+            api.request.context, sorted(names)
+        )
+        for uuid, name in nodes:
+            uuids[name] = uuid
+    return uuids
 
 
 def _text(name: str, value: Any) -> str:

@@ -240,6 +240,19 @@ class PageTestCase(test_fleet.FleetTestCase):
         )
         self.assertLess(few, many)
 
+    def test_uuids_take_no_query_that_looks_them_up(self):
+        # The first request also reads the rules.
+        self.page(['n1'], rules=test_fleet.ALL)
+        by_uuid, by_name = (
+            self.count_queries([ident] * 3) for ident in (uuid_of(1), 'n1')
+        )
+        self.assertEqual(by_name - 1, by_uuid)
+
+    def test_a_uuid_may_be_in_upper_case(self):
+        written = uuid_of(1).upper()
+        (entry,) = self.page([written])['nodes']
+        self.assertEqual((uuid_of(1), 'n1'), (entry['uuid'], entry['name']))
+
     def test_answers_are_sent_in_parts(self):
         self.patch('stream._PART', 1000)
         parts = list(self.send({'nodes': ['n1'] * 20}).app_iter)
