@@ -120,17 +120,19 @@ def clash(
 ) -> logic.Formula:
     """Return on which machines two writes leave different values at one place.
 
-    So ``prove`` finds rules that conflict.
+    So ``prove`` finds rules that conflict. It does not matter which of the two
+    is asked.
     """
     if one.extends and other.extends:
         # Two items in one list, or two traits, are no conflict.
         return logic.FALSE
     if not overlap(one.place, other.place):
         return logic.FALSE
-    if one.place[-1].endswith('*') and one.place[:2] == cells.TRAITS:
+    for write in (one, other):
         # A name with a star stands for many traits, but for none that rules
         # name.
-        return logic.FALSE
+        if write.place[-1].endswith('*') and write.place[:2] == cells.TRAITS:
+            return logic.FALSE
     # The upper place has the lower one in it, or is the same.
     above, below = one, other
     if len(other.place) < len(one.place):

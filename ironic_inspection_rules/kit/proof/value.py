@@ -777,7 +777,7 @@ def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
             same.append(logic.conj(guard, theirs[alternative.identity]))
     are_other = logic.negated(logic.disj(*same))
     perhaps = machine.guess(
-        'whether two values are the same', 'differ', one, other
+        'whether two values are the same', 'differ', *_ordered(one, other)
     )
     return logic.conj(are_other, perhaps)
 
@@ -818,7 +818,15 @@ def perhaps_differ(
 
     The guess is the same whichever of the two is asked.
     """
-    identities = frozenset((one.identity, other.identity))
     return machine.guess(
-        'whether two values are the same', 'differ', identities, one, other
+        'whether two values are the same', 'differ', *_ordered(one, other)
     )
+
+
+def _ordered(*things: typing.Any) -> list[typing.Any]:
+    """Return two things in an order that does not depend on the given one."""
+    return sorted(things, key=_text_of_fingerprint)
+
+
+def _text_of_fingerprint(thing: typing.Any) -> str:
+    return repr(fingerprint(thing))
