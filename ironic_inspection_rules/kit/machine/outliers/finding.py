@@ -96,7 +96,10 @@ class Outlier:
     def text(self) -> str:
         """The finding as a sentence, with the values of machine and peers."""
         name = _NAMES.get(self.kind, self.kind)
-        if self.slot:
+        if self.slot and self.slot.lower().startswith(name.lower()):
+            # Firmware calls slots "DIMM_B4", too.
+            name = self.slot
+        elif self.slot:
             name = f'{name} {self.slot}'
         numbers = {
             'name': name,

@@ -10,3 +10,30 @@ class KindsTestCase(base.TestCase):
         for source in part_source.SOURCES:
             for kind in source.kinds:
                 self.assertIn(kind, finding.KINDS_OF_PARTS)
+
+
+class TextTestCase(base.TestCase):
+    def of_slot(self, slot):
+        odd = finding.Outlier(
+            machine='m.json',
+            kind=part_source.DIMM,
+            what=finding.MISSING,
+            slot=slot,
+            field='plugin_data.extra.memory',
+            has='480 GiB',
+            peers=finding.PeerValue('512 GiB', 39, 40),
+            odd=6.5,
+        )
+        return odd.text
+
+    def test_a_missing_part_is_named_by_kind_and_slot(self):
+        self.assertEqual(
+            'memory 480 GiB, 39 of 40 have 512 GiB: DIMM B4 is missing',
+            self.of_slot('B4'),
+        )
+
+    def test_a_slot_that_names_the_kind_stands_alone(self):
+        for slot in ('DIMM B4', 'DIMM_B4', 'Dimm.Socket.B4'):
+            self.assertTrue(
+                self.of_slot(slot).endswith(f': {slot} is missing')
+            )
