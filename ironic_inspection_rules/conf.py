@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All options: defaults, ranges, help texts, messages for wrong values.
+"""The options of this project: defaults, ranges, help, errors of values.
 
 The ranges and defaults of the queue and of the PXE filter are those of spec
 001 ("Deployer impact").

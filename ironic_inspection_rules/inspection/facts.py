@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules see of Ironic's nodes and ports, and nodes without rules."""
+"""What rules see of nodes, ports and the inspection before; where none run."""
 
 from collections.abc import Iterable
 import datetime

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of options that switch inspection rules off, perhaps unmeant."""
+"""Warnings of options that switch rules off: hooks, near names, scopes."""
 
 from collections.abc import Iterable, Iterator
 import functools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of a machine: their identities, order, those of several sources.
+"""The parts of a machine: identities, also shared ones, order, source names.
 
 A part is known by its serial number, WWN or MAC address, never by a name that
 a kernel gives. Histories and differences ask this description.

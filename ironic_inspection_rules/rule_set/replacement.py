@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change: which stored rule is which, its place, its diff.
+"""The plan of a change: which stored rule is which, doubles, places, its diff.
 
 It is decided where rules are stored; clients show it as lines of a diff.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes/<ident>/inventory: as it is stored, as it came, and reapplied."""
+"""/v1/nodes/<ident>/inventory: stored, unprocessed data; reapplying them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mend files of rules in place, where only one correction is possible.
+"""What lint --fix mends, where only one correction is possible.
 
 A name is mended where it can only be a slip: no rule, op, filter or machine
 has it, and exactly one known name is one letter away.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mending of rules in the text of their file, for ``lint --fix``.
+"""How lint --fix changes the text of a file: keys, values, named arguments.
 
 A YAML library that writes a file anew loses the form its author gave it:
 where lines end, how lists are indented, the layout of JSON. So only the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for runs of rules and statistics that openstacksdk lacks."""
+"""Calls for runs, explain, data of failed inspections, statistics."""
 
 from collections.abc import Iterator
 from typing import Any

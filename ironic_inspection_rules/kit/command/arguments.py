@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of commands on files: order, types, output files, help."""
+"""Arguments that commands on files share: --node, inventories, outputs."""
 
 import argparse
 import collections

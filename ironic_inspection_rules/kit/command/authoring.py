@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint, convert, schema: options, formats of the output, exit codes."""
+"""lint, convert, schema: options, formats of findings, exit codes."""
 
 import argparse
 import collections

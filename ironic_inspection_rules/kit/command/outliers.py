@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""outliers on files: options, exit codes, rules that are learned."""
+"""outliers on files: options and exit codes."""
 
 import argparse
 

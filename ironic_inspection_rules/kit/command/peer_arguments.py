@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options, formats and exit codes of outliers, on files and in openstack."""
+"""Options, formats and exit codes of comparing machines with their peers."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all commands of openstack share: errors, escapes, missing calls."""
+"""What all openstack commands share: errors, escaped text, missing calls."""
 
 import sys
 from typing import Any

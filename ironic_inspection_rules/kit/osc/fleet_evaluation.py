@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules tried on many machines, for ``evaluate --nodes``."""
+"""evaluate --nodes: rules tried on a fleet, groups printed, exit codes."""
 
 from collections.abc import Iterator, Sequence
 import itertools

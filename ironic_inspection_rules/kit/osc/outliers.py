@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection data outliers``."""
+"""inspection data outliers: machines read, rules learned, since when odd."""
 
 from collections.abc import Mapping, Sequence
 import functools

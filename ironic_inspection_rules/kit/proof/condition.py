@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions of rules as formulas of the solver, for all machines.
+"""Conditions in a proof, on all machines: groups, loops, errors.
 
 Known values are decided by the op itself; for what a machine sends each op
 has a translation, which is given one alternative of each argument. Ops

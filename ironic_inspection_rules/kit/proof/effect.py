@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions of rules as formulas of the solver, on all machines at once."""
+"""What each action does in a proof: attributes, capabilities, traits."""
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The machine of a proof, whose fields the solver fills in."""
+"""The machine of a proof: its fields, and what unknown values may be."""
 
 from collections.abc import Callable, Iterable
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ops of conditions as formulas of the solver, for all machines."""
+"""What each op of a condition is in a proof: a formula of its values."""
 
 from collections.abc import Callable, Sequence
 import dataclasses

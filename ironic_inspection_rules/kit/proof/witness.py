@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines that the solver has found, as inventories that people know.
+"""Example machines of prove: usual values, inventories, tried in the engine.
 
 They are the sample of this package where nothing has to differ from it.
 

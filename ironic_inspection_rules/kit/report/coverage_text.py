@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What machines reach of rules, as a table for people."""
+"""What test prints of coverage: rules reached, rows that nothing matched."""
 
 import math
 

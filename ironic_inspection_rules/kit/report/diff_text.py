@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes the differences between two sets of rules as text or Markdown."""
+"""What diff prints of two sets of rules, as text or Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import re

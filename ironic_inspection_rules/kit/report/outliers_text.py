@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines that differ from their peers, as text."""
+"""What outliers prints: machines that differ from their peers."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Listings of machines that rules were tried on, in every format."""
+"""What test prints of machines: table, JSON, YAML, JUnit, details, diffs."""
 
 import collections
 import functools

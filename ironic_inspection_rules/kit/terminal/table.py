@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables in the form of the openstack client.
+"""Tables on a terminal: width, colours; diffs in colour.
 
 On a terminal a table fits its width and may be coloured; elsewhere it has at
 most 200 columns.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Coverage: the parts of rules that some machines reach, groups and all."""
+"""Coverage of test: the parts of rules that some machines reach, rows too."""
 
 import collections
 import functools

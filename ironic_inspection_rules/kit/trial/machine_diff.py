@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which machines are treated differently by other rules, and how."""
+"""diff: which machines are treated differently by other rules, and how."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses

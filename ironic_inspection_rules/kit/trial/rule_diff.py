@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between two sets of rule files, rule by rule, for ``diff``.
+"""diff: rules of two sets, rule by rule: added, changed, moved, renamed.
 
 A rule that only has another description, or is written otherwise and means
 the same, is listed but is no difference.

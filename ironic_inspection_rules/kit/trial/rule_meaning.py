@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The meaning of a rule, however it is written, which ``diff`` compares.
+"""diff: the meaning of a rule, however it is written.
 
 Two rules mean the same where these data are the same: arguments have their
 names, those that are left out their defaults; paths are tokens, and fields

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The attributes of nodes and ports that rules may change.
+"""The attributes of nodes and ports that rules may change, and their values.
 
 These are the ones Ironic's own API lets a PATCH change; a test compares the
 two.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Facts that conditions state of fields, and which exclude each other."""
+"""lint: facts that conditions state of fields; which exclude each other."""
 
 from collections.abc import Iterable
 import ipaddress

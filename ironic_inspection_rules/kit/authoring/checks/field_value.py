@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of the value of a field without a machine.
+"""lint: what is known of a field's value: type, case, values, after filters.
 
 ``lint`` compares it with what conditions and actions expect. A value of which
 nothing is known gives no finding.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which data of a machine the fields of a rule reach."""
+"""lint: which data of a machine the fields of a rule reach."""
 
 import dataclasses
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Slips of authors in what they compare a field with, which lint reports."""
+"""Slips in what a field is compared with: case, notation, units, patterns."""
 
 import re
 import typing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Anonymous identifiers: each is replaced by another of the same form."""
+"""Anonymous identifiers: another text, number or UUID of the same form."""
 
 import re
 import string

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reduces the differences of a machine that have one cause to one finding.
+"""Differences of a machine that have one cause, made one finding of outliers.
 
 A missing DIMM makes the memory smaller as well: only the DIMM is reported.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outliers among fields and numbers: machines beside their peers."""
+"""When fields and numbers of a machine are odd beside those of its peers."""
 
 import array
 from collections.abc import Callable, Iterator, Sequence

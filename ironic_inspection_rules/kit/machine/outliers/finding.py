@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Findings of outliers: kinds, sentences, units, how odd they are, order."""
+"""What makes a machine odd: kinds of findings, sentences, units, order."""
 
 import dataclasses
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules made of the machines that are normal in groups of peers."""
+"""The rules of outliers --learn, made of what is normal in groups of peers."""
 
 from collections.abc import Sequence
 import json

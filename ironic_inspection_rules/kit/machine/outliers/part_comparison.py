@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compare parts of machines with those of their peers, in one source."""
+"""Parts of a machine missing, new, moved or changed beside its peers."""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence

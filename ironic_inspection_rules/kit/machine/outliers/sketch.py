@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of a machine is compared with its peers, machines of the same model.
+"""What of a machine outliers compares with peers, how deep, numbers of many.
 
 A sketch is small, and what several machines have in common they share, so
 that those of a large fleet fit into memory.

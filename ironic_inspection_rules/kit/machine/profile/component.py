@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The components of machines that a profile compares, and tolerances.
+"""profile: what of machines is compared, and tolerances.
 
 Serial numbers, addresses and the names that a kernel gives are not here.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sorts of disks, interfaces and devices that rules of a profile count."""
+"""profile: sorts of disks, interfaces and devices that its rules count."""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as text, coloured by what machines reached of them."""
+"""Rules on the page of test, coloured by what machines reached of them."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a change of rules: the rules, and machines it affects."""
+"""The page of diff: rules that change, and machines that they affect."""
 
 from collections.abc import Mapping, Sequence
 import typing

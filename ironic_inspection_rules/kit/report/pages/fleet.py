@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a fleet: what rules would do to every machine of a cloud."""
+"""The page of evaluate --nodes: what rules would do to nodes of a fleet."""
 
 import typing
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of machines that differ from their peers."""
+"""The page of outliers: odd machines, findings, groups, kinds."""
 
 from collections.abc import Sequence
 import dataclasses

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of inspections that were replayed."""
+"""The page of replay: inspections that would end otherwise."""
 
 from collections.abc import Mapping, Sequence
 import typing

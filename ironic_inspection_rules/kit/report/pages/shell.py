@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frame of all HTML reports: one file that needs nothing but itself.
+"""Frame of all pages: one file, what a browser may run and load, time, names.
 
 A page is data and a script that draws it. The browser is told to run this
 script and no other, and to load nothing from anywhere.
