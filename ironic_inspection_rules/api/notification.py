@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's notifications about inspection rules."""
+"""Notifications of changed rules, as Ironic sends its own: when, with what."""
 
 from collections.abc import Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables that this project adds to Ironic's database."""
+"""The tables of this project in Ironic's database: columns, types, indexes."""
 
 import json
 from typing import Any

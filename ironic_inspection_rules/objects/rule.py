@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of a stored rule."""
+"""The versioned object of a stored rule; the origin of a change."""
 
 from collections.abc import Iterator
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Waking the workers when there is work.
+"""Messages that wake workers when there is work.
 
 A lost message only costs time, as workers also poll the queue. So messages
 are neither confirmed nor sent twice.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a rule reads and writes.
+"""What a rule and its operations read and write, for all tools.
 
 It reads the fields in what its author wrote. It writes what its actions
 declare, those of this package and those of others alike

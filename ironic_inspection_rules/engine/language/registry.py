@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The installed plugins: conditions, actions and filters by entry point.
+"""The installed plugins by entry point: found, checked, refused at the start.
 
 In-tree plugins are loaded like those of others. A duplicate name, a class
 that cannot be loaded and one that is not a plugin are errors at start-up that

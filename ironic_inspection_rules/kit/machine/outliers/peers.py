@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds machines that differ from their peers: others of the same model."""
+"""Groups of peers, machines of one model: how many it takes; who has none."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses
