@@ -374,7 +374,7 @@ def _carry_out(
     created_at: Mapping[str, Any],
     tables: Sequence[Mapping[str, Any]],
 ) -> int:
-    """Store the rules and tables of a plan, and notify of every rule.
+    """Store the rules and tables of a plan, and notify of what changes.
 
     :param revision: the one that the plan was made for; at another one by now,
         nothing is stored and a conflict is raised.

@@ -19,7 +19,7 @@ def counter() -> statistics.RuleCounter:
     new_counter = statistics.RuleCounter(
         _write, CONF.inspection_rules.statistics_period
     )
-    conductor.before_stop(new_counter.flush)
+    conductor.after_work(new_counter.flush)
     return new_counter
 
 

@@ -98,10 +98,10 @@ def is_configured() -> bool:
 
 
 def missing(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning for each option that does not name this plugin.
+    """Yield a warning where no hook, or no middleware, is this plugin's.
 
-    A name that is only like the plugin's counts as it: another function warns
-    of that.
+    Hooks of Redfish are looked at only where no agent inspects. A name that
+    is only like the plugin's counts as it: another function warns of that.
 
     :param conducts: see :func:`problems`.
     """
@@ -196,7 +196,10 @@ def _installed(group: str) -> frozenset[str]:
 
 
 def without_defaults() -> Iterator[str]:
-    """Yield a warning for each list of hooks with none of Ironic's own."""
+    """Yield a warning where the plugin's hook replaces Ironic's defaults.
+
+    It is one for each list of hooks; one with an unknown name is passed over.
+    """
     installed = _installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
         names = _names(group, option)

@@ -92,7 +92,7 @@ def _always(_old: part.Part, _new: part.Part) -> bool:
 
 
 def _neither_is_identified(old: part.Part, new: part.Part) -> bool:
-    """Check that neither report says which part it is.
+    """Check that parts may be the same, and neither report says which it is.
 
     Identities that the earlier part has from still earlier reports do not
     count.
@@ -101,7 +101,7 @@ def _neither_is_identified(old: part.Part, new: part.Part) -> bool:
 
 
 def _one_is_unidentified(old: part.Part, new: part.Part) -> bool:
-    """Check that at most one of the parts is known by an identity."""
+    """Check that parts may be the same, and one of them has no identity."""
     if old.ids and new.ids:
         return False
     return _may_be(old, new)

@@ -96,8 +96,8 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     manager.has_reserved = has_reserved
 
 
-def before_stop(finish: Callable[[], None]) -> None:
-    """Call a function when all work of a service is done.
+def after_work(finish: Callable[[], None]) -> None:
+    """Call a function when all work of a service is done, before it ends.
 
     :param finish: must not raise; may be called more than once.
     """

@@ -114,7 +114,7 @@ def power_on(task: typing.Any) -> None:
 
 
 def replace_power_on(put: Callable[[str], object]) -> None:
-    """Call a function instead of powering a machine on.
+    """Call a function instead of powering a machine on for inspection.
 
     :param put: called with the UUID of the node.
     :raises: Invalid where this Ironic powers machines on in another way.

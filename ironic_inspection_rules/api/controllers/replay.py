@@ -119,6 +119,8 @@ class _Replay:
     ) -> Iterator[Entry]:
         """Yield an entry for each run, those of a node newest first.
 
+        A node that the caller may not read has one entry with an error.
+
         :param readable: the UUIDs of the nodes that the caller may read.
         """
         for ident, uuid in nodes:

@@ -151,7 +151,8 @@ class Budget:
     def pay_for_argument(self, value: typing.Any) -> None:
         """Pay for a value that an op or a filter is called with.
 
-        It costs an operation for every 64 characters or items.
+        It costs an operation for every 64 characters or items; a number, and
+        a value of no more than :data:`SHORT`, is free.
 
         :raises: :class:`.exceptions.BudgetExceeded` if too few are left, or
             time is up.

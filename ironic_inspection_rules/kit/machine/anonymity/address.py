@@ -97,7 +97,10 @@ class Addresses:
         return f'{new_host}{percent}{zone}{slash}{length}'
 
     def packed(self, octets: bytes) -> bytes:
-        """Replace an address of four or sixteen octets."""
+        """Replace an address of four or sixteen octets.
+
+        One that identifies nobody stays, as in :meth:`replace`.
+        """
         address = ipaddress.ip_address(octets)
         if is_common(address):
             return octets

@@ -91,6 +91,7 @@ class Texts:
         self._replacement = replacement
         self._forms = replacement.forms
         self._learned = learned
+        # What texts have become, also by whether they name a version.
         self._done: dict[tuple[str, bool], str] = {}
 
     def replaced(self, text: str, kind: Kind) -> str:

@@ -85,7 +85,7 @@ class Site(fixtures.Fixture):
             ('ironic.common.rpc.get_versioned_notifier', self.notifier),
             ('ironic.common.metrics_collector.STATISTIC_DATA', self.metrics),
             (
-                'ironic_inspection_rules.patches.conductor.before_stop',
+                'ironic_inspection_rules.patches.conductor.after_work',
                 lambda flush: None,
             ),
         ):

@@ -113,7 +113,7 @@ class StoppingTestCase(base.IronicTestCase):
         self.seen.append('finished')
 
     def test_a_service_that_stops_calls_when_its_work_is_done(self):
-        conductor.before_stop(self.finish)
+        conductor.after_work(self.finish)
         base_manager.BaseConductorManager.del_host(None, deregister=False)
         wsgi_service.BaseWSGIService.stop(None)
         self.assertEqual(
@@ -130,7 +130,7 @@ class StoppingTestCase(base.IronicTestCase):
                 'ironic.common.wsgi_service.BaseWSGIService.stop', fail
             )
         )
-        conductor.before_stop(self.finish)
+        conductor.after_work(self.finish)
         self.assertRaises(ValueError, wsgi_service.BaseWSGIService.stop, None)
         self.assertEqual('finished', self.seen[-1])
 
