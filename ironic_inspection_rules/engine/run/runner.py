@@ -352,7 +352,12 @@ class _Phase:
         carry_out: step.Step,
         for_reasons: budget.Budget | None,
     ) -> None:
-        """Carry out an audited rule on a copy of the data."""
+        """Carry out an audited rule on a copy of the data.
+
+        An error of the rule is in its trace, and ends nothing.
+
+        :param carry_out: as of :meth:`_carry_out`.
+        """
         target = self._target.fork()
         with target.paid_by(self._for_audit), self._vars.in_data(plan, target):
             done, error = carry_out(plan, target, for_reasons)

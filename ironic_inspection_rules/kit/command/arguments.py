@@ -261,7 +261,7 @@ def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
 def new_file(path: str) -> str:
     """Check the path of an output file before any work is done.
 
-    :raises: ArgumentTypeError if its directory does not exist.
+    :raises: ArgumentTypeError if its directory does not exist, or it is one.
     """
     directory = os.path.dirname(path) or os.curdir
     if os.path.isdir(path) or not os.path.isdir(directory):

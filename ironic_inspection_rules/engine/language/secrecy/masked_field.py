@@ -135,6 +135,7 @@ class _FieldsOfTables:
         compile_field: CompileField,
     ) -> None:
         self._fields: list[tuple[str, rendering.Template]] = []
+        # Templates, which the owner sets where a field needs them.
         self.own_vars: typing.Mapping[str, typing.Any] = {}
         self.loop: typing.Any = None
         roots: set[str] = set()

@@ -80,7 +80,7 @@ def _overwrites_itself(
     what it writes, others may count too.
     """
     loop = action.loop
-    if action.inner or not _has_items(rule, loop):
+    if action.inner or not _may_have_several_items(rule, loop):
         return False
     # Of a literal loop there is a write of every item, filled in.
     writes = list(effects.effects(action))
@@ -104,7 +104,9 @@ def _overwrites_itself(
     )
 
 
-def _has_items(rule: checked_rule.CheckedRule, loop: typing.Any) -> bool:
+def _may_have_several_items(
+    rule: checked_rule.CheckedRule, loop: typing.Any
+) -> bool:
     """Return whether a loop may have several items, in no chosen order.
 
     Filters may select one item, or sort them for the sake of the last one, so

@@ -71,7 +71,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             _('YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"')
             % {'raw': raw, 'value': read_as},
         )
-    for pointer, _text in _lines(rule):
+    for pointer, _text in _ending_in_newline(rule):
         yield (
             pointer,
             _(
@@ -126,11 +126,13 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
                     value,
                     value.replace('\b', r'\b'),
                 )
-    for pointer, text in _lines(rule):
+    for pointer, text in _ending_in_newline(rule):
         yield mended_text.ReplaceValue(pointer, text, text[:-1])
 
 
-def _lines(rule: checked_rule.CheckedRule) -> checked_rule.PlacedTexts:
+def _ending_in_newline(
+    rule: checked_rule.CheckedRule,
+) -> checked_rule.PlacedTexts:
     """Yield the texts of conditions that end in a newline, with pointers."""
     for condition in rule.all_conditions:
         for pointer, text in checked_rule.texts(

@@ -578,7 +578,10 @@ def _changed_path(action: OldOperation) -> data_path.Path:
 
 
 def _overlap(changed: data_path.Path, read: data_path.Path) -> bool:
-    """Return whether one of two paths is the other one, or inside of it."""
+    """Return whether one of two paths is the other one, or inside of it.
+
+    :param changed: empty where nothing changes.
+    """
     if not changed:
         return False
     length = min(len(changed), len(read))

@@ -243,7 +243,7 @@ def _other_value(
         condition = _operation('!one-of', value=field, values=escaped)
         text = _(' or ').join(map(str, expected))
     elif value.component in tolerated.observed:
-        condition, text = _among(field, expected)
+        condition, text = _none_of(field, expected)
     else:
         low, high = min(known), max(known)
         if value.sized:
@@ -251,7 +251,7 @@ def _other_value(
         elif value.name != 'sockets':
             # A tolerance for processors is about their count.
             low, high = tolerated.count(value.component, low, high)
-        condition, text = _within(low, field, high)
+        condition, text = _outside(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
         'found': _spaced(value.name, field, value.unit),
         'expected': part_sorts.escape(_spaced(text, value.unit)),
@@ -281,10 +281,10 @@ def _other_parts(
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
         count = f'{{{filters}}}'
         if name in tolerated.observed:
-            condition, text = _among(count, counts)
+            condition, text = _none_of(count, counts)
         else:
             low, high = tolerated.count(name, min(counts), max(counts))
-            condition, text = _within(low, count, high)
+            condition, text = _outside(low, count, high)
         message = _('%(found)s of %(expected)s') % {
             'found': count,
             'expected': part_sorts.escape(f'{text} × {part_sort.label}'),
@@ -294,7 +294,7 @@ def _other_parts(
         )
     if not sorts:
         length = f'{{{parts.field} | length}}'
-        condition, _text = _within(0, length, 0)
+        condition, _text = _outside(0, length, 0)
         yield Deviation(
             f'{name}, ' + _('none'),
             condition,
@@ -339,7 +339,7 @@ def _spaced(*words: str) -> str:
     return ' '.join(word for word in words if word)
 
 
-def _within(low: int, field: str, high: int) -> tuple[Entry, str]:
+def _outside(low: int, field: str, high: int) -> tuple[Entry, str]:
     """Return the condition that a number is outside of a range.
 
     :returns: the condition, and the range in words.
@@ -353,7 +353,7 @@ def _within(low: int, field: str, high: int) -> tuple[Entry, str]:
     return condition, text
 
 
-def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Entry, str]:
+def _none_of(field: str, numbers: Sequence[typing.Any]) -> tuple[Entry, str]:
     """Return the condition that a number is none of those accepted.
 
     :returns: the condition, and the accepted numbers in words.
