@@ -114,7 +114,7 @@ class _WritingRule:
         )
         conflicts = []
         for first, second in itertools.product(self._effects, later._effects):
-            if not _differ(first.effect, second.effect):
+            if not _undoes(first.effect, second.effect):
                 continue
             claims = self._claims_of(first)
             if not reads_vars_alike:
@@ -273,7 +273,7 @@ def _value_text(effect: effects.Effect) -> str:
     return text
 
 
-def _differ(earlier: effects.Effect, later: effects.Effect) -> bool:
+def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write undoes what an earlier write has left.
 
     To build a value up in several rules is no conflict: to make a mapping and

@@ -69,15 +69,15 @@ def _name(machine: str) -> str:
     return os.path.splitext(os.path.basename(machine))[0] or machine
 
 
-def _machines(result: peers.Result) -> int:
+def _count_machines(result: peers.Result) -> int:
     """Return how many machines were compared."""
     return sum(group.size for group in result.groups)
 
 
 def _headline(result: peers.Result) -> str:
     """Return how many machines are odd, as a sentence."""
-    odd = _machines(result) - result.normal
-    machines = page.count(_machines(result), 'machine', 'machines')
+    odd = _count_machines(result) - result.normal
+    machines = page.count(_count_machines(result), 'machine', 'machines')
     if odd == 1:
         return f'1 of {machines} is unlike its peers.'
     number = page.number(odd, 'None')
@@ -90,7 +90,7 @@ def _tiles(result: peers.Result) -> page.Tiles:
     They have the numbers of normal and odd machines, of groups, and of
     machines with too few peers.
     """
-    odd = _machines(result) - result.normal
+    odd = _count_machines(result) - result.normal
     few = sum(len(skipped.machines) for skipped in result.skipped)
     return page.Tiles(
         (
