@@ -40,6 +40,9 @@ _DATA = 1 << 22
 """Characters of inventories and plugin data that are read together. As text
 they take as many bytes, and a query takes longer than to try a rule."""
 
+_WAITING = 25
+"""How many machines wait for the same query: they have their data decoded."""
+
 
 @dataclasses.dataclass(frozen=True)
 class RequestedMachine:
@@ -90,11 +93,11 @@ class Trial:
     ) -> Iterator[Entry]:
         """Yield an entry for each of some machines, as soon as it is known.
 
-        One whose rules give the node a new name waits for the others: whether
+        One whose rules give the node a new name waits for others: whether
         the names are taken is one query for all, as a query for each takes
         longer than trying the rules.
         """
-        waiting = collections.deque[_Waiting]()
+        waiting: list[_Waiting] = []
         for machine in machines:
             with self.refusals.assuming() as names:
                 entry = self._try(machine)
@@ -104,14 +107,23 @@ class Trial:
                 waiting.append(_Waiting(machine, entry, names))
             else:
                 yield entry
+            if len(waiting) == _WAITING:
+                yield from self._settle(waiting)
+                waiting.clear()
+        yield from self._settle(waiting)
+
+    def _settle(self, waiting: Iterable[_Waiting]) -> Iterator[Entry]:
+        """Yield the entries that wait, once it is known which names are taken.
+
+        A machine whose rules want such a name is tried again: its names are
+        known to be taken then, and are refused.
+        """
         wanted: set[str] = set()
         for item in waiting:
             wanted |= item.names
         taken = self.refusals.taken(wanted)
-        while waiting:
-            item = waiting.popleft()
+        for item in waiting:
             if item.names & taken:
-                # Its names are known to be taken now, and are refused.
                 yield self._try(item.machine)
             else:
                 yield item.entry

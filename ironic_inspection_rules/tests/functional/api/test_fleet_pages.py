@@ -18,6 +18,7 @@ from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_fleet
@@ -155,6 +156,28 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.assertEqual(
             [0, 0, 0, 1, 1], [len(entry['changes']) for entry in page['nodes']]
         )
+
+    def test_names_are_looked_up_for_some_machines_at_a_time(self):
+        self.patch('fleet.trial._WAITING', 2)
+        looked_up = []
+        stock = refusal.Refusals.taken
+
+        def noted(refusals, names):
+            if names:
+                looked_up.append(len(names))
+            return stock(refusals, names)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.inspection.refusal.Refusals.taken',
+                noted,
+            )
+        )
+        nodes = [f'n{number}' for number in range(5)]
+        page = self.page(nodes, rules=named('{node.name}-new'))
+        self.assertEqual([2, 2, 1], looked_up)
+        self.assertEqual(nodes, [entry['name'] for entry in page['nodes']])
+        self.assertEqual({'ok'}, {entry['result'] for entry in page['nodes']})
 
     def count_queries(self, nodes, rules=test_fleet.ALL):
         engine = enginefacade.reader.get_engine()
