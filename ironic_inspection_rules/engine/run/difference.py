@@ -82,7 +82,9 @@ def _without(data: State | None, omitted: str) -> State:
     """Return an object without one of its values; None is an empty one."""
     if data is None:
         return {}
-    return {name: value for name, value in data.items() if name != omitted}
+    rest = data.copy()
+    rest.pop(omitted, None)
+    return rest
 
 
 def _traits(facts: working_copy.Facts) -> set[str]:
@@ -160,14 +162,22 @@ def _differing(before: State, after: State) -> typing.Iterator[_Pair]:
 
 
 def _children(pair: _Pair) -> list[_Pair]:
-    """Return the values of two mappings by name, the last name first."""
-    names = pair.before.keys() | pair.after.keys()
+    """Return the values that two mappings do not share, the last name first.
+
+    Rules copy only what they change: most values are the same object in both.
+    """
     children = []
-    for name in sorted(names, key=str, reverse=True):
+    for name in pair.before.keys() | pair.after.keys():
         before = pair.before.get(name, data_path.ABSENT)
         after = pair.after.get(name, data_path.ABSENT)
-        children.append(_Pair((*pair.path, name), before, after))
+        if before is not after:
+            children.append(_Pair((*pair.path, name), before, after))
+    children.sort(key=_last_name, reverse=True)
     return children
+
+
+def _last_name(pair: _Pair) -> str:
+    return str(pair.path[-1])
 
 
 def _disclosed(path: data_path.Path, value: typing.Any) -> typing.Any:
