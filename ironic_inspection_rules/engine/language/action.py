@@ -167,8 +167,10 @@ class CompiledAction:
     def _apply_once(self, target: Target, roots: budget.View) -> None:
         """Carry the action out with the present data, and item of a loop."""
         # Before the fields are rendered: a filter or an argument may refuse
-        # "******", and the error would not name the secret.
-        self._refuse_masked(target, roots)
+        # "******", and the error would not name the secret. Arguments that do
+        # not vary have no fields.
+        if self._call.varying:
+            self._refuse_masked(target, roots)
         rendered = self._call.render(roots)
         if isinstance(rendered, rendering.Missing):
             raise exceptions.MissingField(rendered.field)

@@ -106,8 +106,11 @@ def pointer(tokens: typing.Iterable[typing.Any]) -> str:
     """Write tokens as an RFC 6901 pointer."""
     text = ''
     for token in tokens:
-        # In this order: the tilde of "~1" must not be escaped again.
-        escaped = str(token).replace('~', '~0').replace('/', '~1')
+        escaped = str(token)
+        # Most tokens have neither of them.
+        if '~' in escaped or '/' in escaped:
+            # In this order: the tilde of "~1" must not be escaped again.
+            escaped = escaped.replace('~', '~0').replace('/', '~1')
         text += f'/{escaped}'
     return text
 

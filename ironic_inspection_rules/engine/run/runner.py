@@ -191,7 +191,8 @@ class _Phase:
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]
-        step.give_tables(plan, view)
+        if plan.tables is not None:
+            step.give_tables(plan, view)
         try:
             if self._explain:
                 holds = self._decide_explained(plan, view)

@@ -286,15 +286,16 @@ def _carry_out(
         if condition_traces is not None:
             when = condition_traces.traces
         done.append(
+            # By position: names take as long again.
             trace.ActionTrace(
-                op=action.name,
-                changes=tuple(journal.changes[changes_before:]),
-                notes=tuple(journal.notes[notes_before:]),
-                reverted=reverted,
-                confirmed=tuple(journal.confirmed[confirmed_before:]),
-                when=when,
-                idle=idle,
-                earlier=changes_before,
+                action.name,
+                tuple(journal.changes[changes_before:]),
+                tuple(journal.notes[notes_before:]),
+                reverted,
+                tuple(journal.confirmed[confirmed_before:]),
+                when,
+                idle,
+                changes_before,
             )
         )
 
