@@ -105,6 +105,7 @@ def translate(written: Written, scope: Scope) -> Truth:
 
     :param written: a valid condition, as the rule has it.
     """
+    scope.machine.keep_going()
     if written.get('loop') is not None:
         return _looped(written, scope)
     name, inverted = model.split_op(written['op'])
@@ -406,7 +407,7 @@ def _single(
     names = [argument.name for argument in arguments]
     all_values = [argument.value for argument in arguments]
     parts = []
-    for guard, chosen in values.product(all_values):
+    for guard, chosen in values.product(all_values, scope.machine.keep_going):
         try:
             truth = _decide(op, names, chosen, inverted, scope.machine)
         except logic.Untranslatable as exc:

@@ -68,7 +68,9 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
         return parts[0]
     return values.join(
         (guard, _text(alternatives, scope.machine))
-        for guard, alternatives in values.product(parts)
+        for guard, alternatives in values.product(
+            parts, scope.machine.keep_going
+        )
     )
 
 
@@ -79,6 +81,7 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
 
     :param written: any JSON, in whose texts there may be fields.
     """
+    scope.machine.keep_going()
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
     has_fields = isinstance(written, list | dict) and bool(
@@ -204,7 +207,7 @@ def path(written: str, scope: Scope) -> Value:
         tokens.append(evaluate_pieces(filled, scope))
     return values.join(
         (guard, _path_of(chosen, written))
-        for guard, chosen in values.product(tokens)
+        for guard, chosen in values.product(tokens, scope.machine.keep_going)
     )
 
 

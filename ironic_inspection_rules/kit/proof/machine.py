@@ -47,6 +47,8 @@ class SymbolicMachine:
     :ivar numbers_of: the number whose text a term is, by the number of that
         term.
     :ivar reasons: of guesses, by the name of their term.
+    :ivar keep_going: called for every part of a rule that is translated: one
+        rule may be so large that its translation takes longer than a proof.
     :ivar loops: names of guesses about the items of a list that are not looked
         at, by the name of the list.
     :ivar likely: guesses that mostly hold, by the number of their term.
@@ -55,9 +57,13 @@ class SymbolicMachine:
     """
 
     def __init__(
-        self, alphabet: alphabets.Alphabet, tables: table.Tables | None = None
+        self,
+        alphabet: alphabets.Alphabet,
+        tables: table.Tables | None = None,
+        keep_going: values.KeepGoing = values.keep_going,
     ) -> None:
         self.alphabet = alphabet
+        self.keep_going = keep_going
         self.tables = tables or {}
         # Formulas of all machines, and of those that are searched first.
         self.domain: list[logic.Formula] = []

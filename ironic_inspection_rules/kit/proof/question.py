@@ -102,7 +102,9 @@ class Proof:
         everything = [*self._rules, *self._other]
         texts = inspections.texts(everything) | _texts(tables or {})
         alphabet = alphabets.Alphabet(texts)
-        self._machine = machines.SymbolicMachine(alphabet, tables)
+        self._machine = machines.SymbolicMachine(
+            alphabet, tables, self._deadline.left
+        )
         self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, everything

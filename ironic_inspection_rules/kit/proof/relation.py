@@ -155,6 +155,7 @@ def between(
     :raises: :class:`.logic.Untranslatable` for two lists, for two mappings of
         which none is ``{}``, and for a number beside text of several fields.
     """
+    machine.keep_going()
     if isinstance(left, values.Const) and isinstance(right, values.Const):
         return logic.known(_holds(relation, left.value, right.value))
     kinds = {left.kind, right.kind}

@@ -692,16 +692,27 @@ def transform(value: Value, function: Callable[[Alternative], Value]) -> Value:
     return join((guard, function(alternative)) for guard, alternative in value)
 
 
+KeepGoing = Callable[[], typing.Any]
+"""Raises an error of its own where no time is left for a proof."""
+
+
+def keep_going() -> None:
+    """Let the work take any time."""
+
+
 def product(
-    values: Sequence[Value],
+    values: Sequence[Value], keep_going: KeepGoing = keep_going
 ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield the combinations of alternatives of some values.
 
+    :param keep_going: called before each combination: of a text with many
+        fields there are more than anybody waits for.
     :returns: for a combination its guard, which is that of all alternatives in
         it, and the alternatives. Combinations that no machine has are left
         out.
     """
     for pairs in itertools.product(*values):
+        keep_going()
         guard = logic.conj(*(part for part, _alternative in pairs))
         if guard is not logic.FALSE:
             yield guard, tuple(alternative for _part, alternative in pairs)

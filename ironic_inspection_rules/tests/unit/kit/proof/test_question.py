@@ -23,7 +23,9 @@ try:
     import z3
 
     from ironic_inspection_rules.kit.proof import condition as conditions
+    from ironic_inspection_rules.kit.proof import expression
     from ironic_inspection_rules.kit.proof import question
+    from ironic_inspection_rules.kit.proof import relation as relations
     from ironic_inspection_rules.kit.proof import value as values
     from ironic_inspection_rules.kit.proof import witness
     from ironic_inspection_rules.tests.simulation.proof import leisure
@@ -2563,6 +2565,67 @@ class QuestionTestCase(base.TestCase):
                 {'the time limit is reached'},
                 {each.reason for each in unknown},
             )
+
+    def test_time_for_the_parts_of_one_rule_counts(self):
+        equals = [
+            {'op': 'eq', 'args': ['{inventory.hostname}', f'h{number}']}
+            for number in range(50)
+        ]
+        text = ''.join(f'{{inventory.disks.{n}.name}}' for n in range(9))
+        for module, name, condition in (
+            (
+                relations,
+                'between',
+                {
+                    'op': 'one-of',
+                    'args': ['{inventory.hostname}', list('abcdefghijklmnop')],
+                },
+            ),
+            (conditions, '_single', {'op': 'any-of', 'conditions': equals}),
+            (
+                conditions,
+                '_single',
+                {
+                    'op': 'eq',
+                    'args': ['{inventory.hostname}', '{item}'],
+                    'loop': [f'h{number}' for number in range(50)],
+                },
+            ),
+            (expression, '_text', {'op': 'eq', 'args': [text, 'x']}),
+        ):
+            now, answer = self.seconds_until_the_limit(module, name, condition)
+            self.assertEqual(10, now, condition)
+            self.assertEqual('the time limit is reached', answer.reason)
+
+    def seconds_until_the_limit(self, module, name, condition):
+        """Return when a proof of 9.5 seconds ends, and its answer.
+
+        :param name: of the function that takes a second for a part of the
+            condition.
+        """
+        rules = self.parse(
+            [
+                {
+                    'uuid': _uuid(0),
+                    'conditions': [condition],
+                    'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+                }
+            ]
+        )
+        translate = getattr(module, name)
+        now = 0.0
+
+        def takes_a_second(*args):
+            nonlocal now
+            now += 1
+            return translate(*args)
+
+        with (
+            fixtures.MonkeyPatch(f'{module.__name__}.{name}', takes_a_second),
+            fixtures.MonkeyPatch('time.monotonic', lambda: now),
+        ):
+            (answer,) = question.Proof(rules, 9.5).answers(['dead'])
+        return now, answer
 
     def test_rules_that_write_nothing_in_common_need_no_time(self):
         rules = self.parse(
