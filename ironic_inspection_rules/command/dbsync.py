@@ -3,8 +3,9 @@
 """ironic-inspection-rules-dbsync: its sub-commands and what they print."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import logging
+import os
 import sys
 
 from ironic_inspection_rules.command import threading_model  # noqa: F401
@@ -23,6 +24,7 @@ from sqlalchemy import exc as sa_exc
 from ironic_inspection_rules import escapes
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.command import adopt as rules
+from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import migration
@@ -151,7 +153,8 @@ def check() -> int:
     """Print what in this configuration keeps services from running rules.
 
     It reads the configuration, the rules' file and the database as a service
-    does when it starts, and changes nothing. Remarks, such as on a phase that
+    does when it starts, connects to the coordination service where one is
+    needed, and changes nothing. Remarks, such as on a phase that
     does not run, are printed as well.
 
     :returns: 1 if services would not start or not run rules, else 0; remarks
@@ -173,12 +176,29 @@ def check() -> int:
     except exceptions.InspectionRulesError as exc:
         problems = [str(exc), *switches.problems()]
         remarks = []
+    problems += _problems_of_coordination()
     for message in (*problems, *remarks):
         print(message)
     if problems:
         return 1
     print(_('Nothing in this configuration switches inspection rules off.'))
     return 0
+
+
+def _problems_of_coordination() -> Iterator[str]:
+    """Yield why services could not use the coordination service.
+
+    Without a queue and a PXE filter none needs it.
+    """
+    is_needed = (
+        CONF.inspection_queue.enabled or CONF.inspection_pxe_filter.interface
+    )
+    if not is_needed:
+        return
+    try:
+        coordinator.probe(CONF, f'{migration.COMMAND}:{os.getpid()}')
+    except exceptions.Invalid as exc:
+        yield str(exc)
 
 
 def _running() -> list[str]:

@@ -6,10 +6,13 @@ No other module depends on which driver of tooz the operator has chosen.
 """
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import contextlib
+import errno
 import importlib.metadata
 import os
 import pathlib
+import threading
 import types
 import typing
 import urllib.parse
@@ -21,6 +24,7 @@ from tooz import coordination
 from tooz import locking
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.i18n import _
 
 LOG = log.getLogger(__name__)
@@ -39,6 +43,9 @@ These are the supported drivers: ``tests/functional/coordination`` holds
 elections with them.
 """
 
+_PATIENCE = 5
+"""Seconds that a service may take to answer :func:`probe`."""
+
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
 _MODE_OF_OTHERS = 0o077
@@ -55,18 +62,89 @@ def check(conf: cfg.ConfigOpts) -> None:
     :param conf: with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
     """
-    try:
-        url = _split(conf.coordination.backend_url)
-        _check_scheme(url)
+    with _naming_option():
+        url = _check_url(conf.coordination.backend_url)
         if url.scheme == 'file':
-            _check_directory(url)
-        else:
-            _check_host(url)
-            _check_library(url)
+            _prepare_directory(url.path)
+
+
+def probe(conf: cfg.ConfigOpts, member: str) -> None:
+    """Check the options, and connect to the service once.
+
+    No directory is created, nor its mode changed, as the services may run as
+    another user.
+
+    :param member: name of this member, unique in the cluster.
+    :raises: Invalid that names ``[coordination]backend_url``.
+    """
+    backend_url = conf.coordination.backend_url
+    with _naming_option():
+        url = _check_url(backend_url)
+        if url.scheme == 'file':
+            _check_writable(pathlib.Path(url.path))
+            return
+    problem = _problem_of_connecting(backend_url, member)
+    if problem:
+        raise exceptions.Invalid(
+            _(
+                'The coordination service ([coordination]backend_url) does '
+                'not answer: %s'
+            )
+            % problem
+        )
+
+
+def _problem_of_connecting(backend_url: str, member: str) -> str | None:
+    """Return why the service cannot be connected to, None if it can."""
+    failures = []
+
+    def connect() -> None:
+        try:
+            with LeasedLock(backend_url, member, member, _PATIENCE):
+                pass
+        # A driver of tooz may raise any error of its library.
+        except Exception as exc:
+            failures.append(exc)
+
+    # A daemon, as it may hang in the library: that of redis tries again for
+    # a minute.
+    thread = threading.Thread(target=connect, name='probe', daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
+    if failures:
+        return watchdog.reason(failures[0])
+    if thread.is_alive():
+        return _('no connection in %d seconds') % _PATIENCE
+    return None
+
+
+@contextlib.contextmanager
+def _naming_option() -> Iterator[None]:
+    """Name the option in an error of its value.
+
+    :raises: Invalid.
+    """
+    try:
+        yield
     except (exceptions.Invalid, OSError) as exc:
         raise exceptions.Invalid(
             _('[coordination]backend_url cannot be used: %s') % exc
         ) from exc
+
+
+def _check_url(backend_url: str) -> urllib.parse.SplitResult:
+    """Return the URL of a service that this host can use.
+
+    :raises: Invalid.
+    """
+    url = _split(backend_url)
+    _check_scheme(url)
+    if url.scheme == 'file':
+        _check_directory(url)
+    else:
+        _check_host(url)
+        _check_library(url)
+    return url
 
 
 def _split(backend_url: str) -> urllib.parse.SplitResult:
@@ -86,13 +164,29 @@ def _check_scheme(url: urllib.parse.SplitResult) -> None:
 
 
 def _check_directory(url: urllib.parse.SplitResult) -> None:
-    """Check that a URL names a directory, and create it."""
+    """Check that a URL names a directory."""
     # With two slashes the first part of the path is read as a host.
     if url.netloc or not url.path.startswith('/'):
         raise exceptions.Invalid(
             _('a directory is given as file:///directory')
         )
-    _prepare_directory(url.path)
+
+
+def _check_writable(path: pathlib.Path) -> None:
+    """Check that this user can make files in a directory, or make that.
+
+    :raises: OSError.
+    """
+    while not os.path.lexists(path):
+        path = path.parent
+    if not path.is_dir():
+        raise NotADirectoryError(
+            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)
+        )
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(
+            errno.EACCES, os.strerror(errno.EACCES), str(path)
+        )
 
 
 def _check_host(url: urllib.parse.SplitResult) -> None:

@@ -148,6 +148,22 @@ class CheckTestCase(CommandTestCase):
         self.assertIn('did you mean "^(agent)$"?', told)
         self.assertIn('did you mean [inspection_rules]?', told)
 
+    def test_a_wrong_coordination_service_is_printed_where_one_is_used(self):
+        self.dbsync('create_schema')
+        self.add('[coordination]\nbackend_url = redis-typo://192.0.2.1\n')
+        self.assertNotIn('backend_url', self.dbsync('check')[1])
+        for use in (
+            '[inspection_queue]\nenabled = true\n',
+            '[inspection_queue]\nenabled = false\n'
+            '[inspection_pxe_filter]\ninterface = eth1\n',
+        ):
+            self.add(use)
+            code, told, errors = self.dbsync('check')
+            self.assertEqual((1, ''), (code, errors))
+            self.assertIn(
+                '[coordination]backend_url cannot be used: "redis-typo"', told
+            )
+
     def test_a_file_without_rules_is_printed(self):
         self.dbsync('create_schema')
         path = self.directory / 'rules.yaml'

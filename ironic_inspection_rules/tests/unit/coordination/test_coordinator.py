@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 import pathlib
+import socket
 import stat
 import sys
 import threading
@@ -89,6 +90,58 @@ class CheckTestCase(base.IronicTestCase):
             'redis://:secret/@192.0.2.1',
         ):
             self.assertNotIn('secret', self.refused(url))
+
+
+class ProbeTestCase(base.IronicTestCase):
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(CONF)
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'a', 'coordination'
+        )
+
+    def probe(self, url):
+        self.config(group='coordination', backend_url=url)
+        coordinator.probe(CONF, 'prober')
+
+    def refused(self, url):
+        exc = self.assertRaises(exceptions.Invalid, self.probe, url)
+        self.assertIn('[coordination]backend_url', str(exc))
+        return str(exc)
+
+    def test_no_directory_is_made_or_changed(self):
+        self.probe(f'file://{self.directory}')
+        self.assertFalse(self.directory.parent.exists())
+
+        self.directory.mkdir(parents=True)
+        self.directory.chmod(0o755)
+        self.probe(f'file://{self.directory}')
+        self.assertEqual(0o755, stat.S_IMODE(self.directory.stat().st_mode))
+        self.assertEqual([], list(self.directory.iterdir()))
+
+    def test_a_directory_that_cannot_be_used_is_named(self):
+        self.directory.parent.write_text('in the way')
+        for name in ('coordination', 'coordination/deeper', ''):
+            message = self.refused(f'file://{self.directory.parent / name}')
+            self.assertIn(str(self.directory.parent), message)
+        with mock.patch('os.access', autospec=True, return_value=False):
+            self.assertIn('denied', self.refused('file:///'))
+
+    def test_a_wrong_url_is_refused_as_at_the_start_of_a_service(self):
+        self.assertIn('none of file', self.refused('mysql://192.0.2.1'))
+
+    def test_a_service_that_does_not_answer_is_told(self):
+        with socket.socket() as unused:
+            unused.bind(('127.0.0.1', 0))
+            port = unused.getsockname()[1]
+            with mock.patch.object(coordinator, '_PATIENCE', 1):
+                message = self.refused(f'redis://:secret@127.0.0.1:{port}')
+        self.assertIn('does not answer', message)
+        self.assertNotIn('secret', message)
+
+    def test_an_option_of_the_url_may_be_wrong(self):
+        message = self.refused('redis://127.0.0.1?socket_timeout=soon')
+        self.assertNotIn('\n', message)
 
 
 class PermissionsTestCase(base.IronicTestCase):
