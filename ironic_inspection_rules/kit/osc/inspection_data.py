@@ -123,7 +123,7 @@ class ExportInspectionData(command.BaremetalCommand):
         baremetal = self.baremetal
         count = 0
         names: set[str] = set()
-        nodes = list(selection.nodes(baremetal))
+        nodes = selection.matching(baremetal)
         with parallel.RequestThreads(jobs) as threads:
             read = functools.partial(_read, baremetal, anonymizer)
             machines = threads.map(read, nodes, _('Exporting'))

@@ -5,7 +5,6 @@
 import collections
 import datetime
 import functools
-import itertools
 from typing import Any, NamedTuple
 
 from openstack import exceptions as sdk_exceptions
@@ -248,9 +247,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         reapplications: list[Reapplication] = []
         try:
             _check_queue(baremetal)
-            nodes = list(
-                itertools.islice(selection.nodes(baremetal), parsed_args.limit)
-            )
+            nodes = selection.matching(baremetal, most=parsed_args.limit)
             with parallel.RequestThreads(parsed_args.jobs) as threads:
                 reapply = functools.partial(_reapply, baremetal)
                 for reapplication in threads.map(

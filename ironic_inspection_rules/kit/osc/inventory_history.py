@@ -160,7 +160,7 @@ class DiffInventories(command.Lister):
         :param jobs: how many nodes are asked at once.
         """
         baremetal = self.baremetal
-        nodes = list(selection.nodes(baremetal))
+        nodes = selection.matching(baremetal)
         compare = functools.partial(_difference_since, baremetal, start)
         rows: list[tuple[Any, ...]] = []
         with parallel.RequestThreads(jobs) as threads:

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 import dataclasses
+import itertools
 from typing import Any
 
 from openstack import exceptions as sdk_exceptions
@@ -134,15 +135,18 @@ class NodeSelection:
         for name in self.names:
             yield node.node(baremetal, name, names_of_fields)
 
-    def matching(self, baremetal: Any, *fields: str) -> list[dict[str, Any]]:
+    def matching(
+        self, baremetal: Any, *fields: str, most: int | None = None
+    ) -> list[dict[str, Any]]:
         """Read the selected nodes, and refuse filters that no node matches.
 
         It is for commands that make no sense without nodes; :meth:`nodes`
         is for the others. Without filters there may be no nodes.
 
+        :param most: how many nodes are read at most; None for all of them.
         :raises: CommandError if there are filters, and no node matches.
         """
-        nodes = list(self.nodes(baremetal, *fields))
+        nodes = list(itertools.islice(self.nodes(baremetal, *fields), most))
         if self.filters and not nodes:
             filters = ' '.join(
                 f'{name}={value}' for name, value in self.filters.items()

@@ -130,6 +130,13 @@ class ExportInspectionDataTestCase(base.TestCase):
             self.ironic.asked('GET', '/nodes'),
         )
 
+    def test_filters_that_match_no_node_are_an_error(self):
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
+        error = self.assertRaises(
+            osc_exceptions.CommandError, self.export, 'driver=typo'
+        )
+        self.assertEqual('No node matches driver=typo', str(error))
+
     def test_options_may_stand_before_filters(self):
         self.export(
             '--jobs', '2', 'resource_class=baremetal', '--force', 'driver=ipmi'

@@ -275,6 +275,13 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
             self.app.stderr.getvalue(),
         )
 
+    def test_filters_that_match_no_node_are_an_error(self):
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
+        error = self.assertRaises(
+            osc_exceptions.CommandError, self.reapply, 'driver=typo'
+        )
+        self.assertEqual('No node matches driver=typo', str(error))
+
     def test_no_nodes_are_said(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
         self.assertEqual(0, self.reapply())

@@ -93,6 +93,16 @@ class HistoryTestCase(test_inspection_run.CommandTestCase):
             {'from': 'h', 'to': 'i'}, self.baremetal.calls[3][2]['params']
         )
 
+    def test_filters_that_match_no_node_are_an_error(self):
+        self.answer({'nodes': []})
+        error = self.assertRaises(
+            osc_exceptions.CommandError,
+            self.run_command,
+            inventory_history.DiffInventories,
+            'driver=typo',
+        )
+        self.assertEqual('No node matches driver=typo', str(error))
+
     def test_inventories_are_named_of_one_node_only(self):
         self.assertRaises(
             osc_exceptions.CommandError,
