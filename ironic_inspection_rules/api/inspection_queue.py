@@ -2,7 +2,6 @@
 
 """Posted inventories put into the queue, where durable inspection is on."""
 
-from collections.abc import Callable
 import functools
 from typing import Any
 
@@ -71,41 +70,41 @@ def install() -> None:
 
 
 def put_instead(
-    posted: dict[str, Any], kept: Any, token: Any
-) -> Callable[..., None]:
-    """Return a function that puts posted data into the queue.
+    posted: dict[str, Any],
+    kept: Any,
+    token: Any,
+    context: Any,
+    node_id: str,
+    inventory: dict[str, Any],
+    plugin_data: dict[str, Any],
+    topic: str | None = None,
+) -> None:
+    """Put posted data into the queue, instead of handing them to a conductor.
 
-    Ironic calls it in place of ``continue_inspection`` of a conductor.
+    Ironic calls it in place of ``ConductorAPI.continue_inspection``, whose
+    parameters are those from ``context`` on.
 
     :param posted: plugin data as they came.
     :param kept: see :mod:`.inspection.early_phase`.
     :param token: by which the ramdisk proves which machine it is.
+    :param plugin_data: plugin data as the early rules left them.
     """
     from ironic_inspection_rules.queue import request as queue_request
 
-    def continue_inspection(
-        context: Any,
-        node_id: str,
-        inventory: dict[str, Any],
-        plugin_data: dict[str, Any],
-        topic: str | None = None,
-    ) -> None:
-        is_machine = isinstance(token, str) and (
-            conductor_utils.is_agent_token_valid(
-                objects.Node.get_by_uuid(context, node_id), token
-            )
+    is_machine = isinstance(token, str) and (
+        conductor_utils.is_agent_token_valid(
+            objects.Node.get_by_uuid(context, node_id), token
         )
-        # The data are stored as they came. What early rules made of them is
-        # a checkpoint, so that each attempt begins with the same.
-        checkpoints = checkpoint.of_early_phase(posted, plugin_data, kept)
-        requests().put(
-            node_id,
-            queue_request.CONTINUE,
-            inventory,
-            posted,
-            checkpoints,
-            sender=api.request.client_addr,
-            trusted=is_machine,
-        )
-
-    return continue_inspection
+    )
+    # The data are stored as they came. What early rules made of them is a
+    # checkpoint, so that each attempt begins with the same.
+    checkpoints = checkpoint.of_early_phase(posted, plugin_data, kept)
+    requests().put(
+        node_id,
+        queue_request.CONTINUE,
+        inventory,
+        posted,
+        checkpoints,
+        sender=api.request.client_addr,
+        trusted=is_machine,
+    )

@@ -57,7 +57,7 @@ class Parser:
         self._read_object = decoder.object_pairs_hook
         # A byte order mark may be ignored (RFC 8259).
         self._utf_8 = codecs.getincrementaldecoder('utf-8-sig')()
-        # What is not parsed yet of the pieces that were read.
+        # The last text that was read, and where parsing goes on in it.
         self._text = ''
         self._position = 0
         # Brackets that are open before the position.

@@ -75,42 +75,20 @@ def apply(
             )
             % {'most': MOST_OPERATIONS, 'count': len(patch)}
         )
-    checked = []
-    refusals = []
-    # A copy: what an operation adds, a later one may change in place.
-    for position, operation in enumerate(copy.deepcopy(patch)):
-        try:
-            checked.append(_checked(operation, fields))
-        except exceptions.Invalid as exc:
-            refusals.append(_refused(position, exc))
-    if refusals:
-        raise exceptions.InvalidBody(refusals)
+    operations = _check_operations(patch, fields)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
-    growing = _Growing(result, most_characters)
-    for position, operation in enumerate(checked):
+    size = _RuleSize(result, most_characters)
+    for position, operation in enumerate(operations):
         try:
             for step in _steps(operation, result):
-                growing.check(step, result)
+                size.check(step, result)
                 result = jsonpatch.apply_patch(result, [step], in_place=True)
         except exceptions.Invalid as exc:
-            raise exceptions.InvalidBody([_refused(position, exc)]) from exc
+            raise exceptions.InvalidBody([_refusal(position, exc)]) from exc
         except _FAILURES as exc:
             raise exceptions.InvalidBody(
-                [
-                    exceptions.Problem(
-                        f'/{position}',
-                        _(
-                            'Operation %(position)d of the JSON patch (%(op)s '
-                            '"%(path)s") cannot be applied: %(reason)s'
-                        )
-                        % {
-                            'position': position,
-                            **operation,
-                            'reason': _reason(operation, fields),
-                        },
-                    )
-                ]
+                [_failure(position, operation, fields)]
             ) from exc
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
@@ -120,7 +98,28 @@ def apply(
     return result
 
 
-class _Growing:
+def _check_operations(
+    patch: list[Any], fields: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Check all operations of a patch before any of them is applied.
+
+    :returns: copies of the operations, with the right names in their pointers.
+    :raises: InvalidBody with the place of each that must not be applied.
+    """
+    operations = []
+    refusals = []
+    # A copy: what an operation adds, a later one may change in place.
+    for position, operation in enumerate(copy.deepcopy(patch)):
+        try:
+            operations.append(_check_operation(operation, fields))
+        except exceptions.Invalid as exc:
+            refusals.append(_refusal(position, exc))
+    if refusals:
+        raise exceptions.InvalidBody(refusals)
+    return operations
+
+
+class _RuleSize:
     """The size of a rule that a patch changes, checked before it grows.
 
     :param document: the rule as it is before the patch.
@@ -129,7 +128,9 @@ class _Growing:
     """
 
     def __init__(self, document: Any, most: int) -> None:
+        # For all operations together: it measures them, and has the time.
         self._budget = budget.Budget(_LIMITS)
+        # Characters of the document as JSON, after the operations so far.
         self._size = self._budget.measure(document)
         self._most = max(most, self._size)
 
@@ -241,7 +242,8 @@ def _is_item(target: jsonpointer.JsonPointer, document: Any) -> bool:
     return isinstance(parent, list)
 
 
-def _refused(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
+def _refusal(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
+    """Return the problem of an operation that must not be applied."""
     return exceptions.Problem(
         f'/{position}',
         _('Operation %(position)d of the JSON patch: %(reason)s')
@@ -249,7 +251,25 @@ def _refused(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
     )
 
 
-def _checked(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
+def _failure(
+    position: int, operation: dict[str, Any], fields: dict[str, Any]
+) -> exceptions.Problem:
+    """Return the problem of an operation that was tried in vain."""
+    return exceptions.Problem(
+        f'/{position}',
+        _(
+            'Operation %(position)d of the JSON patch (%(op)s "%(path)s") '
+            'cannot be applied: %(reason)s'
+        )
+        % {
+            'position': position,
+            **operation,
+            'reason': _reason(operation, fields),
+        },
+    )
+
+
+def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     """Check an operation, and return it with the right names in its pointers.
 
     :param rule: the fields of the stored rule.

@@ -525,13 +525,14 @@ def _detail(error: jsonschema.ValidationError) -> str:
     }
 
 
-def query(
-    parameters: Mapping[str, Callable[[str, str], Any]],
-) -> dict[str, Any]:
+Converter = Callable[[str, str], Any]
+"""Converts the text of a query parameter, after the name of the parameter."""
+
+
+def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     """Read and convert the query parameters of the request's URL.
 
-    :param parameters: converters by the names that a request may have; they
-        are called with name and value.
+    :param parameters: converters by the names that a request may have.
     :returns: the converted values by all these names, None for a parameter
         that is not given.
     :raises: Invalid if there are others, or one is there twice.
@@ -567,7 +568,7 @@ def integer(name: str, value: str) -> int:
         ) from exc
 
 
-def one_of(known: Sequence[str]) -> Callable[[str, str], str]:
+def one_of(known: Sequence[str]) -> Converter:
     """Return the converter of a parameter that is one of some words."""
 
     def convert(name: str, value: str) -> str:
@@ -580,11 +581,12 @@ def one_of(known: Sequence[str]) -> Callable[[str, str], str]:
     return convert
 
 
-def fields(known: Sequence[str]) -> Callable[[str, str], list[str]]:
+def fields(known: Sequence[str]) -> Converter:
     """Return the converter of the parameter ``fields``, a list of names.
 
-    It refuses names that are not known. ``links`` are left out of what it
-    returns: answers that can have them always do.
+    It makes ``['uuid', 'scope']`` of ``uuid,links,scope``, and refuses names
+    that are not known. ``links`` are left out, as answers that can have them
+    always do.
 
     :param known: the names of fields, ``links`` among them if they may be
         asked for.
@@ -604,7 +606,7 @@ SORT_DIR = one_of(('asc', 'desc'))
 """Converter of the order of a list."""
 
 
-def uuid_of(kind: str) -> Callable[[str, str], str]:
+def uuid_of(kind: str) -> Converter:
     """Return the converter of a UUID into the form that it is stored in.
 
     :param kind: what has the UUID, with its article, for the message.

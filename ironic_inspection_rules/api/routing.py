@@ -7,7 +7,7 @@ answers 404, 405 or 500. Instead, one object for each place in Ironic's map of
 controllers looks into the table of :mod:`.routes`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import functools
 from http import client as http_client
@@ -36,7 +36,7 @@ RULES = versions.MINOR_96_INSPECTION_RULES
 NODE = '{node}'
 
 Handler = Callable[..., Any]
-Query = Mapping[str, Callable[[str, str], Any]]
+Query = Mapping[str, request.Converter]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Route:
                 return None
         return parts_of_any_text
 
-    def answer(self, *path: str, **_found: Any) -> Any:
+    def answer(self, *path: str, **_pecan_arguments: Any) -> Any:
         """Answer a request: check it, call the handler, and set the status.
 
         Checked are, in this order: the queue, a version of inspector's API,
@@ -100,40 +100,21 @@ class Route:
         was checked before that, see :attr:`exposed`.
 
         :param path: the parts of the path that are any text.
-        :param _found: what pecan finds in the query and in the body; both are
-            read from the request itself.
+        :param _pecan_arguments: what pecan finds in the query and in the
+            body; both are read from the request itself.
         :returns: what the handler returns; a fault where it has raised
             InvalidInput.
         """
-        if self.is_queue and not CONF.inspection_queue.enabled:
-            raise exceptions.NotFound(
-                _(
-                    'Durable inspection is switched off here: it needs '
-                    '[inspection_queue]enabled = True in the configuration of '
-                    'the API'
-                )
-            )
+        self._check_queue()
         if self.is_inspector:
             inspector_forms.requested_version()
             # The client asks for a version of inspector's API and of no
             # other; Ironic's first versions know neither names of nodes nor
             # states of inspection.
             api.request.version.minor = RULES
-        arguments: list[Any] = list(path)
-        if self.policy and NODE in self.parts:
-            arguments[0] = api_utils.check_node_policy_and_retrieve(
-                self.policy, arguments[0]
-            )
-        elif self.policy:
-            api_utils.check_policy(self.policy)
+        arguments = self._check_policy(path)
         try:
-            if self.query is not None:
-                query = request.query(self.query)
-                # A call that takes no parameters only has them refused.
-                if self.query:
-                    arguments.append(query)
-            if self.schema is not None:
-                arguments.append(request.validate(request.body(), self.schema))
+            arguments += self._read_request()
             answered = self.handler(*arguments)
         except exceptions.InvalidInput as exc:
             # Ironic would answer with its text only.
@@ -149,6 +130,47 @@ class Route:
         if self.status is not None:
             api.response.status = self.status
         return answered
+
+    def _check_queue(self) -> None:
+        """Check that the queue is on, if the call is one of it."""
+        if self.is_queue and not CONF.inspection_queue.enabled:
+            raise exceptions.NotFound(
+                _(
+                    'Durable inspection is switched off here: it needs '
+                    '[inspection_queue]enabled = True in the configuration of '
+                    'the API'
+                )
+            )
+
+    def _check_policy(self, path: Sequence[str]) -> list[Any]:
+        """Check that the caller may make the call.
+
+        :returns: the path, in which the node has taken the place of its name
+            or UUID, if the policy is checked for a node.
+        """
+        arguments: list[Any] = list(path)
+        if self.policy and NODE in self.parts:
+            arguments[0] = api_utils.check_node_policy_and_retrieve(
+                self.policy, arguments[0]
+            )
+        elif self.policy:
+            api_utils.check_policy(self.policy)
+        return arguments
+
+    def _read_request(self) -> list[Any]:
+        """Read and check the parameters and the body, as far as it has them.
+
+        :returns: the last arguments of the handler.
+        """
+        arguments: list[Any] = []
+        if self.query is not None:
+            query = request.query(self.query)
+            # A call that takes no parameters only has them refused.
+            if self.query:
+                arguments.append(query)
+        if self.schema is not None:
+            arguments.append(request.validate(request.body(), self.schema))
+        return arguments
 
     @functools.cached_property
     def exposed(self) -> types.MethodType:

@@ -273,27 +273,14 @@ def _check_again(
     """
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
-    plans = rules.compile(past.rules, past.tables)
-    facts_of_phase = _facts_of_phase(node, run, rule.phase, plans)
-    if facts_of_phase is not None:
-        outcome = evaluation.evaluate(
-            plans, facts_of_phase, [rule.phase], limits=rules.limits
-        )
-    else:
-        context = api.request.context
-        inventory, plugin_data = _data(context, node, run)
-        if not inventory and not plugin_data:
-            return {
-                'reason': _(
-                    'It did not match. Why is not known: the data '
-                    'of that run are not kept.'
-                )
-            }
-        facts_of_node = facts.read(context, node, inventory, plugin_data)
-        # All phases: the earlier ones change what the rule finds.
-        outcome = evaluation.evaluate(
-            plans, facts_of_node, limits=rules.limits
-        )
+    outcome = _evaluate_again(node, run, rule.phase, rules, past)
+    if outcome is None:
+        return {
+            'reason': _(
+                'It did not match. Why is not known: the data '
+                'of that run are not kept.'
+            )
+        }
     for rule_trace in outcome.traces:
         if rule_trace.rule.uuid == rule.uuid:
             conditions = [
@@ -350,6 +337,33 @@ def _facts_of_phase(
         return past.facts(phase, plans)
     except (exceptions.KeptInventoryNotFound, replay.Incomparable):
         return None
+
+
+def _evaluate_again(
+    node: Any,
+    run: Any,
+    phase: str,
+    rules: repository.Repository,
+    past: _RuleSet,
+) -> evaluation.Evaluation | None:
+    """Run a phase once more, on what it had or on what is still known of it.
+
+    :param past: the rules to run.
+    :returns: None if the data of the run are not kept.
+    """
+    plans = rules.compile(past.rules, past.tables)
+    facts_of_phase = _facts_of_phase(node, run, phase, plans)
+    if facts_of_phase is not None:
+        return evaluation.evaluate(
+            plans, facts_of_phase, [phase], limits=rules.limits
+        )
+    context = api.request.context
+    inventory, plugin_data = _data(context, node, run)
+    if not inventory and not plugin_data:
+        return None
+    facts_of_node = facts.read(context, node, inventory, plugin_data)
+    # All phases: the earlier ones change what the rule finds.
+    return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)
 
 
 def _data(

@@ -2,9 +2,9 @@
 
 """apply and restore: what becomes of stored rules, conflicts, notices."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
@@ -41,6 +41,15 @@ _MOST_ATTEMPTS = 100
 
 Fields = Mapping[str, Any]
 NewUUID = Callable[[int, Fields], str]
+"""Makes the UUID of a rule, of its number in the request and its fields."""
+
+
+class _Changes(NamedTuple):
+    """The rules that a plan stores, see :meth:`.StoredRule.change`."""
+
+    created: list[dict[str, Any]]
+    updated: dict[str, dict[str, Any]]
+    deleted: list[str]
 
 
 def retry_on_conflict(change: Callable[[], Any]) -> Any:
@@ -110,9 +119,7 @@ def replace(
         check_tables(steps, len(rules), decided.tables)
         outcomes = {step.outcome for step in steps}
         outcomes |= {step.outcome for step in decided.steps}
-        for outcome in outcomes:
-            if outcome in _POLICIES:
-                api_utils.check_policy(_POLICIES[outcome])
+        _check_policies(outcomes)
         after = before
         if not dry_run:
             after = _carry_out(
@@ -150,6 +157,17 @@ def decide_tables(
     return table_set.decide(
         posted, prune, in_force, rules.built_in_tables, of_revision
     )
+
+
+def _check_policies(outcomes: Iterable[str]) -> None:
+    """Check that the caller may make changes of some kinds.
+
+    :raises: HTTPForbidden without the policy for one of them.
+    """
+    for outcome in outcomes:
+        # What stays as it is, or only moves, may have none.
+        if outcome in _POLICIES:
+            api_utils.check_policy(_POLICIES[outcome])
 
 
 def check_tables(
@@ -222,8 +240,7 @@ def decide(
     :param prune: whether stored rules that are not among these go.
     :param restored: whether the rules are those of a revision that is put
         back.
-    :param new_uuid: called with the number and the text of a rule that is
-        not stored and has no UUID; returns its UUID.
+    :param new_uuid: called for a rule that is not stored and has no UUID.
     :raises: InvalidRules with the place of each bad rule.
     """
     rules = [_with_canonical_uuid(rule) for rule in rules]
@@ -382,9 +399,26 @@ def _carry_out(
     :returns: the revision that this makes.
     """
     context = api.request.context
-    created = []
-    updated = {}
-    deleted = []
+    changes = _changes(steps, created_at)
+    with contextlib.ExitStack() as stack:
+        # All rules change in one transaction: each notification of a start
+        # is sent before it, each of an end or an error after it.
+        if notification.enabled():
+            for emitted in _notifications(context, steps):
+                stack.enter_context(emitted)
+        return rule_object.StoredRule.change(
+            context, revision, *changes, message, tables
+        )
+
+
+def _changes(
+    steps: Sequence[replacement.RuleStep], created_at: Mapping[str, Any]
+) -> _Changes:
+    """Return what the steps of a plan store.
+
+    :param created_at: as for :func:`_carry_out`.
+    """
+    changes = _Changes([], {}, [])
     for step in steps:
         position = {}
         if step.position is not None:
@@ -393,21 +427,13 @@ def _carry_out(
             rule = {**step.after, **position}
             if rule['uuid'] in created_at:
                 rule['created_at'] = created_at[rule['uuid']]
-            created.append(rule)
+            changes.created.append(rule)
         elif step.after is None and step.before is not None:
-            deleted.append(step.before['uuid'])
+            changes.deleted.append(step.before['uuid'])
         elif step.before and step.after and (step.fields or position):
-            changed = {name: step.after[name] for name in step.fields}
-            updated[step.before['uuid']] = {**changed, **position}
-    with contextlib.ExitStack() as stack:
-        # All rules change in one transaction: each notification of a start
-        # is sent before it, each of an end or an error after it.
-        if notification.enabled():
-            for emitted in _notifications(context, steps):
-                stack.enter_context(emitted)
-        return rule_object.StoredRule.change(
-            context, revision, created, updated, deleted, message, tables
-        )
+            new_values = {name: step.after[name] for name in step.fields}
+            changes.updated[step.before['uuid']] = {**new_values, **position}
+    return changes
 
 
 def _notifications(

@@ -187,16 +187,18 @@ def _compare(
     if after is not None:
         pairs_after = after.pairs
         definition_after = after.definition
+    # Rows of chunks that only one of both tables has. A row may be in both
+    # lists: a chunk is another one when one of its rows has changed.
+    new: list[db_table.Pair] = []
+    gone: list[db_table.Pair] = []
     # A dict keeps their order.
     digests: dict[str, None] = {}
-    new: list[db_table.Pair] = []
     for chunk in db_table.split(pairs_after):
         digests[chunk.digest] = None
         if chunk.digest not in stored:
             new += chunk.pairs
     # Whether the order of rows or of columns is another.
     moved = list(stored) != list(digests)
-    gone: list[db_table.Pair] = []
     if before is not None:
         for digest in stored:
             if digest not in digests:

@@ -37,20 +37,7 @@ def post() -> Any:
     :raises: RuleError if an early rule fails; nothing is looked up,
         enrolled or changed then.
     """
-    # Ironic 35 does not have this option yet.
-    if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
-        raise ironic_exception.HTTPForbidden(resource=api.request.path)
-    has_call = api_utils.new_continue_inspection_endpoint()
-    if not has_call and api.request.GET.get('node_uuid') is None:
-        # A ramdisk made for ironic-inspector: it asks in an older version, and
-        # names no node.
-        has_call = api_utils.allow_continue_inspection_endpoint()
-    if not has_call:
-        raise ironic_exception.NotFound(
-            _('API version 1.%d or newer is required')
-            % versions.MINOR_84_CONTINUE_INSPECTION
-        )
-    api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
+    _check_caller()
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
     document = {}
     if api.request.body:
@@ -67,7 +54,9 @@ def post() -> Any:
     kept = early_phase.run(api.request.context, inventory, plugin_data)
     hand_over = None
     if CONF.inspection_queue.enabled:
-        hand_over = inspection_queue.put_instead(data, kept, token)
+        hand_over = functools.partial(
+            inspection_queue.put_instead, data, kept, token
+        )
     elif kept is not None:
         hand_over = functools.partial(
             _store_and_hand_over,
@@ -77,6 +66,28 @@ def post() -> Any:
     return stock.post_inspection_data(
         {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
     )
+
+
+def _check_caller() -> None:
+    """Check, as Ironic's controller does, that the caller may post data.
+
+    :raises: HTTPForbidden where the call is switched off; NotFound for an old
+        version of the API; what Ironic's policy raises.
+    """
+    # Ironic 35 does not have this option yet.
+    if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
+        raise ironic_exception.HTTPForbidden(resource=api.request.path)
+    has_call = api_utils.new_continue_inspection_endpoint()
+    if not has_call and api.request.GET.get('node_uuid') is None:
+        # A ramdisk made for ironic-inspector: it asks in an older version, and
+        # names no node.
+        has_call = api_utils.allow_continue_inspection_endpoint()
+    if not has_call:
+        raise ironic_exception.NotFound(
+            _('API version 1.%d or newer is required')
+            % versions.MINOR_84_CONTINUE_INSPECTION
+        )
+    api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
 
 
 def _store_and_hand_over(

@@ -185,15 +185,18 @@ def page(
 class _RuleOrder:
     """Puts rules in order by one of their fields, read for all of them.
 
-    :param own: the built-in rules of the list by UUID.
+    :param built_in: the built-in rules of the list by UUID.
     :param filters: those of the list.
     """
 
     def __init__(
-        self, context: Any, own: dict[str, model.Rule], filters: dict[str, Any]
+        self,
+        context: Any,
+        built_in: dict[str, model.Rule],
+        filters: dict[str, Any],
     ) -> None:
         self._context = context
-        self._own = own
+        self._built_in = built_in
         self._filters = filters
 
     def _values(self, field: str) -> dict[str, Any]:
@@ -204,7 +207,7 @@ class _RuleOrder:
         """
         values = {
             uuid: getattr(rule, field, None)
-            for uuid, rule in self._own.items()
+            for uuid, rule in self._built_in.items()
         }
         values.update(
             rule_object.StoredRule.list_values(
@@ -317,22 +320,21 @@ def update(rule_uuid: str, operations: Any) -> Answer:
     The changed rule is checked as a new one is. A built-in rule is refused,
     and so is what would open a sensitive one.
     """
+    return _change(rule_uuid, functools.partial(_apply_patch, operations))
 
-    def decide(rule: rule_object.StoredRule) -> _NewFields:
-        before = {name: rule[name] for name in model.WRITABLE}
-        fields = patch.apply(
-            before, operations, body_limit.size(api.request.path)
-        )
-        try:
-            parsed = rule_set.parse(fields, rule)
-            return _NewFields(parsed, _check_tables(parsed))
-        except exceptions.InvalidRule as exc:
-            # Of a sensitive rule, the error must not show the content: it has
-            # no cause, and "from None" hides the one that is handled here.
-            refused = stored_rule.refusal(rule, exc)
-            raise refused from refused.__cause__
 
-    return _change(rule_uuid, decide)
+def _apply_patch(operations: Any, rule: rule_object.StoredRule) -> _NewFields:
+    """Return what a JSON patch makes of a stored rule, checked."""
+    before = {name: rule[name] for name in model.WRITABLE}
+    fields = patch.apply(before, operations, body_limit.size(api.request.path))
+    try:
+        parsed = rule_set.parse(fields, rule)
+        return _NewFields(parsed, _check_tables(parsed))
+    except exceptions.InvalidRule as exc:
+        # Of a sensitive rule, the error must not show the content: it has no
+        # cause, and "from None" hides the one that is handled here.
+        refused = stored_rule.refusal(rule, exc)
+        raise refused from refused.__cause__
 
 
 def replace(rule_uuid: str, body: Any) -> Answer:
@@ -342,26 +344,28 @@ def replace(rule_uuid: str, body: Any) -> Answer:
     there as a client has just read them, but not with other values. A built-in
     rule is refused, and so is what would open a sensitive one.
     """
+    return _change(rule_uuid, functools.partial(_replacement, body))
 
-    def decide(rule: rule_object.StoredRule) -> _NewFields:
-        if not isinstance(body, dict):
-            # parse() refuses it, and says what a rule is to be.
-            return _NewFields(rule_set.parse(body, None), None)
-        # What a client has just read may come back with its changes.
-        as_shown = view.represent(rule)
-        fields = {}
-        for name, value in body.items():
-            if name not in view.READ_ONLY or value != as_shown[name]:
-                fields[name] = value
-        problems = []
-        if 'uuid' in fields:
-            problems.append(exceptions.Problem('/uuid', validation.READ_ONLY))
-        parsed = rule_set.parse(
-            {**fields, 'uuid': rule.uuid}, rule, found=problems
-        )
-        return _NewFields(parsed, _check_tables(parsed))
 
-    return _change(rule_uuid, decide)
+def _replacement(body: Any, rule: rule_object.StoredRule) -> _NewFields:
+    """Return the posted rule that replaces a stored one, checked."""
+    if not isinstance(body, dict):
+        # parse() refuses it, and says what a rule is to be.
+        return _NewFields(rule_set.parse(body, None), None)
+    # What a client has just read may come back with its changes.
+    as_shown = view.represent(rule)
+    fields = {}
+    for name, value in body.items():
+        if name not in view.READ_ONLY or value != as_shown[name]:
+            fields[name] = value
+    problems = []
+    if 'uuid' in fields:
+        # It is not that of the stored rule: then it was left out above.
+        problems.append(exceptions.Problem('/uuid', validation.READ_ONLY))
+    parsed = rule_set.parse(
+        {**fields, 'uuid': rule.uuid}, rule, found=problems
+    )
+    return _NewFields(parsed, _check_tables(parsed))
 
 
 def replace_all(query: Answer, body: Answer) -> Answer:
@@ -453,22 +457,30 @@ def _change(
     :param decide: called with the stored rule, returns what it is to be; sees
         to it that a sensitive rule stays sensitive.
     """
+    return rule_set.retry_on_conflict(
+        functools.partial(_change_once, rule_uuid, decide)
+    )
 
-    def change() -> Answer:
-        rule = _changeable(rule_uuid)
-        new = decide(rule)
-        fields = new.rule.to_mapping()
-        # Only what differs: a field that is set counts as changed.
-        differing = {}
-        for name, value in fields.items():
-            if not model.same(name, rule[name], value):
-                differing[name] = value
-        rule.update(differing)
-        with notification.emitted(api.request.context, rule, 'update'):
-            rule.save(base=new.base)
-        return view.represent(rule)
 
-    return rule_set.retry_on_conflict(change)
+def _change_once(
+    rule_uuid: str, decide: Callable[[rule_object.StoredRule], _NewFields]
+) -> Answer:
+    """Do the work of :func:`_change`, as long as no other change is first.
+
+    :raises: Conflict if one is.
+    """
+    rule = _changeable(rule_uuid)
+    new = decide(rule)
+    fields = new.rule.to_mapping()
+    # Only what differs: a field that is set counts as changed.
+    differing = {}
+    for name, value in fields.items():
+        if not model.same(name, rule[name], value):
+            differing[name] = value
+    rule.update(differing)
+    with notification.emitted(api.request.context, rule, 'update'):
+        rule.save(base=new.base)
+    return view.represent(rule)
 
 
 def _stored(uuid: str) -> rule_object.StoredRule:

@@ -291,9 +291,11 @@ def _place(
     :raises: Invalid unless the caller asks for one trait, one path, or one
         path in a port.
     """
-    asks_for_one = (trait is None) is not (path_text is None)
-    names_port_alone = port_ident is not None and path_text is None
-    if not asks_for_one or trait == '' or names_port_alone:
+    if trait is not None:
+        is_clear = bool(trait) and path_text is None and port_ident is None
+    else:
+        is_clear = path_text is not None
+    if not is_clear:
         raise exceptions.Invalid(
             _(
                 'Ask for "path", for "trait", for "port" and "path", or for '
@@ -303,6 +305,7 @@ def _place(
     if trait is not None:
         return _place_of_trait(node, trait)
     try:
+        # Not None, as was checked; mypy does not see it.
         path = data_path.parse(path_text or '')
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc

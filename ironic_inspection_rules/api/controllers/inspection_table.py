@@ -165,18 +165,23 @@ def machines(name: str, query: Query) -> Answer:
     entries = list(itertools.islice(remaining, limit + 1))
     answer: Answer = {'machines': entries[:limit]}
     if len(entries) > limit:
-        parameters = [
-            (parameter, value)
-            for parameter, value in api.request.GET.items()
-            if parameter not in ('limit', 'marker')
-        ]
-        parameters += [('limit', limit), ('marker', first + limit)]
-        following = link.build_url(
-            f'{RESOURCE}/{name}/machines', f'?{parse.urlencode(parameters)}'
-        )
-        answer['next'] = str(following)
+        answer['next'] = _next_link(name, limit, first + limit)
     stream.send([json.dumps(answer).encode()])
     return {}
+
+
+def _next_link(name: str, limit: int, marker: int) -> str:
+    """Return the link to the next page, with all parameters of the request."""
+    parameters = [
+        (parameter, value)
+        for parameter, value in api.request.GET.items()
+        if parameter not in ('limit', 'marker')
+    ]
+    parameters += [('limit', limit), ('marker', marker)]
+    url = link.build_url(
+        f'{RESOURCE}/{name}/machines', f'?{parse.urlencode(parameters)}'
+    )
+    return str(url)
 
 
 def _readable_pages() -> list[fleet_page.Page]:

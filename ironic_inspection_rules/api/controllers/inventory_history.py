@@ -90,6 +90,31 @@ def get_one(node: Any, uuid: str) -> Answer:
     return {name: document[name] for name in ('inventory', 'plugin_data')}
 
 
+def _find_pair(
+    node_uuid: str, from_: str | None, to: str | None
+) -> tuple[Any, Any]:
+    """Return the two inventories to compare, the earlier one first.
+
+    :param from_: UUID of the first one, None if the request leaves it open.
+    :param to: UUID of the second one, or None.
+    :returns: None for one that is not kept, though nobody has asked for it by
+        its UUID.
+    :raises: NotFound if the node has none of a UUID.
+    """
+    after: Any = None
+    before: Any = None
+    if to is not None:
+        after = db_history.get_inventory(node_uuid, to)
+    else:
+        after = _last_to_compare(node_uuid, from_ is not None)
+    if from_ is not None:
+        before = db_history.get_inventory(node_uuid, from_)
+    elif after is not None:
+        earlier = db_history.list_inventories(node_uuid, 1, before=after.id)
+        before = next(iter(earlier), None)
+    return before, after
+
+
 def _last_to_compare(node_uuid: str, is_first_given: bool) -> Any:
     """Return the inventory that a comparison without an end is made with.
 
@@ -114,19 +139,7 @@ def diff(node: Any, query: Answer) -> Answer:
 
     :raises: NotFound if no two are kept, or the node has none of a UUID.
     """
-    from_ = query['from']
-    to = query['to']
-    after: Any = None
-    before: Any = None
-    if to is not None:
-        after = db_history.get_inventory(node.uuid, to)
-    else:
-        after = _last_to_compare(node.uuid, from_ is not None)
-    if from_ is not None:
-        before = db_history.get_inventory(node.uuid, from_)
-    elif after is not None:
-        earlier = db_history.list_inventories(node.uuid, 1, before=after.id)
-        before = next(iter(earlier), None)
+    before, after = _find_pair(node.uuid, query['from'], query['to'])
     if before is None or after is None:
         message = (
             _('There are no two inventories of node %s to compare') % node.uuid

@@ -76,17 +76,7 @@ def reapply(node: Any) -> dict[str, Any]:
     :returns: the request, as ``GET /v1/inspection_requests`` shows it.
     :raises: what :func:`put_request` raises.
     """
-
-    def parse(body: Any) -> PostedData:
-        data = request.validate(body, _DATA)
-        return validate_document(
-            {
-                **(data['plugin_data'] or {}),
-                'inventory': data['inventory'],
-            }
-        )
-
-    put = put_request(node, parse)
+    put = put_request(node, _parse)
     stored = request_object.InspectionRequest.get_by_uuid(
         api.request.context, put.uuid
     )
@@ -102,6 +92,14 @@ def validate_document(document: Any) -> PostedData:
     plugin_data = dict(controllers.validated_inspection_data(document))
     inventory = plugin_data.pop('inventory')
     return PostedData(inventory, plugin_data)
+
+
+def _parse(body: Any) -> PostedData:
+    """Validate a body with an inventory, and return the data in it."""
+    data = request.validate(body, _DATA)
+    return validate_document(
+        {**(data['plugin_data'] or {}), 'inventory': data['inventory']}
+    )
 
 
 def put_request(
@@ -125,9 +123,6 @@ def put_request(
         only have those of the ramdisk processed.
     :raises: RuleError if an early rule fails; nothing is queued then.
     """
-    # Only loaded where durable inspection is switched on.
-    from ironic_inspection_rules.queue import node as queue_node
-
     requests = inspection_queue.requests()
     document = None
     if api.request.body:
@@ -136,23 +131,7 @@ def put_request(
     if document not in (None, {}):
         _check_policy(policies.REAPPLY_WITH_DATA, node)
         data_of_body = parse(document)
-    if node.reservation:
-        raise exceptions.NodeBusy(
-            _('Node %(node)s is locked by %(holder)s.')
-            % {'node': node.uuid, 'holder': node.reservation}
-        )
-    if requests.find_open(node.uuid) is not None:
-        # With data, the queue compares them with those that wait.
-        if data_of_body is None:
-            raise exceptions.RequestPending(node.uuid)
-    elif node.provision_state not in queue_node.REAPPLICABLE:
-        raise exceptions.Conflict(
-            _(
-                'Inspection of node %(node)s cannot be reapplied in state '
-                '"%(state)s".'
-            )
-            % {'node': node.uuid, 'state': node.provision_state}
-        )
+    _check_reapplicable(node, has_data=data_of_body is not None)
     inventory, posted = data_of_body or _unprocessed(node.uuid)
     plugin_data = continue_inspection.without_reserved(posted)
     kept = early_phase.run(api.request.context, inventory, plugin_data)
@@ -168,6 +147,34 @@ def put_request(
         checkpoint.of_early_phase(posted, plugin_data, kept),
         sender=api.request.client_addr,
     )
+
+
+def _check_reapplicable(node: Any, has_data: bool) -> None:
+    """Check that a request for a node may be queued, before early rules run.
+
+    :param has_data: whether the request brings data of its own.
+    :raises: NodeBusy, RequestPending, Conflict; see :func:`put_request`.
+    """
+    # Only loaded where durable inspection is switched on.
+    from ironic_inspection_rules.queue import node as queue_node
+
+    if node.reservation:
+        raise exceptions.NodeBusy(
+            _('Node %(node)s is locked by %(holder)s.')
+            % {'node': node.uuid, 'holder': node.reservation}
+        )
+    if inspection_queue.requests().find_open(node.uuid) is not None:
+        # With data, the queue compares them with those that wait.
+        if not has_data:
+            raise exceptions.RequestPending(node.uuid)
+    elif node.provision_state not in queue_node.REAPPLICABLE:
+        raise exceptions.Conflict(
+            _(
+                'Inspection of node %(node)s cannot be reapplied in state '
+                '"%(state)s".'
+            )
+            % {'node': node.uuid, 'state': node.provision_state}
+        )
 
 
 def _check_policy(name: str, node: Any) -> None:

@@ -256,18 +256,8 @@ def read(
         for portion in inspection_data.portions(
             context, nodes.in_order_of(requested), _DATA
         ):
-            # The portion's nodes, and before each those that are not there:
-            # these have an entry too.
-            group = []
-            awaited = len(portion.nodes)
-            while awaited:
-                item = left.popleft()
-                group.append(item)
-                _ident, uuid = item
-                if uuid in nodes.by_uuid:
-                    awaited -= 1
             yield nodes.machines(
-                group,
+                nodes.take(left, len(portion.nodes)),
                 inspection_data.find_all(
                     context, portion.nodes, portion.failing
                 ),
@@ -345,6 +335,23 @@ class _Nodes:
             for _ident, uuid in requested
             if uuid in self.by_uuid
         ]
+
+    def take(
+        self, left: collections.deque[fleet_page.RequestedNode], count: int
+    ) -> list[fleet_page.RequestedNode]:
+        """Take requested nodes from the left, up to so many that are there.
+
+        Before each of these come those that are not there: they have an entry
+        too.
+        """
+        requested = []
+        while count:
+            item = left.popleft()
+            requested.append(item)
+            _ident, uuid = item
+            if uuid in self.by_uuid:
+                count -= 1
+        return requested
 
     def machines(
         self,

@@ -64,8 +64,15 @@ class PutInsteadTestCase(base.GlueTestCase):
         self.task.node.save()
 
     def put(self, posted, token=None, **arguments):
-        put = inspection_queue.put_instead(posted, {'record': {}}, token)
-        put(self.context, self.task.node.uuid, topic='t', **arguments)
+        inspection_queue.put_instead(
+            posted,
+            {'record': {}},
+            token,
+            self.context,
+            self.task.node.uuid,
+            topic='t',
+            **arguments,
+        )
         return inspection_queue.requests().get('w1')
 
     def test_data_are_stored_as_they_came(self):
