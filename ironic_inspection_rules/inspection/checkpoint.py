@@ -37,12 +37,20 @@ def of_phase(
 ) -> Checkpoint:
     """Return the checkpoint of a phase.
 
+    For example, where rules have removed a value of the node, set another one,
+    and changed a port::
+
+        {'changes': [['node', ('extra', 'old')],
+                     ['node', ('extra', 'rack'), 'r1'],
+                     ['ports', (UUID, 'pxe_enabled'), False]],
+         'plugin_data': {'set': {'b': 2}, 'unset': ['a']},
+         'more': {}, 'error': None, 'run': {…}}
+
     :param target: has the changes of the phase.
     :param more: further changed attributes of the node.
     :param error: the failure that a rule requested, if any.
     :param run: see :meth:`.recorder.RunRecorder.checkpoint`.
     """
-    # Lists of root, path and value; without a value where it was removed.
     changes: list[list[Any]] = []
     for root, path, value in target.final_values():
         # Hooks change them too: the checkpoint has their difference.
@@ -54,6 +62,7 @@ def of_phase(
             port = target.get(root, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:
+            # Without a value, see repeat().
             changes.append([root, path])
         else:
             changes.append([root, path, value])

@@ -83,6 +83,7 @@ class Inspection:
         self._plugin_data: dict[str, Any] = {}
         # Plugin data that rules have changed, as they were before, by name.
         self._before_rules: dict[str, Any] = {}
+        # Those in force in the first phase, None before it.
         self._rules: repository.Snapshot | None = None
         # Built-in rules and settings, for the history: a replay needs them.
         self._options: str | None = None
@@ -93,7 +94,7 @@ class Inspection:
         # Rules of a node that was just discovered run before the power-off.
         self._main_is_over = False
         # Whether a rule reads what the inspection before has stored, None
-        # before the first phase; and that, if one does.
+        # before the first phase; and what it has stored, if one does.
         self._reads_previous: bool | None = None
         self._previous: dict[str, Any] | None = None
         # The facts at the begin of a phase, as JSON texts, by phase; for the
@@ -213,32 +214,38 @@ class Inspection:
         # Where a step runs rules, last_error may be of something earlier.
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
-        findings = None
-        if self._inventory is not None:
-            # As they were before any rule changed them.
-            plugin_data = {}
-            before = {**self._plugin_data, **self._before_rules}
-            for name, value in before.items():
-                if value is not data_path.ABSENT and name not in _NO_FACTS:
-                    plugin_data[name] = value
-            findings = history.Findings(
-                self._inventory,
-                plugin_data,
-                self._plugin_data,
-                self._facts,
-                self._options,
-                bool(self._reads_previous),
-                self._previous,
-            )
         options = CONF.inspection_rules
         return recorder.prepare(
             self.run,
-            findings,
+            self._findings(),
             node,
             error,
             options.keep_runs,
             mask=disclosure.is_kept_masked(options.mask_secrets),
             days=options.keep_history,
+        )
+
+    def _findings(self) -> history.Findings | None:
+        """Return what the machine and the rules have found, for the history.
+
+        :returns: None if the machine has sent no data.
+        """
+        if self._inventory is None:
+            return None
+        # Plugin data as they were before any rule changed them.
+        plugin_data = {}
+        before = {**self._plugin_data, **self._before_rules}
+        for name, value in before.items():
+            if value is not data_path.ABSENT and name not in _NO_FACTS:
+                plugin_data[name] = value
+        return history.Findings(
+            self._inventory,
+            plugin_data,
+            self._plugin_data,
+            self._facts,
+            self._options,
+            bool(self._reads_previous),
+            self._previous,
         )
 
     def store(self, error: str | None) -> None:
@@ -539,16 +546,7 @@ def of_task(
         task, recorder.RunRecorder(recorder.INSPECTION), is_of_ironic
     )
     if inventory is not None:
-        early = None
-        try:
-            early = early_phase_object.EarlyPhase.take(
-                task.context, task.node.uuid
-            )
-        except db_exc.DBError as exc:
-            # The inspection must not fail for that. Nothing has begun yet
-            # that would bring the node into a final state.
-            recorder.warn_of_loss(task.node, exc)
-        current.begin(inventory, plugin_data or {}, early)
+        current.begin(inventory, plugin_data or {}, _take_early_phase(task))
     with current.attached_to_task():
         try:
             yield current
@@ -561,6 +559,20 @@ def of_task(
             current.store(str(exc))
             raise
         current.store(None)
+
+
+def _take_early_phase(task: Any) -> Any:
+    """Return what the early rules have left for the run; None for nothing.
+
+    It is removed where the API has stored it.
+    """
+    try:
+        return early_phase_object.EarlyPhase.take(task.context, task.node.uuid)
+    except db_exc.DBError as exc:
+        # The inspection must not fail for that. Nothing has begun yet that
+        # would bring the node into a final state.
+        recorder.warn_of_loss(task.node, exc)
+        return None
 
 
 def apply_rules(

@@ -183,11 +183,9 @@ class Refusals:
         database = db_api.get_instance()
         active = database.get_active_hardware_type_dict().get(driver, set())
         if not having <= active:
+            # One that has stopped may have had the interfaces.
             return
-        enabled: dict[str, set[str]] = {}
-        for row in database.list_hardware_type_interfaces([driver]):
-            attribute = f'{row["interface_type"]}_interface'
-            enabled.setdefault(attribute, set()).add(row['interface_name'])
+        enabled = _enabled_interfaces(driver)
         for attribute, name in chosen.items():
             known = enabled.get(attribute, ())
             if name not in known and not _may_take_anything(driver):
@@ -213,7 +211,7 @@ class Refusals:
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
-        own = {port.get('uuid') for port in before}
+        own_uuids = {port.get('uuid') for port in before}
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
@@ -238,14 +236,14 @@ class Refusals:
                     # This port, unless another one of the node has it.
                     holder = addresses.setdefault(address, index)
                     is_taken = holder != index or self._is_elsewhere(
-                        objects.Port.get_by_address, address, own
+                        objects.Port.get_by_address, address, own_uuids
                     )
                     if is_taken:
                         raise ironic_exception.MACAlreadyExists(mac=address)
                 if name:
                     holder = names.setdefault(name, index)
                     is_taken = holder != index or self._is_elsewhere(
-                        objects.Port.get_by_name, name, own
+                        objects.Port.get_by_name, name, own_uuids
                     )
                     if is_taken:
                         raise ironic_exception.PortDuplicateName(name=name)
@@ -254,9 +252,15 @@ class Refusals:
                 # It is saved by now: a later port may get the address.
                 del addresses[address_before]
 
-    def _is_elsewhere(self, find: Any, value: str, own: set[Any]) -> bool:
-        """Check if a port of another node has a value."""
-        return self._holder(find, value) not in {None, *own}
+    def _is_elsewhere(
+        self, find: Any, value: str, own_uuids: set[Any]
+    ) -> bool:
+        """Check if a port of another node has a value.
+
+        :param find: the method of Ironic's object that finds it by the value.
+        :param own_uuids: those of the ports of this node.
+        """
+        return self._holder(find, value) not in {None, *own_uuids}
 
     def _holder(self, find: Any, value: Any) -> str | None:
         """Return the UUID of the object with a value, None without one."""
@@ -264,6 +268,19 @@ class Refusals:
             return find(self._context, value).uuid
         except ironic_exception.NotFound:
             return None
+
+
+def _enabled_interfaces(driver: str) -> dict[str, set[str]]:
+    """Return the interfaces that running conductors have for a driver.
+
+    For instance ``{'bios_interface': {'no-bios', 'redfish'}}``.
+    """
+    enabled: dict[str, set[str]] = {}
+    rows = db_api.get_instance().list_hardware_type_interfaces([driver])
+    for row in rows:
+        attribute = f'{row["interface_type"]}_interface'
+        enabled.setdefault(attribute, set()).add(row['interface_name'])
+    return enabled
 
 
 @functools.cache

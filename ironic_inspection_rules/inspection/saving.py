@@ -239,26 +239,37 @@ def _update_node(
     if 'driver' in attributes or set(attributes) & set(INTERFACES):
         with blaming(made, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
-            for field in INTERFACES:
-                name = getattr(node, field)
-                if name is None or attributes.get(field):
-                    continue
-                try:
-                    driver_factory.get_interface(
-                        hardware_type, field.removesuffix('_interface'), name
-                    )
-                except (
-                    ironic_exception.IncompatibleInterface,
-                    ironic_exception.InterfaceNotFoundInEntrypoint,
-                ):
-                    # The call below sets the default of the driver.
-                    setattr(node, field, None)
+            _remove_unsupported_interfaces(node, hardware_type, attributes)
+            # This sets the default of the driver where there is none.
             driver_factory.check_and_update_node_interfaces(
                 node, hardware_type
             )
     check_node_values(attributes, made)
     with blaming(made, working_copy.NODE, *UNIQUE):
         node.save()
+
+
+def _remove_unsupported_interfaces(
+    node, hardware_type, attributes: Mapping[str, Any]
+) -> None:
+    """Set interfaces to None that a driver does not support.
+
+    :param hardware_type: that of the driver.
+    :param attributes: those that rules have set, which stay.
+    """
+    for field in INTERFACES:
+        name = getattr(node, field)
+        if name is None or attributes.get(field):
+            continue
+        try:
+            driver_factory.get_interface(
+                hardware_type, field.removesuffix('_interface'), name
+            )
+        except (
+            ironic_exception.IncompatibleInterface,
+            ironic_exception.InterfaceNotFoundInEntrypoint,
+        ):
+            setattr(node, field, None)
 
 
 def check_node_values(

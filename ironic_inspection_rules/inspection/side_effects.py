@@ -211,6 +211,8 @@ class _Session(requests.Session):
         self, request: working_copy.GetRequest, watch: timeutils.StopWatch
     ) -> None:
         super().__init__()
+        # Redirects are held to these: the end of the phase, and the scheme
+        # and the headers of the first request.
         self._watch = watch
         self._scheme = urlparse.urlsplit(request.url).scheme
         self._own_headers = tuple(request.headers or ())
