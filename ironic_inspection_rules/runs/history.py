@@ -165,8 +165,8 @@ def prepare(
     }
     return PreparedInspection(
         values,
-        _began(before, known, reported.texts, node.uuid, now),
-        _ended(before, known, last),
+        _stays_that_begin(before, known, reported.texts, node.uuid, now),
+        _stays_that_end(before, known, last),
     )
 
 
@@ -182,7 +182,9 @@ def _content_values(
     :param loaded: stored documents by digest.
     """
     if last is not None and last.content in loaded:
-        patched = _patched(last.content, loaded[last.content], document)
+        patched = _columns_of_patch(
+            last.content, loaded[last.content], document
+        )
         if patched:
             return {'patch': None, **patched}
     return {'patch': None, 'content': content.store(document)}
@@ -210,7 +212,7 @@ def _store_parts(
     return digest
 
 
-def _began(
+def _stays_that_begin(
     before: part.Parts,
     known: part.Parts,
     labels: Mapping[str, str],
@@ -239,7 +241,7 @@ def _began(
     return began
 
 
-def _ended(
+def _stays_that_end(
     before: part.Parts, known: part.Parts, last: typing.Any
 ) -> dict[str, datetime.datetime]:
     """Return when parts that have left the machine were last reported.
@@ -408,6 +410,31 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
     return _encode(kept)
 
 
+class _PostedData:
+    """The inventory and the plugin data that a machine has sent.
+
+    :param mask: whether to keep them without their secrets.
+    """
+
+    def __init__(self, findings: Findings, mask: bool) -> None:
+        self._mask = mask
+        data = findings.data(mask=False)
+        # By name: as JSON texts, and as they are kept.
+        self.texts = {name: _encode(value) for name, value in data.items()}
+        self.kept = {
+            name: _read_masked(text, mask) for name, text in self.texts.items()
+        }
+
+    def patch(self, name: str, text: str) -> document_patch.Patch:
+        """Return how a text differs from what was posted by that name."""
+        # Most phases change neither, and texts are compared at once.
+        if text == self.texts[name]:
+            return []
+        return document_patch.between(
+            self.kept[name], _read_masked(text, self._mask)
+        )
+
+
 def document(
     findings: Findings,
     values: Mapping[str, typing.Any],
@@ -419,30 +446,22 @@ def document(
     :param values: the columns of its run.
     :param errors: those that the rules of phases ended with, by phase.
     """
-    posted = findings.data(mask=False)
-    texts = {name: _encode(value) for name, value in posted.items()}
-    kept = {name: _masked(text, mask) for name, text in texts.items()}
-
-    def patch(name: str, text: str) -> document_patch.Patch:
-        """Return how a text differs from what was posted by that name."""
-        # Most phases change neither, and texts are compared at once.
-        if text == texts[name]:
-            return []
-        return document_patch.between(kept[name], _masked(text, mask))
-
+    posted = _PostedData(findings, mask)
     facts = {}
     for phase, encoded in findings.facts.items():
         # Whatever the rules were shown, credentials are not kept.
         facts[phase] = disclosure.data(json.loads(encoded[_OTHERS]))
-        for name in texts:
-            facts[phase][name] = patch(name, encoded[name])
+        for name in posted.texts:
+            facts[phase][name] = posted.patch(name, encoded[name])
         facts[phase]['error'] = errors.get(phase)
     stored_patch = None
     if values['error'] is None:
-        stored_patch = patch('plugin_data', _without_logs(findings.left))
-    result = dict(kept)
+        stored_patch = posted.patch(
+            'plugin_data', _without_logs(findings.left)
+        )
+    result = dict(posted.kept)
     if findings.reads_previous:
-        result['previous'] = _masked(_encode(findings.previous), mask)
+        result['previous'] = _read_masked(_encode(findings.previous), mask)
     for name in ('event', 'revision', 'result', 'error'):
         result[name] = values[name]
     result['options'] = findings.options
@@ -468,7 +487,7 @@ def _without_seconds(
     return plain
 
 
-def _masked(text: str, mask: bool) -> typing.Any:
+def _read_masked(text: str, mask: bool) -> typing.Any:
     """Read JSON, and mask the secrets in it if they are to be masked."""
     value = json.loads(text)
     if mask:
@@ -476,7 +495,7 @@ def _masked(text: str, mask: bool) -> typing.Any:
     return value
 
 
-def _patched(
+def _columns_of_patch(
     digest: str, base: Document, document: Document
 ) -> dict[str, typing.Any]:
     """Return the columns of an inspection whose document is nearly another.

@@ -129,17 +129,13 @@ class Room:
         return shortened
 
 
-def _describe(
+def _describe_changes(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
-) -> Record:
-    """Build the whole record of a rule, and take room for it.
+) -> tuple[list[Record], list[Record]]:
+    """Return the changes of a rule, and the values that it has confirmed.
 
-    Changes for which there is no room are left out, and counted by ``room``.
-
-    :param room: for its changes.
-    :param room_to_confirm: for what was there already.
+    Both have those for which there is room, see :func:`_describe`.
     """
-    rule = rule_trace.rule
     changes = []
     confirmed = []
     # For every value of "confirmed", how many changes the rule made before.
@@ -163,6 +159,21 @@ def _describe(
     if any('left' in change for change in changes):
         for confirmation, earlier in zip(confirmed, made_before, strict=True):
             confirmation['earlier'] = recorded[earlier]
+    return changes, confirmed
+
+
+def _describe(
+    room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
+) -> Record:
+    """Build the whole record of a rule, and take room for it.
+
+    Changes for which there is no room are left out, and counted by ``room``.
+
+    :param room: for its changes.
+    :param room_to_confirm: for what was there already.
+    """
+    rule = rule_trace.rule
+    changes, confirmed = _describe_changes(room, room_to_confirm, rule_trace)
     conditions = [
         {'op': op, 'result': result, 'reason': shortening.shorten_text(reason)}
         for op, result, reason in rule_trace.conditions
@@ -178,7 +189,7 @@ def _describe(
     if confirmed:
         record['confirmed'] = confirmed
     decided = [
-        _decided_action(action)
+        _describe_action(action)
         for action in rule_trace.actions
         if action.when or action.idle
     ]
@@ -189,7 +200,7 @@ def _describe(
     return record
 
 
-def _decided_action(action: trace.ActionTrace) -> Record:
+def _describe_action(action: trace.ActionTrace) -> Record:
     """Build the record of an action with conditions, or that did not run."""
     conditions = []
     for condition in action.when:

@@ -49,15 +49,15 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     if item is not None:
         # The items behind the removed one moved up with their values. Only the
         # place after the last item that is left lost its value.
-        return bool(item.asked == change['left'])
+        return bool(item.place_index == change['left'])
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
         return True
     if place.path[: len(path)] != path:
         return False
     # The change has set a value that this place is a part of.
-    before = _at(change, place, 'before')
-    after = _at(change, place, 'after')
+    before = _value_at(change, place, 'before')
+    after = _value_at(change, place, 'after')
     if before is UNKNOWN or after is UNKNOWN:
         return True
     return not data_path.same(before, after)
@@ -87,12 +87,12 @@ def is_among(
     return False
 
 
-def _are_related(written: data_path.Path, asked: data_path.Path) -> bool:
+def _are_related(written: data_path.Path, path: data_path.Path) -> bool:
     """Check if one of two paths is the other one, or leads to it."""
-    for token, asked_token in zip(written, asked, strict=False):
+    for written_token, token in zip(written, path, strict=False):
         # Which index an item got that was appended is not known.
-        may_be_same = token == data_path.APPEND and asked_token.isdigit()
-        if token != asked_token and not may_be_same:
+        may_be_same = written_token == data_path.APPEND and token.isdigit()
+        if written_token != token and not may_be_same:
             return False
     return True
 
@@ -110,11 +110,11 @@ def place_before(
         return place
     # Items before the removed one have not moved. At the place after the last
     # item that is left there is none.
-    has_moved = item.removed <= item.asked < change['left']
+    has_moved = item.removed_index <= item.place_index < change['left']
     if not has_moved:
         return place
     path = list(place.path)
-    path[item.depth] = str(item.asked + 1)
+    path[item.depth] = str(item.place_index + 1)
     return dataclasses.replace(place, path=tuple(path))
 
 
@@ -141,7 +141,7 @@ def still_holds(
         if _part_may_hold(change, place, present):
             return None
         return False
-    made = _at(change, place, 'after')
+    made = _value_at(change, place, 'after')
     if made is UNKNOWN:
         return None
     if made is None and _is_interface(place):
@@ -151,24 +151,24 @@ def still_holds(
 
 
 def look_up(
-    value: typing.Any, path: data_path.Path, asked: data_path.Path
+    value: typing.Any, path: data_path.Path, whole_path: data_path.Path
 ) -> typing.Any:
     """Return what a value holds at a path below its own.
 
     A capability counts as something below the text of all of them.
 
     :param path: where the value is.
-    :param asked: the path to look at, which begins with that.
+    :param whole_path: the path to look at, which begins with that.
     :returns: :data:`.path.ABSENT` if nothing is there.
     """
-    asks_for_capability = asked[:-1] == CAPABILITIES
-    if asks_for_capability and len(path) <= len(CAPABILITIES):
+    is_capability = whole_path[:-1] == CAPABILITIES
+    if is_capability and len(path) <= len(CAPABILITIES):
         # The text is the value itself, or somewhere below it.
         path_to_text = CAPABILITIES[len(path) :]
         text = data_path.get(value, path_to_text)
         if isinstance(text, str):
-            return _capabilities(text).get(asked[-1], data_path.ABSENT)
-    return data_path.get(value, asked[len(path) :])
+            return _capabilities(text).get(whole_path[-1], data_path.ABSENT)
+    return data_path.get(value, whole_path[len(path) :])
 
 
 def _capabilities(text: str) -> dict[str, str]:
@@ -183,13 +183,13 @@ def _capabilities(text: str) -> dict[str, str]:
 class _Item(typing.NamedTuple):
     """An item of a list from which one was removed.
 
-    ``depth`` is where in the path the index is, ``removed`` that of the item
-    that was removed, ``asked`` that of the place.
+    ``depth`` is where in its path the ``place_index`` is, ``removed_index``
+    that of the item that was removed.
     """
 
     depth: int
-    removed: int
-    asked: int
+    removed_index: int
+    place_index: int
 
 
 def _item_of_list(
@@ -201,11 +201,13 @@ def _item_of_list(
     *above, token = data_path.parse(change['path'])
     depth = len(above)
     if len(place.path) <= depth or list(place.path[:depth]) != above:
+        # The place is not in that list.
         return None
-    asked = data_path.index(place.path[depth])
-    if asked is None:
+    index = data_path.index(place.path[depth])
+    if index is None:
+        # A list has no such item.
         return None
-    return _Item(depth, int(token), asked)
+    return _Item(depth, int(token), index)
 
 
 def _is_of(change: phase_record.Record, place: RecordedPlace) -> bool:
@@ -260,7 +262,7 @@ def _path(change: phase_record.Record) -> data_path.Path:
     return data_path.parse(path)
 
 
-def _at(
+def _value_at(
     change: phase_record.Record, place: RecordedPlace, side: str
 ) -> typing.Any:
     """Return what was at a place before or after a change.

@@ -19,7 +19,10 @@ from ironic_inspection_rules.runs import recorded_change
 
 Places = dict[str, list[list[str]] | None]
 """What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
-the rule; None where they are too many to be kept."""
+the rule; None where they are too many to be kept.
+
+``{UUID: [['node', '/extra/rack'], ['port 52:54:00:00:00:01', '/extra']]}``
+"""
 
 Describe = typing.Callable[[phase_record.Record], disclosure.Entry]
 
@@ -162,15 +165,12 @@ def for_readers(
                 if not _is_to_be_withheld(rule, open_rules):
                     for_phase[kind].append(rule)
                     continue
-                for_phase[kind].append(
-                    {
-                        'uuid': rule['uuid'],
-                        phase_record.MATCHED: phase_record.was_matched(
-                            kind, rule
-                        ),
-                        disclosure.WITHHELD: True,
-                    }
-                )
+                withheld = {
+                    'uuid': rule['uuid'],
+                    phase_record.MATCHED: phase_record.was_matched(kind, rule),
+                    disclosure.WITHHELD: True,
+                }
+                for_phase[kind].append(withheld)
                 # Who looks for the rule that set a value still finds it.
                 phase_places[rule['uuid']] = _places(rule)
         disclosed[phase] = for_phase

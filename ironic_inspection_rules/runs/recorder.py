@@ -6,9 +6,10 @@ It notes what the rules of each phase do, and is stored once, when the
 inspection has ended, well or not.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 import dataclasses
 import datetime
+import functools
 import typing
 
 from oslo_db import exception as db_exc
@@ -151,24 +152,36 @@ def prepare(
         'phases': run.phases,
         'places': run.places or None,
     }
-    kept = None
+    inspection = None
     try:
         # Ironic stores the data of an inspection that passes.
         if findings is not None and error is not None and keep:
             values['content'] = content.store(findings.data(mask))
         if findings is not None and days:
             document = history.document(findings, values, run.errors, mask)
-            kept = history.prepare(run.uuid, node, document)
+            inspection = history.prepare(run.uuid, node, document)
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
+    return functools.partial(_store, values, keep, inspection)
 
-    def store(connection: typing.Any) -> None:
-        # One transaction is sooner over than two.
-        db_run.record_run(connection, values, keep)
-        if kept is not None:
-            db_history.record(connection, kept.values, kept.began, kept.ended)
 
-    return store
+def _store(
+    values: Mapping[str, typing.Any],
+    keep: int,
+    inspection: history.PreparedInspection | None,
+    connection: typing.Any,
+) -> None:
+    """Store a run and what its inspection found, as :func:`prepare` says.
+
+    :param values: the columns of the run.
+    :param inspection: None if what it found is not kept.
+    """
+    # One transaction is sooner over than two.
+    db_run.record_run(connection, values, keep)
+    if inspection is not None:
+        db_history.record(
+            connection, inspection.values, inspection.began, inspection.ended
+        )
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:

@@ -249,19 +249,8 @@ def compare(
         ``differs``, whether anything does.
     :raises: Incomparable where that depends on what is not known.
     """
-    ends: Ends = {}
-    last: str | None = None
-    for phase in base:
-        facts = past.facts(phase, plans)
-        if last is not None:
-            facts = _rebased(
-                facts, then=base[last].facts, now=ends[last].facts
-            )
-        _run(ends, plans, phase, facts, limits)
-        last = phase
-        if ends[phase].outcome.error:
-            break
-    assert last is not None
+    ends = _run_phases(past, base, plans, limits)
+    last = list(ends)[-1]
     then = base[last]
     now = ends[last]
     differences = difference.between(then.facts, now.facts, then.facts.ports)
@@ -281,6 +270,27 @@ def compare(
         'changes': [change.with_before() for change in differences.changes],
         'differs': differs,
     }
+
+
+def _run_phases(
+    past: Past, base: Ends, plans: Plans, limits: Mapping[str, budget.Limits]
+) -> Ends:
+    """Run the phases of a kept inspection with other rules, up to an error.
+
+    :param base: as for :func:`compare`.
+    :returns: how they went, in their order; one at least.
+    """
+    ends: Ends = {}
+    last: str | None = None
+    for phase in base:
+        facts = past.facts(phase, plans)
+        if last is not None:
+            facts = _rebase(facts, then=base[last].facts, now=ends[last].facts)
+        _run(ends, plans, phase, facts, limits)
+        last = phase
+        if ends[phase].outcome.error:
+            break
+    return ends
 
 
 def _result(
@@ -383,7 +393,7 @@ def _without_reason(record: phase_record.Record) -> phase_record.Record:
     return {name: value for name, value in record.items() if name != 'reason'}
 
 
-def _rebased(
+def _rebase(
     facts: working_copy.Facts,
     then: working_copy.Facts,
     now: working_copy.Facts,
@@ -395,14 +405,14 @@ def _rebased(
 
     :param facts: those of the phase where the one before left ``then``.
     """
-    plugin_data = _merged(facts.plugin_data, then.plugin_data, now.plugin_data)
+    plugin_data = _merge(facts.plugin_data, then.plugin_data, now.plugin_data)
     if then.node is None:
         # The early phase knows no node.
         return dataclasses.replace(facts, plugin_data=plugin_data)
     ports = _ports_by_uuid(facts)
-    merged_ports = _merged(ports, _ports_by_uuid(then), _ports_by_uuid(now))
-    node = _merged(facts.node, then.node, now.node)
-    node[working_copy.TRAITS] = _merged_traits(
+    merged_ports = _merge(ports, _ports_by_uuid(then), _ports_by_uuid(now))
+    node = _merge(facts.node, then.node, now.node)
+    node[working_copy.TRAITS] = _merge_traits(
         _traits(facts), _traits(then), _traits(now)
     )
     return dataclasses.replace(
@@ -422,7 +432,7 @@ def _traits(facts: working_copy.Facts) -> Sequence[str]:
     return node.get(working_copy.TRAITS) or ()
 
 
-def _merged_traits(
+def _merge_traits(
     traits: Sequence[str], then: Sequence[str], now: Sequence[str]
 ) -> list[str]:
     """Return traits, changed as ``now`` is against ``then``."""
@@ -436,12 +446,12 @@ def _merged_traits(
     return merged
 
 
-def _merged(
-    value: typing.Any, then: typing.Any, now: typing.Any
-) -> typing.Any:
+def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
     """Return a value, changed as ``now`` is against ``then``.
 
-    Only mappings are merged: a list that changed is that of ``now``.
+    With ``{'a': 1}`` then and ``{'a': 3}`` now, ``{'a': 1, 'b': 2}`` becomes
+    ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that changed is that
+    of ``now``.
 
     :returns: :data:`.path.ABSENT` if it is gone.
     """
@@ -451,7 +461,7 @@ def _merged(
         return now
     merged = dict(value)
     for name in {**then, **now}:
-        item = _merged(
+        item = _merge(
             value.get(name, data_path.ABSENT),
             then.get(name, data_path.ABSENT),
             now.get(name, data_path.ABSENT),

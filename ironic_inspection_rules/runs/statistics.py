@@ -15,8 +15,10 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 
 LOG = log.getLogger(__name__)
 
@@ -27,6 +29,13 @@ FOR_METRICS = frozenset(('label', 'would_fail'))
 nothing, and how many of its failures were in mode ``audit``."""
 
 Write = collections.abc.Callable[[list[Row]], None]
+
+
+def _rules_by_uuid(
+    traces: collections.abc.Iterable[trace.RuleTrace],
+) -> dict[str, model.Rule]:
+    """Return the rules of traces, by UUID."""
+    return {rule_trace.rule.uuid: rule_trace.rule for rule_trace in traces}
 
 
 class RuleCounter:
@@ -40,6 +49,8 @@ class RuleCounter:
     def __init__(self, write: Write, period: float) -> None:
         self._write = write
         self._period = period
+        # What was counted, by the UUID of the rule, and the timer that writes
+        # it; None where nothing is to be written.
         self._rows: dict[str, Row] = {}
         self._timer: threading.Timer | None = None
         # For the rows and the timer. Not held while they are written, as a
@@ -64,22 +75,16 @@ class RuleCounter:
             one that is no RuleError is not counted.
         """
         now = timeutils.utcnow().isoformat()
-        enforced = {
-            rule_trace.rule.uuid: rule_trace.rule
-            for rule_trace in outcome.traces
-            if rule_trace.matched
-        }
-        audited = {
-            rule_trace.rule.uuid: rule_trace.rule
-            for rule_trace in outcome.audited
-            if rule_trace.matched
-        }
+        enforced = _rules_by_uuid(
+            rule_trace for rule_trace in outcome.traces if rule_trace.matched
+        )
+        audited = _rules_by_uuid(
+            rule_trace for rule_trace in outcome.audited if rule_trace.matched
+        )
         matched = {**audited, **enforced}
-        would_fail = {
-            rule_trace.rule.uuid: rule_trace.rule
-            for rule_trace in outcome.audited
-            if rule_trace.error
-        }
+        would_fail = _rules_by_uuid(
+            rule_trace for rule_trace in outcome.audited if rule_trace.error
+        )
         with self._lock:
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
