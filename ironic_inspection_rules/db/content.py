@@ -142,6 +142,8 @@ def get(
 ) -> dict[str, Document]:
     """Read documents by their digests; what is not there is left out."""
     unique_digests = sorted(set(digests))
+    # Compressed JSON, by the digest of the document; and by its digest and
+    # the position in it.
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
     for batch in transaction.chunks(unique_digests, _BATCH):
@@ -221,6 +223,8 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
 def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
     """Remove a document or a section, unless it is named or marked by now.
 
+    :param is_old: the SQL condition of rows that nobody has marked of late.
+    :param is_unnamed: the SQL condition of rows that no other row names.
     :returns: whether it was removed.
     """
     with transaction.writer_without_gaps() as session:

@@ -36,7 +36,7 @@ def while_locked(
     holder: str,
     request_uuid: str,
     token: int,
-    lost: Callable[[], BaseException],
+    make_error: Callable[[], BaseException],
 ) -> Iterator[None]:
     """Refuse commits of this thread once another delivery has taken over.
 
@@ -45,7 +45,7 @@ def while_locked(
 
     :param holder: the name in which this delivery has locked the node.
     :param token: the token of this delivery.
-    :param lost: makes the exception that is raised instead of a commit.
+    :param make_error: makes what is raised instead of a commit.
     """
     # Locked for reading: both rows stay as they are until the commit is done.
     query = (
@@ -62,7 +62,7 @@ def while_locked(
 
     def check(connection: sa.Connection) -> None:
         if connection.execute(query).first() is None:
-            raise lost()
+            raise make_error()
 
     outer = _FENCE.set(check)
     try:

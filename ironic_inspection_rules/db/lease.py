@@ -87,6 +87,7 @@ class Search:
             self._served = (served,)
         # Requests that were due up to this time are left out; 0 for none.
         self._looked_until = 0.0
+        # When all are looked at again, on the monotonic clock.
         self._look_again_at = -math.inf
 
     def claim(self, worker: str) -> Claimed | None:

@@ -8,6 +8,7 @@ happens only if that delivery is still the last one.
 
 from collections.abc import Callable, Collection, Mapping
 import datetime
+import functools
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -221,13 +222,21 @@ def change_request(
     )
     if present_state is not None:
         statement = statement.where(models.RequestRow.state == present_state)
+    return _execute(statement, session) == 1
 
-    def change(connection: sa.Connection) -> bool:
-        return connection.execute(statement).rowcount == 1
 
-    if session is None:
-        return transaction.write(change)
-    return change(session.connection())
+def _execute(statement: sa.Update, session: orm.Session | None) -> int:
+    """Update rows, and return how many there were.
+
+    :param session: a transaction to be part of, None for one of its own.
+    """
+    if session is not None:
+        return session.connection().execute(statement).rowcount
+    return transaction.write(functools.partial(_count_rows, statement))
+
+
+def _count_rows(statement: sa.Update, connection: sa.Connection) -> int:
+    return connection.execute(statement).rowcount
 
 
 def finish_request(
@@ -281,14 +290,7 @@ def settle_request(
         )
         .values(due_at=None)
     )
-
-    def settle(connection: sa.Connection) -> None:
-        connection.execute(statement)
-
-    if session is None:
-        transaction.write(settle)
-    else:
-        settle(session.connection())
+    _execute(statement, session)
 
 
 def get_request_by_uuid(uuid: str) -> Any:

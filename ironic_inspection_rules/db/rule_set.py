@@ -243,11 +243,18 @@ class RuleSetChange:
             self._begun,
             self.outcomes,
         )
+        self._forget_old(origin.keep_revisions)
+
+    def _forget_old(self, keep_revisions: int) -> None:
+        """Remove old revisions, and what none of those that are left has.
+
+        :param keep_revisions: how many of the newest to keep.
+        """
         # Counted, not computed: numbers may be left out, see put_back.
         oldest = self.session.execute(
             sa.select(models.RevisionRow.revision)
             .order_by(models.RevisionRow.revision.desc())
-            .offset(origin.keep_revisions - 1)
+            .offset(keep_revisions - 1)
             .limit(1)
         ).scalar()
         if oldest is None:

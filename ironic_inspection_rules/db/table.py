@@ -246,13 +246,10 @@ def _put_chunks(
         return False
     # Chunks keep their row and its position, and new ones come between: so
     # the change of a row of the table writes one chunk, not all.
-    known_positions = []
-    for number in range(len(chunks)):
-        position = None
-        if number in staying:
-            position = staying[number].position
-        known_positions.append(position)
-    positions = _between(known_positions)
+    known_positions: list[float | None] = [None] * len(chunks)
+    for number, row in staying.items():
+        known_positions[number] = row.position
+    positions = _fill_positions(known_positions)
     if positions is None:
         # Floating-point numbers leave no room between two of them: all
         # chunks get new positions, so none may stay.
@@ -274,7 +271,7 @@ def _put_chunks(
             )
     ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
     for part in transaction.chunks(new_rows, _BATCH):
-        session.execute(sa.insert(_CHUNKS), _with_data(session, name, part))
+        session.execute(sa.insert(_CHUNKS), _add_data(session, name, part))
     # Only now: the data of a chunk that moves are copied from its old row.
     for part in transaction.chunks(ended_ids, _BATCH):
         _end(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
@@ -307,7 +304,7 @@ def _staying_rows(
     return staying
 
 
-def _with_data(
+def _add_data(
     session: orm.Session, name: str, rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return new rows of chunks with compressed data in place of texts.
@@ -336,11 +333,12 @@ def _with_data(
     return complete
 
 
-def _between(positions: Sequence[float | None]) -> list[float] | None:
+def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
     """Return rising positions, with new ones between those that are known.
 
     New ones divide the room between their neighbours evenly. Before the first
-    known one, and after the last, they are a whole number apart.
+    known one, and after the last, they are a whole number apart:
+    ``[None, 1.0, None, 2.0, None]`` becomes ``[0.0, 1.0, 1.5, 2.0, 3.0]``.
 
     :param positions: None for those that are new.
     :returns: None if there is no room between two of them.

@@ -85,8 +85,13 @@ def retried_on_lock_conflict(
         max_retry_interval=1,
         jitter=True,
         retry_on_deadlock=True,
-        exception_checker=lambda exc: 'database is locked' in str(exc),
+        exception_checker=_is_locked,
     )(function)
+
+
+def _is_locked(error: Exception) -> bool:
+    """Return whether another process has locked the database, in SQLite."""
+    return 'database is locked' in str(error)
 
 
 @retried_on_lock_conflict
@@ -131,24 +136,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
             options.setdefault(name, value)
 
     def end_idle_transactions(connection: Any, record: Any) -> None:
-        with contextlib.closing(connection.cursor()) as cursor:
-            if family == 'postgresql':
-                cursor.execute(
-                    'SET SESSION idle_in_transaction_session_'
-                    f'timeout = {int(1000 * seconds)}'
-                )
-                # A setting is lost when its transaction is rolled back.
-                connection.commit()
-                return
-            # Only MariaDB has the limit, and the dialect is "mysql" for both.
-            cursor.execute('SELECT VERSION()')
-            server = cursor.fetchone()[0].lower()
-            if 'mariadb' in server:
-                # Zero would switch the limit off.
-                cursor.execute(
-                    'SET SESSION idle_transaction_timeout = '
-                    f'{max(int(seconds), 1)}'
-                )
+        _limit_idle_transactions(connection, family, seconds)
 
     sa.event.listen(engine, 'do_connect', add_timeouts)
     sa.event.listen(engine, 'connect', end_idle_transactions)
@@ -196,6 +184,33 @@ def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
     """Yield values in parts of a size, the last of which may be smaller."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
+
+
+def _limit_idle_transactions(
+    connection: Any, family: str, seconds: float
+) -> None:
+    """Have the server end transactions of a connection that do nothing.
+
+    :param connection: of the driver, not of SQLAlchemy.
+    """
+    with contextlib.closing(connection.cursor()) as cursor:
+        if family == 'postgresql':
+            cursor.execute(
+                'SET SESSION idle_in_transaction_session_'
+                f'timeout = {int(1000 * seconds)}'
+            )
+            # A setting is lost when its transaction is rolled back.
+            connection.commit()
+            return
+        # Only MariaDB has the limit, and the dialect is "mysql" for both.
+        cursor.execute('SELECT VERSION()')
+        server = cursor.fetchone()[0].lower()
+        if 'mariadb' in server:
+            # Zero would switch the limit off.
+            cursor.execute(
+                'SET SESSION idle_transaction_timeout = '
+                f'{max(int(seconds), 1)}'
+            )
 
 
 def upsert(

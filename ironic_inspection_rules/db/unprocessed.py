@@ -113,21 +113,7 @@ def store_by_content(limit: int, after: int = 0) -> int:
     :param after: the ``id`` before the first one to look at, 0 to begin.
     :returns: the ``id`` to go on after, 0 when all were looked at.
     """
-    ended: list[Any] = []
-    for _chunk in range(_CHUNKS):
-        rows = _list_in_place(after)
-        ended += [row for row in rows if row.ended]
-        if len(rows) < CHUNK:
-            # There are no more.
-            after = 0
-        else:
-            after = rows[-1].id
-        if len(ended) >= limit:
-            ended = ended[:limit]
-            after = ended[-1].id
-            break
-        if not after:
-            break
+    ended, after = _find_ended(limit, after)
     removal.remove_unlocked(
         models.InspectionDataRow,
         [row.id for row in ended if not row.posted],
@@ -141,6 +127,28 @@ def store_by_content(limit: int, after: int = 0) -> int:
 
 
 @transaction.retried_on_lock_conflict
+def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
+    """Find data of nodes without an open request, in a few chunks of rows.
+
+    The parameters are those of :func:`store_by_content`.
+
+    :returns: rows as of :func:`_list_in_place`, and the ``id`` to go on after,
+        0 when all were looked at.
+    """
+    ended: list[Any] = []
+    for _chunk in range(_CHUNKS):
+        rows = _list_in_place(after)
+        ended += [row for row in rows if row.ended]
+        if len(ended) >= limit:
+            ended = ended[:limit]
+            return ended, ended[-1].id
+        if len(rows) < CHUNK:
+            # There are no more.
+            return ended, 0
+        after = rows[-1].id
+    return ended, after
+
+
 def _list_in_place(after: int) -> Sequence[Any]:
     """Read which rows still have their data, and whether they are needed.
 
