@@ -86,13 +86,13 @@ class RuleStep:
 class Match(typing.NamedTuple):
     """The stored rule that a wanted rule is.
 
-    ``by`` is how a user knows that it is the same: ``uuid`` or
+    ``matched_by`` is how a user knows that it is the same: ``uuid`` or
     ``description``; None where both have the same content and no description.
     Other callers of :func:`decide` may have another word there.
     """
 
     rule: Fields
-    by: str | None
+    matched_by: str | None
 
 
 def match(
@@ -139,6 +139,8 @@ class _Matcher:
         self._present = present
         self._uuids = _distinct_uuids(wanted)
         self._by_uuid = {rule['uuid']: rule for rule in present}
+        # What no UUID matches, by descriptions that only one rule of its side
+        # has.
         self._stored_by_description = _unique(
             rule for rule in present if rule['uuid'] not in self._uuids
         )
@@ -156,17 +158,18 @@ class _Matcher:
         if not stored_by_content:
             return matches
         for index, rule in enumerate(self._wanted):
+            # One with a UUID that is not stored is new.
             if matches[index] or not rule or rule.get('uuid'):
                 continue
             same = stored_by_content[_content(rule)]
             if same:
-                by = None
+                reason = None
                 if rule.get('description'):
                     # Several rules have it: otherwise it would have matched
                     # before.
-                    by = 'description'
+                    reason = 'description'
                 # Several equal rules are matched with as many stored ones.
-                matches[index] = Match(same.popleft(), by)
+                matches[index] = Match(same.popleft(), reason)
         return matches
 
     def _by_name(self, rule: Fields | None) -> Match | None:
@@ -180,9 +183,11 @@ class _Matcher:
         if rule.get('uuid'):
             stored = self._by_uuid.get(rule['uuid'])
             if stored is None:
+                # It is new, whatever its description.
                 return None
             return Match(stored, 'uuid')
         description = rule.get('description')
+        # It was posted, and may be anything.
         if not isinstance(description, str):
             return None
         if description not in self._wanted_by_description:
@@ -308,7 +313,9 @@ def decide(
         new_place = None
         if place != before['position']:
             new_place = place
-        steps.append(RuleStep(before, rule, match_of_rule.by, new_place))
+        steps.append(
+            RuleStep(before, rule, match_of_rule.matched_by, new_place)
+        )
     for rule in present:
         if rule['uuid'] in kept:
             continue
@@ -431,7 +438,8 @@ def _longest_rising(
 ) -> list[tuple[int, float]]:
     """Return the longest rising subsequence of numbers: index and number.
 
-    Rules at these indexes keep their places, and so as few as possible move.
+    Rules at these indexes keep their places, and so as few as possible move:
+    of ``[3.0, None, 1.0, 2.0]`` it is ``[(2, 1.0), (3, 2.0)]``.
 
     This is patience sorting: ``tails`` has, by length, the least number that
     a rising part of that length may end with. So a binary search finds the
@@ -443,6 +451,7 @@ def _longest_rising(
     tails: list[float] = []
     # By length: the index of the number that the part ends with.
     ends: list[int] = []
+    # By index of a number: that of the one before it in its part.
     before: dict[int, int] = {}
     for index, value in enumerate(values):
         if value is None:
@@ -467,8 +476,20 @@ def _longest_rising(
 def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
     """Yield the plan of a rule set as lines of a diff, for people to read.
 
-    Rules that do not change are left out. Of one that only moves there is no
-    more than its name. The last line says how much there is to do.
+    For example, where one rule changes, and another one only moves::
+
+        ~ Set rack (1be26c0b-…, found by description)
+        @@ -1,6 +1,6 @@
+        …
+        -priority: 0
+        +priority: 10
+        …
+
+        > Log all (77b5de45-…)
+
+        0 to create, 1 to update, 1 to move, 0 to delete
+
+    Rules that do not change are left out.
 
     :param steps: as for :func:`lines`, with their ``outcome``.
     """

@@ -77,6 +77,7 @@ class Repository:
 
     :param default_scope: scope of stored rules that set none.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
+    :param source: where stored tables are read from; None without any.
     :param limits: limits of each phase; also an attribute.
     :ivar options: the built-in rules and the two parameters before the limits,
         as JSON text. A stored run has it, and :meth:`with_options` reads it
@@ -108,6 +109,7 @@ class Repository:
         self._read_rules = read_rules
         self._default_scope = default_scope or None
         self._mask_secrets = mask_secrets
+        # Held by the thread that reads and compiles rules.
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
         # A stored run keeps the options, so that it can be replayed later

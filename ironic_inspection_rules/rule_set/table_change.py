@@ -145,7 +145,8 @@ class Step:
                 for change in difference.new.first
             ],
             'changed': [
-                _changed(change, secret) for change in difference.changed.first
+                _represent_changed(change, secret)
+                for change in difference.changed.first
             ],
             'gone': [
                 _represent(change.key, change.before, secret)
@@ -161,7 +162,7 @@ def _represent(
     return {'key': key, 'row': disclosure.row(row or {}, secret)}
 
 
-def _changed(
+def _represent_changed(
     change: RowChange, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return a changed row with only the columns that differ, for a plan.
@@ -177,12 +178,12 @@ def _changed(
             names.append(column)
     return {
         'key': change.key,
-        'before': disclosure.row(_only(before, names), secret),
-        'after': disclosure.row(_only(after, names), secret),
+        'before': disclosure.row(_pick(before, names), secret),
+        'after': disclosure.row(_pick(after, names), secret),
     }
 
 
-def _only(
+def _pick(
     row: table.Row, names: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     return {column: row[column] for column in names if column in row}
@@ -214,7 +215,7 @@ def with_kept_secrets(
             before = stored.row(key)
         # Where the key is new, it is path.ABSENT, which is no mapping.
         if isinstance(before, dict):
-            kept = _only(before, missing)
+            kept = _pick(before, missing)
             if kept:
                 has_kept = True
             row = _in_order_of(before, {**row, **kept})
@@ -231,7 +232,7 @@ def _in_order_of(before: table.Row, row: table.Row) -> table.Row:
     like a change.
     """
     columns = dict.fromkeys([*before, *row])
-    return _only(row, list(columns))
+    return _pick(row, list(columns))
 
 
 def plan_lines(
