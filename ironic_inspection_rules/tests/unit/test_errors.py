@@ -41,6 +41,7 @@ ALLOWED = {
     ('inspection/saving.py', 'save'): RAISED,
     # Errors of databases, brokers and coordinators are of many libraries.
     ('coordination/coordinator.py', '__exit__'): LOGGED,
+    ('coordination/coordinator.py', 'connect'): TOLD,
     ('coordination/election.py', '_hold_lock'): RAISED,
     ('queue/attempt.py', 'guard'): RAISED,
     ('queue/power_on.py', '_get_lock'): RAISED,

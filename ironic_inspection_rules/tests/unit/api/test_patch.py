@@ -245,20 +245,20 @@ class ApplyTestCase(base.TestCase):
         document = copy.deepcopy(RULE)
         for operation in given:
             try:
-                checked = patch._checked(operation, document)
+                checked = patch._check_operation(operation, document)
             except exceptions.Invalid:
                 continue
-            growing = patch._Growing(document, patch.MOST_CHARACTERS)
+            rule_size = patch._RuleSize(document, patch.MOST_CHARACTERS)
             try:
                 for step in patch._steps(checked, document):
-                    growing.check(step, document)
+                    rule_size.check(step, document)
                     document = jsonpatch.apply_patch(document, [step])
             except (exceptions.Invalid, *patch._FAILURES):
                 return
             if not isinstance(document, dict):
                 return
             size = budget.Budget(patch._LIMITS).measure(document)
-            self.assertEqual(size, growing._size, operation)
+            self.assertEqual(size, rule_size._size, operation)
 
     def test_what_a_patch_removes_makes_room(self):
         text = 'x' * 600
