@@ -131,7 +131,8 @@ class Test(arguments.FileCommand):
         """Print how much of the rules the machines reach.
 
         :returns: the exit code: EXIT_ERROR where a machine could not be
-            tried, EXIT_UNCOVERED below ``--threshold``.
+            tried, or a rule had an error; EXIT_UNCOVERED below
+            ``--threshold``.
         """
         with progress.steps(len(paths)) as advance:
             covered = coverage.measure(
@@ -150,7 +151,18 @@ class Test(arguments.FileCommand):
         output.write(f'{text}\n')
         for problem in covered.problems:
             self.app.stderr.write(f'{problem}\n')
-        if covered.problems:
+        if covered.broken:
+            # To refuse a machine is what a rule may be for. An error is none
+            # that a rule set is to be covered by.
+            text = _P(
+                '%d inspection ends in an error of a rule; the test without '
+                '--coverage shows it\n',
+                '%d inspections end in an error of a rule; the test without '
+                '--coverage shows them\n',
+                covered.broken,
+            )
+            self.app.stderr.write(text % covered.broken)
+        if covered.problems or covered.broken:
             return EXIT_ERROR
         if covered.percent < (parsed_args.threshold or 0):
             return EXIT_UNCOVERED

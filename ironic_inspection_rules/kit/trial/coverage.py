@@ -98,8 +98,10 @@ class Coverage:
     by the place of a part and a result: a condition was ``true`` or ``false``,
     for both where that was in a loop and went both ways; an action ``ran``, or
     one of :data:`CAUSES` why it did not, and undoing it does not count.
-    ``problems`` say why files cannot be read. ``keys`` are those of the rows
-    that rules looked up for some machine, with the names of their tables.
+    ``problems`` say why files cannot be read, ``broken`` is the number of
+    machines whose inspection ends in an error of a rule. ``keys`` are those of
+    the rows that rules looked up for some machine, with the names of their
+    tables.
 
     :param rules: in the order of reports.
     :param tables: those that the rules read, by name.
@@ -115,6 +117,7 @@ class Coverage:
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
         self.counts: collections.Counter[Place] = collections.Counter()
         self.problems: list[str] = []
+        self.broken = 0
 
     def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
         """Count one machine.
@@ -124,6 +127,8 @@ class Coverage:
         """
         if machine.problem is not None:
             self.problems.append(str(machine.problem))
+        elif machine.result == 'error':
+            self.broken += 1
         self.counts.update(watch.results)
         for traced in machine.outcome.traces:
             self._note_conditions(traced)
@@ -158,6 +163,7 @@ class Coverage:
     def add(self, other: 'Coverage') -> None:
         """Add the counts of other machines for the same rules."""
         self.problems += other.problems
+        self.broken += other.broken
         self.counts.update(other.counts)
         self.keys |= other.keys
 

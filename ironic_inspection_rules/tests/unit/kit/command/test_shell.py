@@ -376,6 +376,18 @@ class TestTestCase(CallTestCase):
         for rules, code in ((GOOD, 0), (FAILS, 2), (BREAKS, 1)):
             self.assertEqual(code, self.try_rules(rules)[0])
 
+    def test_an_error_of_a_rule_is_one_whatever_is_reported(self):
+        for options in (
+            ('--coverage',),
+            ('--threshold', '100'),
+            ('--coverage', '-f', 'json'),
+            ('--coverage', '--html', str(self.directory / 'page.html')),
+        ):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                code, _output = self.try_rules(BREAKS, *options)
+            self.assertEqual(1, code, options)
+            self.assertIn('1 inspection ends in an error', errors.getvalue())
+
     def test_an_error_counts_more_than_a_failure(self):
         other = self.write('b.json', {'inventory': {}, 'gone': 1})
         rules = BREAKS + FAILS
