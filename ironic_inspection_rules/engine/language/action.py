@@ -104,6 +104,9 @@ class CompiledAction:
                 op, operation.get('args'), loop
             )
             self._undo = op.for_machines(op.plugin.revert, 'revert')
+            # Only who undoes the action uses it: where a field in it is
+            # missing, the action is carried out all the same.
+            self._call.varying.pop(CLEANUP, None)
         self._items: engine_loop.Items | None = None
         if loop is not None:
             self._items = engine_loop.compile_items(operation['loop'])

@@ -8,6 +8,7 @@ Or data that are missing where the conditions hold, or not written yet.
 from collections.abc import Iterator, Sequence
 import string
 
+from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -243,17 +244,24 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             # [null].
             if fact.relation == 'one-of' and fact.value == [None]:
                 absent.add(fact.field)
-    for action in rule.actions:
+    for index, action in enumerate(rule.actions):
         if action.op.plugin.FAILS:
             # An action such as fail: that a field is missing may be its
             # reason.
             continue
         for name, value in action.templates.items():
-            if name == 'msg':
-                # In a message a missing field does no harm.
+            if name in ('msg', engine_action.CLEANUP):
+                # In a message a missing field does no harm, and a cleanup
+                # value is read where the conditions do not hold.
                 continue
             for field in interpolation.fields(value):
                 if not field.root or field.filters:
+                    continue
+                if any(
+                    effects.may_change(earlier, [field])
+                    for earlier in rule.actions[:index]
+                ):
+                    # An action before this one may write it.
                     continue
                 if data_path.pointer([field.root, *field.steps]) in absent:
                     yield (
