@@ -172,8 +172,10 @@ def _machine(inventory: dict) -> str:
 def _short_name(value: Any) -> str:
     """Return a serial number or an address, in one line and shortened.
 
-    :returns: ``unknown`` for a value that is neither text nor a number.
+    :returns: ``unknown`` for a value that is neither text nor a number, and
+        for blank text.
     """
     if not isinstance(value, str | int):
         return 'unknown'
-    return exceptions.one_line(str(value)[:_LONGEST_NAME])
+    name = str(value).strip()[:_LONGEST_NAME]
+    return exceptions.one_line(name) or 'unknown'
