@@ -120,6 +120,7 @@ class Candidacy:
         self._heartbeat = heartbeat
         self._retry_interval = retry_interval
         self._outage = outage
+        # Set when the thread is to release the lock and end.
         self._leave = threading.Event()
         self.changed = threading.Event()
         self.leadership: Leadership | None = None
@@ -279,6 +280,7 @@ class Election:
             '([coordination]backend_url)',
             connection_retries,
         )
+        # The present one; None while the member takes no part.
         self._candidacy: Candidacy | None = None
 
     def remaining(self) -> float:
@@ -342,24 +344,25 @@ class Election:
         They are called when leadership begins and ends. After ``on_gained``
         comes ``on_lost`` in any case, also when a callback fails.
         """
-        leading = False
+        # What the last callback has told.
+        was_leader = False
         try:
             while not stop.is_set():
                 # Cleared before leadership is looked at: a change that comes
                 # later ends the wait below at once.
                 candidacy.changed.clear()
-                if self.is_leader != leading:
+                if self.is_leader != was_leader:
                     # Noted before the callback: on_lost is called even if
                     # on_gained fails.
-                    leading = not leading
-                    self._call_back(leading)
+                    was_leader = not was_leader
+                    self._call_back(was_leader)
                 candidacy.changed.wait(
                     self._seconds_to_wait(candidacy.leadership)
                 )
         finally:
             # Before on_lost is called, which then finds leadership ended.
             self._candidacy = None
-            if leading:
+            if was_leader:
                 self._call_back(False)
 
     def _seconds_to_wait(self, leadership: Leadership | None) -> float:

@@ -36,6 +36,7 @@ class WatchedLoop:
 
     :param name: of the thread, also for the log.
     :param work: one round.
+    :param stop: set to have the loop end after a round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
     :ivar generation: number of threads that were replaced. A thread that
@@ -54,6 +55,7 @@ class WatchedLoop:
         self._work = work
         self._stop = stop
         self._give_up = give_up
+        # The last one, and when its round began, on the monotonic clock.
         self._thread: threading.Thread | None = None
         self._alive_at = 0.0
         self.generation = 0
@@ -176,6 +178,8 @@ class Outage:
         """Begin without an outage."""
         self._what = what
         self._retries = retries
+        # Failures since the last success, and their classes. The lock guards
+        # both.
         self._failures = 0
         self._kinds: set[type[BaseException]] = set()
         self._lock = threading.Lock()
