@@ -99,6 +99,7 @@ class Firewall:
     ) -> None:
         self._table = table
         self._run = run
+        # What the kernel has by now: changes start from it.
         self._admitted = admission.Admission()
 
     @property

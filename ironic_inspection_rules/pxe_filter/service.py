@@ -86,9 +86,11 @@ class PxeFilter:
         )
         # Set when the machines or the leadership may have changed.
         self._changed = threading.Event()
+        # False only while the kernel blocks; guarded by self._state, which
+        # is notified of changes.
         self._state = threading.Condition()
-        # False only while the kernel blocks; guarded by self._state.
         self._passes = False
+        # Another one at every start.
         self._watcher = self._new_watcher()
 
     def handle(self, change: notification.ListChange) -> None:

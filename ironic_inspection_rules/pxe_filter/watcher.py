@@ -173,9 +173,12 @@ class Watcher:
         self._known_schedule = _Schedule(sync_period)
         self._inspected_schedule = _Schedule(allowlist_period)
         self._changed = changed
+        # Messages that the thread which reads has still to apply.
         self._received: queue.SimpleQueue[notification.ListChange] = (
             queue.SimpleQueue()
         )
+        # These three are for machines(): what was read, the error that has
+        # ended reading, and when the database answered last.
         self._machines: admission.Machines | None = None
         self._error: Exception | None = None
         self._answered_at = time.monotonic()
