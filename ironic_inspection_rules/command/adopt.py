@@ -2,8 +2,9 @@
 
 """Adopting rules of Ironic or ironic-inspector: clashes, report, undo."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
+import itertools
 import json
 from typing import Any
 import uuid
@@ -104,26 +105,18 @@ def from_ironic(
     migration.check()
     patch_name.check(stock_engine.NAMES)
     rows = adoption.read_ironic()
-    candidates = _converted(rows)
+    candidates = _convert_all(rows)
     if not candidates:
         print(_('There are no rules to adopt.'))
         return 0
     _report(candidates)
     print(*stock_rule.IN_GENERAL, sep='\n')
     conf.register_opts(CONF)
-    scope = CONF.inspection_rules.default_scope
-    if scope:
-        print(
-            _(
-                '[inspection_rules]default_scope is "%s": the rules will run '
-                'on the nodes of that scope only, and ran on all'
-            )
-            % scope
-        )
+    is_limited = _report_scope()
     differences = _try(candidates, inventories)
     is_lossless = all(candidate.is_lossless for candidate in candidates)
     status = _SAME
-    if differences or scope or not is_lossless:
+    if differences or is_limited or not is_lossless:
         status = _DIFFERENT
     if dry_run:
         return status
@@ -143,6 +136,24 @@ def from_ironic(
     )
     _report_adopted(candidates)
     return status
+
+
+def _report_scope() -> bool:
+    """Print that a default scope keeps the rules from other nodes, if it does.
+
+    :returns: whether there is a default scope.
+    """
+    scope = CONF.inspection_rules.default_scope
+    if not scope:
+        return False
+    print(
+        _(
+            '[inspection_rules]default_scope is "%s": the rules will run '
+            'on the nodes of that scope only, and ran on all'
+        )
+        % scope
+    )
+    return True
 
 
 def _report_adopted(candidates: list[Candidate]) -> None:
@@ -255,7 +266,7 @@ def _report_removed(
         )
 
 
-def _converted(rows: list[adoption.Row]) -> list[Candidate]:
+def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
     """Convert the rules to be adopted: those of the table, then of the file.
 
     Stock Ironic runs rules of one priority in this order. Rules of the file
@@ -407,17 +418,7 @@ def _try(
     for machine in _machines(inventories):
         count += 1
         differences += stock_trial.compare(context, machine, pairs)
-    places: dict[str, int] = {}
-    for place, pair in enumerate(pairs):
-        # Two rules may have one name.
-        places.setdefault(pair.name, place)
-
-    def place_of(difference: stock_trial.TrialDifference) -> int:
-        # A difference that no rule makes alone has the name of none: it
-        # comes last.
-        return places.get(difference.rule, len(pairs))
-
-    differences.sort(key=place_of)
+    differences = _in_order_of_rules(differences, pairs)
     for difference in differences:
         print(f'{difference.rule}: {difference.machine}: {difference.what}')
     print(
@@ -437,6 +438,24 @@ def _try(
     if 'api-call' in ops:
         print(_('What api-call does was not tried.'))
     return differences
+
+
+def _in_order_of_rules(
+    differences: Iterable[stock_trial.TrialDifference],
+    pairs: Sequence[stock_trial.Pair],
+) -> list[stock_trial.TrialDifference]:
+    """Return differences in the order of the rules that make them.
+
+    A difference that no rule makes alone has the name of none: it comes last.
+    """
+    by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
+    for pair in pairs:
+        # Two rules may have one name.
+        by_rule[pair.name] = []
+    rest: list[stock_trial.TrialDifference] = []
+    for difference in differences:
+        by_rule.get(difference.rule, rest).append(difference)
+    return [*itertools.chain(*by_rule.values()), *rest]
 
 
 def _pairs(candidates: list[Candidate]) -> list[stock_trial.Pair]:

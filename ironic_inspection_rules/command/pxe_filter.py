@@ -2,6 +2,7 @@
 
 """ironic-inspection-pxe-filter: start, stop and dry run of the PXE filter."""
 
+import functools
 import importlib.metadata
 import os
 import signal
@@ -66,12 +67,7 @@ def main() -> int:
         CONF.set_default('max_retries', 0, group='database')
         options = CONF.inspection_pxe_filter
         try:
-            for name in ('interface', 'ports'):
-                if not options[name]:
-                    raise exceptions.Invalid(
-                        _('[inspection_pxe_filter]%s is required') % name
-                    )
-            table = nftables.FilterTable(options.interface, options.ports)
+            table = _make_table()
             guard = firewall.Firewall(table)
             if not CONF.dry_run:
                 # Block first, so that errors in other options let nobody
@@ -106,6 +102,20 @@ def main() -> int:
         print(f'{COMMAND}: {reason}', file=sys.stderr)
         return 1
     return 0
+
+
+def _make_table() -> nftables.FilterTable:
+    """Return the table of the interface and the ports of the configuration.
+
+    :raises: Invalid without either of them.
+    """
+    options = CONF.inspection_pxe_filter
+    for name in ('interface', 'ports'):
+        if not options[name]:
+            raise exceptions.Invalid(
+                _('[inspection_pxe_filter]%s is required') % name
+            )
+    return nftables.FilterTable(options.interface, options.ports)
 
 
 def _warn_of_late_admission() -> None:
@@ -201,21 +211,9 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *args: stop.set())
+        signal.signal(number, functools.partial(_request_stop, stop))
     coordinator.check(CONF)
-
-    def elect(
-        on_gained: election.Callback, on_lost: election.Callback
-    ) -> election.Election:
-        return election.make(
-            CONF,
-            filter_service.ELECTION_NAME,
-            f'{CONF.host}:{os.getpid()}',
-            on_gained=on_gained,
-            on_lost=on_lost,
-        )
-
-    pxe_filter = filter_service.PxeFilter(guard, _source(), elect, settings)
+    pxe_filter = filter_service.PxeFilter(guard, _source(), _elect, settings)
     systemd.notify_once()
     if notification.is_received(CONF):
         # Connecting to the bus may take for ever and must block nothing.
@@ -225,3 +223,21 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
             args=(CONF, CONF.host, pxe_filter.handle),
         ).start()
     pxe_filter.run(stop)
+
+
+def _request_stop(stop: threading.Event, *_signal: object) -> None:
+    """Have the filter stop; a handler of signals."""
+    stop.set()
+
+
+def _elect(
+    on_gained: election.Callback, on_lost: election.Callback
+) -> election.Election:
+    """Build this host's part in the election."""
+    return election.make(
+        CONF,
+        filter_service.ELECTION_NAME,
+        f'{CONF.host}:{os.getpid()}',
+        on_gained=on_gained,
+        on_lost=on_lost,
+    )
