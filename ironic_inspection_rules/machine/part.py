@@ -25,7 +25,7 @@ Identity = tuple[str, str]
 class Part(typing.NamedTuple):
     """A part of a machine, as one source reports it.
 
-    :param ids: what identifies it, as :func:`.part_identity.normalised`; may
+    :param ids: what identifies it, as :func:`.part_identity.normalise`; may
         be empty.
     :param label: the first of them as it was reported; empty without any.
     :param slot: where in the machine it is, None if that is not known.
@@ -73,7 +73,7 @@ class Part(typing.NamedTuple):
 
     def label_of(self, ids: tuple[str, ...]) -> str:
         """Return the label of the part, were these its identities."""
-        if part_identity.normalised(self.label) in ids:
+        if part_identity.normalise(self.label) in ids:
             return self.label
         if ids:
             return ids[0]
@@ -217,14 +217,14 @@ def read(
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
     # Which identities several parts share is known when all are read.
-    shared = _shared(parts)
-    labelled = []
+    shared = _shared_identities(parts)
+    distinct_parts = []
     for part in _without_summed_up(parts):
         distinct = part.without(shared)
         # Without its first identity, its label is a normalised one.
         label = texts.get(distinct.label, distinct.label)
-        labelled.append(distinct._replace(label=label))
-    return Parts(in_order(labelled), sources, shared=shared, texts=texts)
+        distinct_parts.append(distinct._replace(label=label))
+    return Parts(in_order(distinct_parts), sources, shared=shared, texts=texts)
 
 
 def _identities(
@@ -233,7 +233,7 @@ def _identities(
     """Return the identities of a part, such as its serial number.
 
     :returns: texts as they were reported, by their normalised form; the first
-        is shown.
+        is shown. For example ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``.
     """
     if source.given_id:
         return {source.given_id: source.given_id}
@@ -248,7 +248,7 @@ def _identities(
         texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
     identities: dict[str, str] = {}
     for text in texts:
-        identities.setdefault(part_identity.normalised(text), text)
+        identities.setdefault(part_identity.normalise(text), text)
     return identities
 
 
@@ -291,7 +291,7 @@ def _source_name(
     return f'{reporter} {kind} {source.path}'
 
 
-def _shared(parts: Iterable[Part]) -> frozenset[Identity]:
+def _shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
     """Return the identities that a source gives to several parts.
 
     Such an identity, as the WWN of a disk array, does not say which part it

@@ -95,12 +95,15 @@ class PartComparison:
         self._groups = part_group.PartGroups([*self._old, *after.parts])
         self._known_groups = self._groups.of_parts(self._old)
         self._reported_groups = self._groups.of_parts(after.parts)
+        # By source: pairs of parts, and what either time has alone.
         self._pairings = self._find_pairings()
         # A change is announced once, whichever sources report the part: hence
-        # distinct(). In this order: _moves() needs _gone, and _unreported()
-        # needs _gone, _new and _moved.
-        self._gone = self._groups.distinct(self._missing())
-        self._new = self._groups.distinct(self._additional(is_first=False))
+        # distinct(). In this order: _moves() needs _gone, and
+        # _unreported_changes() needs _gone, _new and _moved.
+        self._gone = self._groups.distinct(self._missing_parts())
+        self._new = self._groups.distinct(
+            self._additional_parts(is_first=False)
+        )
         self._moved = self._groups.distinct_pairs(self._moves())
         changed = [pair for pair in self._pairs() if _has_changed(*pair)]
         self._changed = self._groups.distinct_pairs(changed)
@@ -116,7 +119,7 @@ class PartComparison:
             yield PartChange(MOVED, old, new)
         for old, new in self._changed:
             yield PartChange(CHANGED, old, new)
-        yield from self._unreported()
+        yield from self._unreported_changes()
 
     def _find_pairings(self) -> dict[str, part_pair.Pairing]:
         """Pair the parts that a source reports with those of its last report.
@@ -156,11 +159,11 @@ class PartComparison:
             if new.ids or self._groups.of_part(old) not in stayed_or_gone:
                 yield old, new
 
-    def _announced(self, source: str) -> part.Announced:
+    def _counts_announced(self, source: str) -> part.Announced:
         """Return what others announced while a source was silent."""
         return self._before.announced.get(source, part.Announced())
 
-    def _missing(self) -> Iterator[part.Part]:
+    def _missing_parts(self) -> Iterator[part.Part]:
         """Yield parts that a source of the report does not report any more.
 
         A part that another source still reports is not missing.
@@ -175,9 +178,9 @@ class PartComparison:
             # While this source was silent, others announced that many of its
             # parts are gone, which must not be announced twice. Without an
             # identity nobody knows which ones: the first are left out.
-            yield from unidentified[self._announced(source).gone :]
+            yield from unidentified[self._counts_announced(source).gone :]
 
-    def _additional(self, is_first: bool) -> Iterator[part.Part]:
+    def _additional_parts(self, is_first: bool) -> Iterator[part.Part]:
         """Yield the reported parts that were not known before.
 
         A part is left out that another source has announced as new before.
@@ -191,7 +194,7 @@ class PartComparison:
                 continue
             # So many new parts other sources announced while this one was
             # silent. They must not be announced twice.
-            left_to_find = self._announced(source).new
+            left_to_find = self._counts_announced(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
@@ -205,7 +208,7 @@ class PartComparison:
             # knows which ones they are: the first are left out.
             yield from unidentified[max(0, left_to_find) :]
 
-    def _unreported(self) -> Iterator[PartChange]:
+    def _unreported_changes(self) -> Iterator[PartChange]:
         """Yield parts of which nobody knows whether they are gone or new.
 
         Their source was silent at the other time, or says at one of the times
@@ -214,10 +217,10 @@ class PartComparison:
         moved = [old for old, _new in self._moved]
         mentioned = self._groups.of_parts([*self._gone, *self._new, *moved])
         # This adds the groups that it yields to those that are mentioned.
-        yield from self._unidentified_now(mentioned)
+        yield from self._unidentified_changes(mentioned)
         reported = mentioned | self._reported_groups
         not_heard_again = self._groups.distinct(
-            self._outside(reported, self._silent_since_last())
+            self._parts_outside(reported, self._silent_since_last())
         )
         # Without an identity a part may be one that the other side has.
         for old in self._groups.uncovered(
@@ -225,14 +228,16 @@ class PartComparison:
         ):
             yield PartChange(UNREPORTED, old, None)
         heard_first = self._groups.distinct(
-            self._outside(mentioned, self._additional(is_first=True))
+            self._parts_outside(
+                mentioned, self._additional_parts(is_first=True)
+            )
         )
         for new in self._groups.uncovered(
             heard_first, self._after.parts, self._old
         ):
             yield PartChange(UNREPORTED, None, new)
 
-    def _outside(
+    def _parts_outside(
         self,
         groups: Collection[part_group.Group | None],
         parts: Iterable[part.Part],
@@ -254,7 +259,7 @@ class PartComparison:
             if was_heard and old.source not in self._after.sources:
                 yield old
 
-    def _unidentified_now(
+    def _unidentified_changes(
         self, mentioned: set[part_group.Group | None]
     ) -> Iterator[PartChange]:
         """Yield changes of pairs with an identity at one of the times only.
@@ -297,7 +302,7 @@ class PartComparison:
                 since_by_source[source] = since or heard
         announced = {}
         for source in since_by_source:
-            counts = self._announced_now(source)
+            counts = self._count_announced(source)
             if any(counts):
                 announced[source] = counts
         sources = {**since_by_source, **self._after.sources}
@@ -323,7 +328,7 @@ class PartComparison:
             for new in pairing.after:
                 taken.update(new.identities)
             for old, new in pairing.same:
-                yield _renewed(old, new, taken)
+                yield _renew(old, new, taken)
             # Nothing was known of these.
             yield from pairing.after
 
@@ -342,7 +347,7 @@ class PartComparison:
                 staying.append(old)
         return self._groups.update(staying, self._moved, self._changed)
 
-    def _announced_now(self, source: str) -> part.Announced:
+    def _count_announced(self, source: str) -> part.Announced:
         """Return how many changes a silent source must not announce later.
 
         These are the changes that other sources announce with this report, or
@@ -350,14 +355,14 @@ class PartComparison:
 
         :param source: one that the report does not have.
         """
-        before = self._announced(source)
+        before = self._counts_announced(source)
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
         gone_of_kind = [old for old in self._gone if old.kind == kind]
         # What this source identifies is not counted: _silent_parts() takes it
         # out of its parts.
-        gone = self._outside(self._groups.of_parts(own), gone_of_kind)
+        gone = self._parts_outside(self._groups.of_parts(own), gone_of_kind)
         new_of_kind = [new for new in self._new if new.kind == kind]
         # No more can be gone than it has without an identity, and no more can
         # be new than a source may report.
@@ -385,7 +390,7 @@ def _has_changed(old: part.Part, new: part.Part) -> bool:
     return False
 
 
-def _renewed(
+def _renew(
     old: part.Part, new: part.Part, taken: Collection[part.Identity]
 ) -> part.Part:
     """Return a part as it is reported now, with what was known of it.

@@ -192,7 +192,7 @@ class PartGroups:
     def uncovered(
         self,
         parts: Iterable[part.Part],
-        own: Sequence[part.Part],
+        parts_of_time: Sequence[part.Part],
         others: Sequence[part.Part],
     ) -> Iterator[part.Part]:
         """Yield the parts of one time that no parts of another time can be.
@@ -203,26 +203,35 @@ class PartGroups:
         Parts that are yielded are announced as unreported at the other time.
 
         :param parts: parts whose identities are not known at the other time.
-        :param own: all parts that are known of their time.
+        :param parts_of_time: all parts that are known of their time.
         :param others: all parts that are known of the other time.
         """
+        left = self._count_unmatched(parts_of_time, others)
+        for member in parts:
+            if member.ids or left[member.source] <= 0:
+                yield member
+            else:
+                left[member.source] -= 1
+
+    def _count_unmatched(
+        self, parts: Sequence[part.Part], others: Sequence[part.Part]
+    ) -> dict[str, int]:
+        """Count which parts those without an identity may be.
+
+        :returns: by the source of the parts, how many others of its kind there
+            are but those that the source has with an identity.
+        """
         count_of_kind = _count_by_kind(others)
-        # How many parts of the other time those without identity may be, by
-        # their source: all but those that the source has with an identity.
         groups = self.of_parts(others)
         left: dict[str, int] = {}
-        for source, parts_of_source in by_source(own).items():
+        for source, parts_of_source in by_source(parts).items():
             # A source has one kind of parts.
             count = count_of_kind[parts_of_source[0].kind]
             for member in parts_of_source:
                 if self.of_part(member) in groups:
                     count -= 1
             left[source] = count
-        for member in parts:
-            if member.ids or left[member.source] <= 0:
-                yield member
-            else:
-                left[member.source] -= 1
+        return left
 
     def update(
         self,

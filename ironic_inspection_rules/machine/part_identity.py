@@ -42,7 +42,7 @@ _PLACEHOLDERS = frozenset(
 """What firmware reports in place of a serial number."""
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """Return an identity in the one form that is compared.
 
     Ironic's hook extra-hardware turns each text that Python reads as a whole
@@ -73,7 +73,7 @@ def written(value: typing.Any) -> str | None:
     """Return the text of an identity, None if the value identifies nothing.
 
     It is as the machine has written it, without blanks around it; what is
-    compared is made of it by :func:`normalised`.
+    compared is made of it by :func:`normalise`.
 
     A number with a fraction or an exponent is none: what text Ironic's hook
     has made it of is not known.

@@ -87,7 +87,7 @@ def _make(member: part.Part) -> Hashable:
     return tuple(sorted(map(str, member.what.items())))
 
 
-def _always(_old: part.Part, _new: part.Part) -> bool:
+def _accept_all(_old: part.Part, _new: part.Part) -> bool:
     return True
 
 
@@ -115,7 +115,7 @@ def _may_be(old: part.Part, new: part.Part) -> bool:
 
 
 _STEPS: tuple[tuple[_Keys, _Fits], ...] = (
-    (_identities, _always),
+    (_identities, _accept_all),
     # Two parts without identity rather than one of them and one with: the
     # latter may have replaced another part.
     (_slot_and_make, _neither_is_identified),

@@ -117,10 +117,20 @@ def compare(
         if part_identity.written(key) is None:
             return ComparedMachine(machine, None, group=group)
         return ComparedMachine(machine, key, group=group)
+    differences = tuple(_compare_columns(expected, key, row, view))
+    return ComparedMachine(machine, key, differences, group)
+
+
+def _compare_columns(
+    expected: table.Table, key: str, row: table.Row, view: budget.View
+) -> Iterator[ColumnDifference]:
+    """Yield the columns in which a machine differs from its row.
+
+    :param row: that of the key.
+    """
     # Whoever sees what differs does not see secret columns.
     masked_row = expected.masked.row(key)
     secret = expected.definition.secret
-    differences = []
     for column, template in expected.expect.items():
         wanted = row.get(column)
         # An empty cell expects nothing.
@@ -131,10 +141,7 @@ def compare(
             continue
         if column in secret and actual not in _NOTHING:
             actual = masked_row[column]
-        differences.append(
-            ColumnDifference(column, masked_row[column], actual)
-        )
-    return ComparedMachine(machine, key, tuple(differences), group)
+        yield ColumnDifference(column, masked_row[column], actual)
 
 
 def findings(

@@ -172,7 +172,7 @@ def find_part(query: Answer) -> Answer:
             _('"id" is needed: a serial number, WWN or MAC address')
         )
     stays = db_history.list_stays(
-        part_identity.normalised(identity), _MOST_STAYS
+        part_identity.normalise(identity), _MOST_STAYS
     )
     visible = readable({stay['node_uuid'] for stay in stays})
     return {

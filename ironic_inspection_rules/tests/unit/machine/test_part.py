@@ -204,7 +204,7 @@ class IdentityTestCase(base.TestCase):
             self.assertEqual(int(text), number)
             self.assertEqual(
                 *(
-                    part_identity.normalised(part_identity.written(value))
+                    part_identity.normalise(part_identity.written(value))
                     for value in (number, text)
                 )
             )
@@ -228,13 +228,13 @@ class IdentityTestCase(base.TestCase):
     def test_texts_that_are_no_numbers_stay(self):
         for text in ('0123e2', '00ab', '1.5', '0x00ff12'):
             self.assertEqual(
-                text.removeprefix('0x'), part_identity.normalised(text)
+                text.removeprefix('0x'), part_identity.normalise(text)
             )
 
     def test_an_identity_stays_the_same_however_often_it_is_read(self):
         for text in ('0x5000C500', '000123', 'AA-BB-CC-DD-EE-0F', 'S1'):
-            once = part_identity.normalised(text)
-            self.assertEqual(once, part_identity.normalised(once))
+            once = part_identity.normalise(text)
+            self.assertEqual(once, part_identity.normalise(once))
 
     def test_what_two_parts_share_is_shown_for_neither(self):
         parts = part.read(

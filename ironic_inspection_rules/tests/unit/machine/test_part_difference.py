@@ -394,7 +394,7 @@ class ChangeTestCase(base.TestCase):
             ('AA-BB-CC-DD-EE-F0', 'aa:bb:cc:dd:ee:f0'),
         ):
             self.assertEqual(
-                part_identity.normalised(one), part_identity.normalised(other)
+                part_identity.normalise(one), part_identity.normalise(other)
             )
 
     def test_parts_are_the_same_after_they_were_stored(self):

@@ -164,7 +164,7 @@ class PartHistoryTestCase(base.IronicTestCase):
         return [
             [self.number(row['began_at']), self.number(row['ended_at'])]
             for row in reversed(
-                db_history.list_stays(part_identity.normalised(identity), 99)
+                db_history.list_stays(part_identity.normalise(identity), 99)
             )
             if row['node_uuid'] == node_uuid
         ]
