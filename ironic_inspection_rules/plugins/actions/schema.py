@@ -264,10 +264,17 @@ def cases(
 ) -> typing.Iterator[tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
     """Yield the schemas of the values of attributes, kind by kind.
 
+    For example, of all attributes that hold a mapping and may be removed::
+
+        ('^/?(?:extra|properties)…',
+         {'anyOf': [{'type': 'object'}, VARIES, NULL]},
+         {'anyOf': [{'type': 'object'}, VARIES, NULL]})
+
     :returns: a pattern of the path, then JSON Schemas of the value and of
         the cleanup value.
     """
-    # Attributes that differ only in their default have the same schemas.
+    # Attributes that differ only in their default have the same schemas: by
+    # what they have in common, their names.
     alike: dict[tuple[str, int, bool], list[str]] = {}
     for name, attribute in table.items():
         key = (attribute.kind, attribute.longest, attribute.is_removable)

@@ -77,7 +77,7 @@ def version_key(version: str) -> VersionKey:
     return (*parts, _END)
 
 
-def _comparable(
+def _make_comparable(
     first: typing.Any, second: typing.Any
 ) -> tuple[typing.Any, typing.Any]:
     """Convert a string that is compared with a number to a number.
@@ -103,7 +103,7 @@ def _is_number(value: typing.Any) -> bool:
 def equal(one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values are equal, as ``eq`` does."""
     if one.__class__ is not other.__class__:
-        one, other = _comparable(one, other)
+        one, other = _make_comparable(one, other)
     return bool(one == other)
 
 
@@ -166,7 +166,7 @@ class ValueComparison(plugin.Relation):
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
         """Return whether the relation holds between two values."""
         if one.__class__ is not other.__class__:
-            one, other = _comparable(one, other)
+            one, other = _make_comparable(one, other)
         try:
             holds: bool = self.compare(one, other)
         except TypeError:

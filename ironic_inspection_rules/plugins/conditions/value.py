@@ -2,6 +2,7 @@
 
 """is-true, is-false, is-none, is-empty, exists, in-net, contains, matches."""
 
+import functools
 import ipaddress
 import itertools
 import re
@@ -247,11 +248,7 @@ class RegexCondition(plugin.Condition):
         matches = arguments['regex'].matcher(self.METHOD)
         if 'value' not in arguments:
             return matches
-
-        def matches_literal(allowance: budget.Budget) -> bool:
-            return matches(allowance, arguments['value'])
-
-        return matches_literal
+        return functools.partial(matches, value=arguments['value'])
 
     def __call__(
         self,

@@ -286,11 +286,15 @@ def _refuse_masked(
         if steps:
             key = steps[-1]
         masked_field.refuse(
-            name, key, _at(seen, steps), _at(real, steps), view.budget
+            name,
+            key,
+            _find_value(seen, steps),
+            _find_value(real, steps),
+            view.budget,
         )
 
 
-def _at(data: typing.Any, steps: text.Steps) -> typing.Any:
+def _find_value(data: typing.Any, steps: text.Steps) -> typing.Any:
     """Return the value of a field, or :data:`.path.ABSENT`."""
     try:
         for step in steps:

@@ -10,6 +10,7 @@ combines them, and a missing field makes the condition false in any case
 """
 
 import abc
+import functools
 import ipaddress
 import operator
 import typing
@@ -181,23 +182,7 @@ class TypedComparison(ValueCondition):
             read = float
         elif isinstance(wanted, int):
             read = int
-
-        def test(value: typing.Any, _allowance: budget.Budget) -> bool:
-            try:
-                converted = value
-                if read is not None:
-                    converted = read(value)
-                return bool(compare(converted, wanted))
-            except (TypeError, ValueError, OverflowError) as exc:
-                raise exceptions.OperationError(
-                    _(
-                        '%(value)r cannot be compared with %(wanted)r: '
-                        '%(reason)s'
-                    )
-                    % {'value': value, 'wanted': wanted, 'reason': exc}
-                ) from exc
-
-        return test
+        return functools.partial(_compare, compare, read, wanted)
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
         return type(self).compare.__name__, arguments['value']
@@ -248,10 +233,7 @@ class InspectorIsEmpty(FieldCondition):
         return 'one-of', ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
-        def test(value: typing.Any, _allowance: budget.Budget) -> bool:
-            return value in ('', None, [], {})
-
-        return test
+        return _is_empty
 
     def __call__(
         self,
@@ -282,11 +264,7 @@ class InspectorInNet(ValueCondition):
             raise exceptions.OperationError(
                 _('"%s" is not an IP network') % (wanted,)
             ) from exc
-
-        def test(value: typing.Any, _allowance: budget.Budget) -> bool:
-            return _read_address(value) in network
-
-        return test
+        return functools.partial(_is_in, network)
 
 
 class InspectorContains(ValueCondition):
@@ -326,11 +304,7 @@ class InspectorContains(ValueCondition):
         if not isinstance(wanted, str):
             raise exceptions.OperationError(_('must be a regular expression'))
         matches = self.matcher(pattern.Pattern(wanted))
-
-        def test(value: typing.Any, allowance: budget.Budget) -> bool:
-            return matches(allowance, str(value))
-
-        return test
+        return functools.partial(_matches_text, matches)
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
         """Return the test of a text against the regular expression."""
@@ -390,3 +364,44 @@ def _read_address(
         raise exceptions.OperationError(
             _('%r is not an IP address') % (value,)
         ) from exc
+
+
+def _compare(
+    relation: typing.Callable[[typing.Any, typing.Any], bool],
+    read: typing.Callable[[typing.Any], typing.Any] | None,
+    wanted: typing.Any,
+    value: typing.Any,
+    _allowance: budget.Budget,
+) -> bool:
+    """Test a value against the one in the rule.
+
+    :param read: makes a number of the value; None leaves it as it is.
+    """
+    try:
+        converted = value
+        if read is not None:
+            converted = read(value)
+        return bool(relation(converted, wanted))
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise exceptions.OperationError(
+            _('%(value)r cannot be compared with %(wanted)r: %(reason)s')
+            % {'value': value, 'wanted': wanted, 'reason': exc}
+        ) from exc
+
+
+def _is_empty(value: typing.Any, _allowance: budget.Budget) -> bool:
+    return value in ('', None, [], {})
+
+
+def _is_in(
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network,
+    value: typing.Any,
+    _allowance: budget.Budget,
+) -> bool:
+    return _read_address(value) in network
+
+
+def _matches_text(
+    matches: pattern.Matcher, value: typing.Any, allowance: budget.Budget
+) -> bool:
+    return matches(allowance, str(value))

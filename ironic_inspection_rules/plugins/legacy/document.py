@@ -43,6 +43,16 @@ NO_ADDRESS = {'ipmi_address': '0.0.0.0', 'ipmi_v6address': '::/0'}
 def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     """Return the steps to where Ironic has what an old rule reads.
 
+    By example:
+
+    * ``inventory.cpu`` is where it was.
+    * ``cpus`` is ``inventory.cpu.count``: its name is in :data:`IN_IRONIC`.
+    * ``interfaces.eth0.ip`` is
+      ``plugin_data.valid_interfaces.eth0.ipv4_address``: so is that of a part
+      of an interface.
+    * ``interfaces.eth0.lldp_processed`` is ``plugin_data.parsed_lldp.eth0``.
+    * ``custom.a`` is ``plugin_data.custom.a``, as all else.
+
     :param steps: names and indices, from the document on.
     :returns: steps that begin with the name of a root.
     """
@@ -249,7 +259,7 @@ def _meets(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
 
 
 def _all_interfaces(document: InspectorData) -> interface.Interfaces:
-    return interface.listed(
+    return interface.read_all(
         document.inventory.get('interfaces'),
         interface.boot_mac(document),
         document.lldp,
@@ -275,7 +285,7 @@ def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
     if not isinstance(interfaces, interface.Interfaces):
         raise KeyError('interfaces')
     document.budget.spend(len(interfaces))
-    suitable = interface.suitable(
+    suitable = interface.choose_suitable(
         interfaces, interface.boot_mac(document), is_chosen
     )
     return document.interfaces(suitable)

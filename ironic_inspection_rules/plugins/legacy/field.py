@@ -49,7 +49,10 @@ def _node(roots: budget.View) -> typing.Any:
     return roots['node']
 
 
-SOURCES: dict[str, typing.Callable[[budget.View], typing.Any]] = {
+Source = typing.Callable[[budget.View], typing.Any]
+"""Returns what a JSON path leads through, of the data by root name."""
+
+SOURCES: dict[str, Source] = {
     'data': document.InspectorData,
     'node': _node,
 }
@@ -156,15 +159,22 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     source = SOURCES[scheme]
     tree = parse(path)
     find = _compile_node(_without_root(tree))
+    if find is None:
+        # Nodes that few rules have, such as "`parent`".
+        return functools.partial(_find_by_library, tree, source)
+    return functools.partial(_find, find, source)
 
-    def find_all(roots: budget.View) -> Values:
-        if find is not None:
-            return find(source(roots), roots.budget)
-        # The library's own search, which is slower and spends no budget, for
-        # nodes that few rules have, such as "`parent`".
-        return [match.value for match in tree.find(source(roots))]
 
-    return find_all
+def _find(find: Find, source: Source, roots: budget.View) -> Values:
+    return find(source(roots), roots.budget)
+
+
+def _find_by_library(tree: Path, source: Source, roots: budget.View) -> Values:
+    """Find values by the library's own search.
+
+    It is slower than ours, and spends no budget.
+    """
+    return [match.value for match in tree.find(source(roots))]
 
 
 def _without_root(path: Path) -> Path:

@@ -79,7 +79,7 @@ class Interfaces(dict[str, typing.Any]):
         return [self[name] for name in self]
 
 
-def listed(
+def read_all(
     interfaces: typing.Any,
     boot: str | None,
     lldp: Container,
@@ -113,7 +113,7 @@ def listed(
     return Interfaces(by_name, lldp)
 
 
-def suitable(
+def choose_suitable(
     interfaces: Interfaces, boot: str | None, is_chosen: bool
 ) -> Container:
     """Return the interfaces that ironic-inspector made ports for.
@@ -121,7 +121,7 @@ def suitable(
     These have an IP address that is no loopback, and the machine booted from
     them if that is known.
 
-    :param boot: see :func:`listed`.
+    :param boot: see :func:`read_all`.
     :param is_chosen: whether Ironic's hook has chosen the interfaces. It does
         so by its own options, but keeps those without an address if it does
         not know what the machine booted from.

@@ -7,6 +7,7 @@ every result is text. Steps lead through plain data only: attributes of Python
 objects are errors.
 """
 
+import functools
 import re
 import string
 import typing
@@ -118,17 +119,18 @@ def _compile(text: str) -> Render:
             _('"%(text)s" cannot be formatted: %(reason)s')
             % {'text': text, 'reason': exc}
         ) from exc
+    return functools.partial(_join, pieces)
 
-    def render_text(data: Data) -> str:
-        rendered = ''
-        for piece in pieces:
-            if isinstance(piece, str):
-                rendered += piece
-            else:
-                rendered += piece(data)
-        return rendered
 
-    return render_text
+def _join(pieces: list[str | Render], data: Data) -> str:
+    """Return pieces of text as one, with the fields among them filled in."""
+    text = ''
+    for piece in pieces:
+        if isinstance(piece, str):
+            text += piece
+        else:
+            text += piece(data)
+    return text
 
 
 def steps(name: str) -> Steps:
@@ -162,26 +164,37 @@ def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
     convert = _CONVERSIONS[conversion]
     # The format may have fields too: {data[a]:>{data[b]}}.
     render_spec = _compile(spec)
+    return functools.partial(_fill_in, name, keys, convert, render_spec)
 
-    def render_field(data: Data) -> str:
-        value: typing.Any = data
-        for key in keys:
-            try:
-                value = value[key]
-            except (KeyError, IndexError, TypeError):
-                raise exceptions.MissingField(name) from None
-        value = convert(value)
-        spec = render_spec(data)
-        if _WIDE.search(spec):
-            raise exceptions.OperationError(
-                _('field {%s} is formatted too wide') % name
-            )
+
+def _fill_in(
+    name: str,
+    keys: Steps,
+    convert: typing.Callable[[typing.Any], typing.Any],
+    render_spec: Render,
+    data: Data,
+) -> str:
+    """Return the text of a field.
+
+    :param convert: what ``!r`` or ``!s`` does, if the field has one.
+    :param render_spec: returns the format.
+    """
+    value: typing.Any = data
+    for key in keys:
         try:
-            return format(value, spec)
-        except (TypeError, ValueError) as exc:
-            raise exceptions.OperationError(
-                _('field {%(field)s} cannot be formatted: %(reason)s')
-                % {'field': name, 'reason': exc}
-            ) from exc
-
-    return render_field
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            raise exceptions.MissingField(name) from None
+    value = convert(value)
+    spec = render_spec(data)
+    if _WIDE.search(spec):
+        raise exceptions.OperationError(
+            _('field {%s} is formatted too wide') % name
+        )
+    try:
+        return format(value, spec)
+    except (TypeError, ValueError) as exc:
+        raise exceptions.OperationError(
+            _('field {%(field)s} cannot be formatted: %(reason)s')
+            % {'field': name, 'reason': exc}
+        ) from exc

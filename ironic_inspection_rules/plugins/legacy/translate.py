@@ -67,25 +67,36 @@ def parse(
             continue
         fields[name] = []
         for index, operation in enumerate(operations):
-            translated, problems_of_operation = translate(
+            new_operation, problems_of_operation = translate(
                 operation, ops, only_known
             )
-            fields[name].append(translated)
+            fields[name].append(new_operation)
             for problem in problems_of_operation:
                 problems.append(problem.below(f'/{name}/{index}'))
+    problems += list(_check(fields, ops, problems))
+    if problems:
+        raise exceptions.InvalidRule(exceptions.first_of(problems))
+    return validation.parse(fields, ops)
+
+
+def _check(
+    fields: dict[str, typing.Any],
+    ops: registry.Registry,
+    problems: typing.Sequence[Problem],
+) -> typing.Iterator[Problem]:
+    """Yield the problems of a translated rule, with pointers into the old one.
+
+    :param problems: those of the translation. What could not be translated
+        has problems that its author would not understand, beside these.
+    """
     places_with_problems = {
         _operation_of(problem.pointer) for problem in problems
     }
     for problem in validation.validate(fields, ops):
-        # What could not be translated has problems that its author would not
-        # understand, beside the one that is reported already.
         if _operation_of(problem.pointer) not in places_with_problems:
             # The old language has the arguments in the operation itself.
             pointer = problem.pointer.replace('/args', '', 1)
-            problems.append(problem.at(pointer))
-    if problems:
-        raise exceptions.InvalidRule(exceptions.first_of(problems))
-    return validation.parse(fields, ops)
+            yield problem.at(pointer)
 
 
 def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
@@ -122,17 +133,17 @@ def _condition(
     :returns: the condition, empty if it cannot be translated; and its
         problems.
     """
-    translated, problems = _operation(
+    new_condition, problems = _operation(
         operation, 'op', ops.conditions, only_known
     )
-    args = translated.get('args', {})
+    args = new_condition.get('args', {})
     if not isinstance(args.get('field', ''), str):
         problems.append(Problem('/field', _('must be a string')))
     if not isinstance(args.get('invert', False), bool):
         problems.append(Problem('/invert', _('must be true or false')))
     if 'multiple' in args and args['multiple'] is None:
         problems.append(Problem('/multiple', _('must not be null')))
-    return translated, problems
+    return new_condition, problems
 
 
 def _action(
@@ -142,13 +153,13 @@ def _action(
 
     :returns: the action, empty if it cannot be translated; and its problems.
     """
-    translated, problems = _operation(
+    new_action, problems = _operation(
         operation, 'action', ops.actions, only_known
     )
     # To this engine it is no argument, but a key of the action.
-    if 'revert' in translated.get('args', {}):
-        translated['revert'] = translated['args'].pop('revert')
-    return translated, problems
+    if 'revert' in new_action.get('args', {}):
+        new_action['revert'] = new_action['args'].pop('revert')
+    return new_action, problems
 
 
 def _operation(
