@@ -57,57 +57,77 @@ def read(
     :raises: :class:`.exceptions.InvalidDocument` with the line, also for a
         cell with a formula.
     """
-
-    def fail(reason: str, line: int) -> typing.NoReturn:
-        raise exceptions.InvalidDocument(path, reason, (line, 1))
-
-    records = _Records(path, data, encoding)
-    columns: list[_Column] | None = None
+    columns: list[_Column] = []
     rows: list[dict[str, typing.Any]] = []
     lines = array.array('L')
-    for line, cells in records:
-        if columns is None:
-            problem = _header_problem(cells)
-            if problem:
-                fail(problem, line)
-            columns = []
-            for cell in cells:
-                name = cell.strip()
-                columns.append(_Column(name, types.get(name)))
-            continue
-        if len(cells) > len(columns):
-            fail(
-                _(
-                    'the row has %(cells)d cells, and there are %(columns)d '
-                    'columns'
+    # The line of the record that is read, for errors.
+    line = 1
+    try:
+        for line, cells in _Records(path, data, encoding):
+            if not columns:
+                columns = _read_header(cells, types)
+                continue
+            if len(rows) == table_members.MOST_ROWS:
+                raise exceptions.OperationError(
+                    _('there are more than %d rows') % table_members.MOST_ROWS
                 )
-                % {'cells': len(cells), 'columns': len(columns)},
-                line,
+            rows.append(_read_row(cells, columns))
+            lines.append(line)
+        if not columns:
+            raise exceptions.OperationError(
+                _('the file is empty: its first line must name the columns')
             )
-        if len(rows) == table_members.MOST_ROWS:
-            fail(
-                _('there are more than %d rows') % table_members.MOST_ROWS,
-                line,
-            )
-        # A row of a spreadsheet may end before its last columns.
-        cells += [''] * (len(columns) - len(cells))
-        row = {}
-        for column, cell in zip(columns, cells, strict=True):
-            try:
-                row[column.name] = column.value(cell)
-            except exceptions.OperationError as exc:
-                fail(f'{column.name}: {exc}', line)
-        rows.append(row)
-        lines.append(line)
-    if columns is None:
-        fail(_('the file is empty: its first line must name the columns'), 1)
+    except exceptions.OperationError as exc:
+        raise exceptions.InvalidDocument(path, str(exc), (line, 1)) from exc
     return TableText(rows, lines, [column.name for column in columns])
+
+
+def _read_header(
+    cells: list[str], types: typing.Mapping[str, str]
+) -> list['_Column']:
+    """Return the columns that the first record names.
+
+    :raises: :class:`.exceptions.OperationError` for a wrong name.
+    """
+    problem = _header_problem(cells)
+    if problem:
+        raise exceptions.OperationError(problem)
+    columns = []
+    for cell in cells:
+        name = cell.strip()
+        columns.append(_Column(name, types.get(name)))
+    return columns
+
+
+def _read_row(
+    cells: list[str], columns: list['_Column']
+) -> dict[str, typing.Any]:
+    """Return the values of a record by the names of their columns.
+
+    :raises: :class:`.exceptions.OperationError` for a cell too many, and for
+        one with a formula.
+    """
+    if len(cells) > len(columns):
+        raise exceptions.OperationError(
+            _('the row has %(cells)d cells, and there are %(columns)d columns')
+            % {'cells': len(cells), 'columns': len(columns)}
+        )
+    # A row of a spreadsheet may end before its last columns.
+    missing = [''] * (len(columns) - len(cells))
+    row = {}
+    for column, cell in zip(columns, [*cells, *missing], strict=True):
+        try:
+            row[column.name] = column.value(cell)
+        except exceptions.OperationError as exc:
+            raise exceptions.OperationError(f'{column.name}: {exc}') from exc
+    return row
 
 
 class _Records:
     """The records of a file that are not blank.
 
-    Iterating yields the line at which a record begins, and its cells.
+    :param data: the content of the file, which iterating decodes piece by
+        piece.
     """
 
     def __init__(self, path: str, data: bytes, encoding: str) -> None:
@@ -121,7 +141,9 @@ class _Records:
         )
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the records, the header first.
+        """Yield the line at which a record begins, and its cells.
+
+        The first one is the header.
 
         :raises: :class:`.exceptions.InvalidDocument` with the line at which
             the wrong record begins.
@@ -194,6 +216,7 @@ class _Column:
         self._kind = None
         if kind in column_type.TYPES:
             self._kind = kind
+        # Values by the text of their cells, up to _MOST_SHARED of them.
         self._values: dict[str, typing.Any] = {}
 
     def value(self, cell: str) -> typing.Any:

@@ -4,6 +4,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import io
 import json
 import math
@@ -150,23 +151,18 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
         no mapping, or has a number that is not finite.
     """
-
-    def finite(number: str) -> float:
-        # Python reads "1e999", NaN and Infinity, which JSON does not have.
-        value = float(number)
-        if not math.isfinite(value):
-            raise exceptions.InvalidDocument(path, yaml_text.NOT_JSON % number)
-        return value
-
     if text is None:
         text = read(path)
     value = None
     # What is nested too deeply, or is no JSON, is left to the reader of YAML,
     # which has the messages for it.
     if not budget.is_deeper(text.encode(), yaml_text.DEPTH):
+        read_number = functools.partial(_finite, path)
         # JSON takes a hundredth of the time of YAML.
         with contextlib.suppress(ValueError):
-            value = json.loads(text, parse_float=finite, parse_constant=finite)
+            value = json.loads(
+                text, parse_float=read_number, parse_constant=read_number
+            )
     if value is None:
         documents = _compose(path, text, _whole).entries
         if len(documents) == 1:
@@ -175,6 +171,18 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
         raise exceptions.InvalidDocument(
             path, _('the file must hold one mapping')
         )
+    return value
+
+
+def _finite(path: str, number: str) -> float:
+    """Return a number of JSON with a fraction or an exponent.
+
+    :raises: :class:`.exceptions.InvalidDocument` for 1e999, NaN and Infinity:
+        Python reads these, and JSON does not have them.
+    """
+    value = float(number)
+    if not math.isfinite(value):
+        raise exceptions.InvalidDocument(path, yaml_text.NOT_JSON % number)
     return value
 
 
@@ -292,6 +300,7 @@ def _compose(
     """
     try:
         content = split(text)
+        # By the number of the entry and the pointer to a value in it.
         places: dict[tuple[int, str], Place] = {}
         ambiguous: dict[tuple[int, str], str] = {}
         values = []

@@ -161,23 +161,26 @@ def parse_all(
         by_uuid[rule.uuid] = rule
         if foreign is None or path in old_files:
             continue
-        level = _('warning')
         if entry.is_old:
             # Where one rule is of ironic-inspector, nearly all of the file
             # are: one note is enough.
             old_files.add(path)
-            level = _('note')
-        line, column = entry.place(foreign.pointer)
-        warn(
-            _('%(place)s: %(level)s: %(rule)s: %(message)s\n')
-            % {
-                'place': f'{path}:{line}:{column}',
-                'level': level,
-                'rule': entry.label,
-                'message': foreign.sentence,
-            }
-        )
+        warn(_foreign_line(entry, foreign))
     return list(by_uuid.values())
+
+
+def _foreign_line(entry: WrittenRule, foreign: exceptions.Problem) -> str:
+    """Return the line that a rule is in another language, with its place."""
+    level = _('warning')
+    if entry.is_old:
+        level = _('note')
+    line, column = entry.place(foreign.pointer)
+    return _('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
+        'place': f'{entry.source.path}:{line}:{column}',
+        'level': level,
+        'rule': entry.label,
+        'message': foreign.sentence,
+    }
 
 
 def _as_document_error(

@@ -55,14 +55,17 @@ def entries(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
     if node.tag == yaml_text.NULL and not node.value:
+        # An empty document.
         return []
     if not isinstance(node, yaml.MappingNode):
+        # Plain text, say: it is reported as a rule that is no mapping.
         return [node]
     yaml_text.check_names(node)
     members = {key.value: value for key, value in node.value}
     if 'apiVersion' in members and 'kind' in members:
         raise _of_kubernetes(node, members)
     if _actions(node) is not None:
+        # One rule, without a list around it.
         return [node]
     has_list = not members.keys().isdisjoint(LISTS)
     if has_list or _has_tables(members):
@@ -85,9 +88,11 @@ def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     members = {key.value: value for key, value in node.value}
     has_list = not members.keys().isdisjoint(LISTS)
     if not has_list and not _has_tables(members):
+        # A file of variables, in which "tables" is the name of a rule.
         return []
     member = members.get(TABLES)
     if member is None or member.tag == yaml_text.NULL:
+        # Rules alone, or nothing under the name.
         return []
     if not isinstance(member, yaml.MappingNode):
         raise yaml.MarkedYAMLError(

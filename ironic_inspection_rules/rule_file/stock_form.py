@@ -240,22 +240,35 @@ def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
             for _path, value in data_path.walk(args)
             if isinstance(value, str)
         ]
-        is_condition = pointer.startswith('/conditions')
-        if is_condition and any(map(_is_plain_field, texts)):
-            for text in texts:
-                if text in _TEXTS:
-                    yield Problem(
-                        f'{pointer}/args',
-                        _('where true, false and null become the text "%s"')
-                        % text,
-                    )
-        if not is_condition:
-            for text in texts:
-                if text.startswith(('{"', '[{"')) and _is_json(text):
-                    yield Problem(
-                        f'{pointer}/args',
-                        _('where text such as %s is none with fields') % text,
-                    )
+        if pointer.startswith('/conditions'):
+            details = _likely_in_condition(texts)
+        else:
+            details = _likely_in_action(texts)
+        for detail in details:
+            yield Problem(f'{pointer}/args', detail)
+
+
+def _likely_in_condition(texts: list[str]) -> Iterator[str]:
+    """Yield what suggests stock Ironic in the texts of a condition.
+
+    ``True`` beside ``{node.maintenance}`` does, as if the field were text.
+    """
+    if any(map(_is_plain_field, texts)):
+        for text in texts:
+            if text in _TEXTS:
+                yield (
+                    _('where true, false and null become the text "%s"') % text
+                )
+
+
+def _likely_in_action(texts: list[str]) -> Iterator[str]:
+    """Yield what suggests stock Ironic in the texts of an action.
+
+    JSON such as ``{"bus": 1}`` does: here its braces would begin a field.
+    """
+    for text in texts:
+        if text.startswith(('{"', '[{"')) and _is_json(text):
+            yield _('where text such as %s is none with fields') % text
 
 
 def _is_plain_field(text: str) -> bool:

@@ -367,66 +367,76 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
     :raises: :class:`.exceptions.InvalidDocument` for an unknown member, for
         neither or both of a file and rows, and for a file that cannot be read.
     """
-
-    def fail(reason: str, pointer: str = '') -> typing.NoReturn:
-        raise exceptions.InvalidDocument(
-            written.path, f'{written.name}: {reason}', written.place(pointer)
-        )
-
     entry = written.entry
     if not isinstance(entry, dict):
         return None
     for name in entry:
         if name not in MEMBERS:
-            fail(
+            raise _error(
+                written,
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
+    # Rows that are no list stay in the entry.
+    has_rows = written.rows is not None or 'rows' in entry
     if FILE not in entry:
-        if written.rows is None and 'rows' not in entry:
-            fail(_('a table has "%s" or "rows"') % FILE)
+        if not has_rows:
+            raise _error(written, _('a table has "%s" or "rows"') % FILE, '')
         return written.rows
-    if written.rows is not None or 'rows' in entry:
-        fail(_('a table has either "%s" or "rows"') % FILE, f'/{FILE}')
+    if has_rows:
+        raise _error(
+            written, _('a table has either "%s" or "rows"') % FILE, f'/{FILE}'
+        )
     types = entry.get('types')
     if not isinstance(types, dict):
         # The check of the table reports what is wrong with them.
         types = {}
-    path = _path_beside(written.path, entry[FILE], fail)
+    try:
+        path = _path_beside(written.path, entry[FILE])
+    except exceptions.OperationError as exc:
+        raise _error(written, str(exc), f'/{FILE}') from exc
     return table_rows.read(path, types)
 
 
-def _path_beside(
-    rule_file: str,
-    name: typing.Any,
-    fail: typing.Callable[[str, str], typing.NoReturn],
-) -> str:
+def _error(
+    written: document.WrittenTable, reason: str, pointer: str
+) -> exceptions.InvalidDocument:
+    """Return an error at the place of a value in a table.
+
+    :param pointer: RFC 6901 pointer into the table.
+    """
+    return exceptions.InvalidDocument(
+        written.path, f'{written.name}: {reason}', written.place(pointer)
+    )
+
+
+def _path_beside(rule_file: str, name: typing.Any) -> str:
     """Return the path of a file in the folder of a rule file, or below it.
 
     Rule files come from others, and with the rights of who applies them no
     file may be read that the folder does not have.
 
-    :param fail: is called with a reason and a pointer.
+    :raises: :class:`.exceptions.OperationError` with the reason why the name
+        is not that of such a file.
     """
-    pointer = f'/{FILE}'
     if not isinstance(name, str) or not name:
-        fail(_('must be the name of a file'), pointer)
+        raise exceptions.OperationError(_('must be the name of a file'))
     if '\0' in name:
-        fail(_('the name of a file has no character NUL'), pointer)
+        raise exceptions.OperationError(
+            _('the name of a file has no character NUL')
+        )
     if rule_file == document.STDIN:
-        fail(
+        raise exceptions.OperationError(
             _(
                 'rules that are piped in have no file beside them; write the '
                 'rows under "rows"'
-            ),
-            pointer,
+            )
         )
     parts = name.replace('\\', '/').split('/')
     if os.path.isabs(name) or '..' in parts:
-        fail(
+        raise exceptions.OperationError(
             _('must be a file in the folder of the rule file, not "%s"')
-            % suggestion.shown(name),
-            pointer,
+            % suggestion.shown(name)
         )
     folder = os.path.dirname(rule_file)
     path = os.path.join(folder, name)
@@ -434,18 +444,16 @@ def _path_beside(
     target = os.path.realpath(path)
     # Kubernetes mounts files as links to others in the same folder.
     if os.path.commonpath([inside, target]) != inside:
-        fail(
+        raise exceptions.OperationError(
             _(
                 '"%s" is a link to a file outside of the folder of the rule '
                 'file'
             )
-            % suggestion.shown(name),
-            pointer,
+            % suggestion.shown(name)
         )
     if not os.path.exists(target):
-        fail(
+        raise exceptions.OperationError(
             _('there is no file "%s" beside the rule file')
-            % suggestion.shown(name),
-            pointer,
+            % suggestion.shown(name)
         )
     return path

@@ -9,6 +9,7 @@ numbers in an array, which takes less memory than an object for every place.
 import array
 import codecs
 import collections
+from collections.abc import Iterator
 import dataclasses
 import errno
 import json
@@ -262,58 +263,79 @@ def _of_json(path: str, text: str) -> Rows:
     :raises: :class:`.exceptions.InvalidDocument` with the line of what is
         wrong.
     """
-
-    def fail(reason: str, position: int) -> typing.NoReturn:
-        """Raise an error for a position in the text."""
-        raise exceptions.InvalidDocument(
-            path, reason, (text.count('\n', 0, position) + 1, 1)
-        )
-
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_mapping,
-        parse_constant=_no_constant,
-        parse_float=_finite,
-    )
     rows: list[typing.Any] = []
     lines = array.array('L')
     line = 1
     # The position up to which newlines are counted in the line.
     counted_until = 0
+    try:
+        for position, row in _items_of_json(text):
+            # Not from the beginning of the text: that would take quadratic
+            # time.
+            line += text.count('\n', counted_until, position)
+            counted_until = position
+            rows.append(row)
+            lines.append(line)
+    except json.JSONDecodeError as exc:
+        raise exceptions.InvalidDocument(
+            path, exc.msg, (exc.lineno, 1)
+        ) from exc
+    return Rows(path, rows, lines)
+
+
+def _items_of_json(text: str) -> Iterator[tuple[int, typing.Any]]:
+    """Yield the items of a list in JSON, with the positions they begin at.
+
+    ``[1, {}]`` yields ``(1, 1)`` and ``(4, {})``.
+
+    :raises: JSONDecodeError with the position of what is wrong.
+    """
     position = _skip(text, 0)
     if text[position : position + 1] != '[':
-        fail(_not_a_list(), position)
+        raise json.JSONDecodeError(_not_a_list(), text, position)
     position = _skip(text, position + 1)
     is_empty = text[position : position + 1] == ']'
     while not is_empty:
-        # Not from the beginning of the text: that would take quadratic time.
-        line += text.count('\n', counted_until, position)
-        counted_until = position
-        try:
-            row, position = decoder.raw_decode(text, position)
-        except json.JSONDecodeError as exc:
-            fail(exc.msg, exc.pos)
-        except RecursionError:
-            fail(_('nested too deeply'), position)
-        except exceptions.OperationError as exc:
-            fail(str(exc), position)
-        except ValueError:
-            # Python reads no number of more than 4300 digits.
-            fail(yaml_text.TOO_MANY_DIGITS, position)
-        rows.append(row)
-        lines.append(line)
+        begin = position
+        item, position = _decode(text, begin)
+        yield begin, item
         position = _skip(text, position)
         separator = text[position : position + 1]
         if separator == ']':
             break
         if separator != ',':
-            fail(_('expected "," or "]"'), position)
+            raise json.JSONDecodeError(
+                _('expected "," or "]"'), text, position
+            )
         position = _skip(text, position + 1)
     # Behind the "]", nothing but white space may follow.
     position = _skip(text, position + 1)
     if position < len(text):
-        fail(_('there is something behind the list'), position)
-    return Rows(path, rows, lines)
+        raise json.JSONDecodeError(
+            _('there is something behind the list'), text, position
+        )
+
+
+def _decode(text: str, begin: int) -> tuple[typing.Any, int]:
+    """Return the value of JSON at a position, and the position behind it.
+
+    :raises: JSONDecodeError; where it is about the value as a whole, with the
+        position that the value begins at.
+    """
+    try:
+        return _DECODER.raw_decode(text, begin)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError as exc:
+        reason = _('nested too deeply')
+        raise json.JSONDecodeError(reason, text, begin) from exc
+    except exceptions.OperationError as exc:
+        raise json.JSONDecodeError(str(exc), text, begin) from exc
+    except ValueError as exc:
+        # Python reads no number of more than 4300 digits.
+        reason = yaml_text.TOO_MANY_DIGITS
+        raise json.JSONDecodeError(reason, text, begin) from exc
 
 
 def _skip(text: str, position: int) -> int:
@@ -355,6 +377,13 @@ def _finite(number: str) -> float:
     if not math.isfinite(value):
         raise exceptions.OperationError(yaml_text.NOT_JSON % number)
     return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_mapping,
+    parse_constant=_no_constant,
+    parse_float=_finite,
+)
 
 
 def _not_a_list() -> str:
