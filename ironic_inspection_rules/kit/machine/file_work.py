@@ -10,6 +10,8 @@ import os
 import signal
 import typing
 
+from ironic_inspection_rules.rule_file import document
+
 _CHUNK = 25  # Files that a process gets at a time.
 _WAITING = 3  # Chunks that wait for each process, so that none is idle.
 
@@ -76,6 +78,23 @@ def in_chunks(
             # pool would do the waiting chunks before it ends.
             for _count, future in waiting:
                 future.cancel()
+
+
+def with_standard_input(
+    paths: Sequence[str],
+    prepare: Callable[[], Work[Result]],
+    advance: Advance,
+) -> Iterator[Result]:
+    """Do the work as :func:`in_chunks` does, and then on standard input.
+
+    Standard input is among the paths if somebody has named it.
+    """
+    files = [path for path in paths if path != document.STDIN]
+    yield from in_chunks(files, prepare, advance)
+    if len(files) < len(paths):
+        # Other processes have no standard input: this one reads it.
+        work = prepare()
+        yield work([document.STDIN])
 
 
 def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:

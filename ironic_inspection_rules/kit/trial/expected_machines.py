@@ -2,7 +2,7 @@
 
 """Machines from files beside the rows of a table, on all processors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 import functools
 import typing
 
@@ -12,7 +12,6 @@ from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.machine import table_comparison
-from ironic_inspection_rules.rule_file import document
 
 _RACKS = ('rack', 'cabinet', 'location')
 """Columns by which people look for machines."""
@@ -47,23 +46,13 @@ def compare(
     :param complain: called with the reason why a file cannot be read.
     :param by: the column that groups machines, None if none does.
     """
-    prepare = functools.partial(_prepare, expected, nodes, by)
-    files = [path for path in paths if path != document.STDIN]
-
-    def chunks() -> Iterator[_Chunk]:
-        yield from file_work.in_chunks(files, prepare, advance)
-        if len(files) < len(paths):
-            # Only this process can read standard input.
-            work = prepare()
-            yield work([document.STDIN])
-
-    def machines() -> Iterator[table_comparison.ComparedMachine]:
-        for chunk in chunks():
-            for problem in chunk.problems:
-                complain(problem)
-            yield from chunk.machines
-
-    return list(table_comparison.findings(expected, machines(), by))
+    prepare = functools.partial(_RowComparison, expected, nodes, by)
+    machines: list[table_comparison.ComparedMachine] = []
+    for chunk in file_work.with_standard_input(paths, prepare, advance):
+        machines += chunk.machines
+        for problem in chunk.problems:
+            complain(problem)
+    return list(table_comparison.findings(expected, machines, by))
 
 
 def rack_column(expected: table.Table) -> str | None:
@@ -75,27 +64,27 @@ def rack_column(expected: table.Table) -> str | None:
     return None
 
 
-def _prepare(
-    expected: table.Table, nodes: machine_test.Nodes, by: str | None
-) -> file_work.Work[_Chunk]:
-    """Return a function that compares the machines of some files with a table.
+class _RowComparison:
+    """Compares a chunk of machines with a table, in a worker process."""
 
-    A file that cannot be read is a problem in the result. The function is made
-    anew in every process: one inside of another cannot be sent there.
-    """
+    def __init__(
+        self, expected: table.Table, nodes: machine_test.Nodes, by: str | None
+    ) -> None:
+        self._expected = expected
+        self._nodes = nodes
+        self._by = by
 
-    def work(paths: Sequence[str]) -> _Chunk:
+    def __call__(self, paths: Sequence[str]) -> _Chunk:
+        """Return the compared machines, and why files have none."""
         chunk = _Chunk([], [])
         for path in paths:
             try:
-                facts = machine_test.load_facts(path, nodes.of(path))
+                facts = machine_test.load_facts(path, self._nodes.of(path))
             except exceptions.InvalidDocument as exc:
                 chunk.problems.append(str(exc))
                 continue
             view = budget.View(facts.roots())
             chunk.machines.append(
-                table_comparison.compare(expected, path, view, by)
+                table_comparison.compare(self._expected, path, view, self._by)
             )
         return chunk
-
-    return work

@@ -75,28 +75,32 @@ def compare(
     :param advance: called as machines are tried, for a progress bar.
     :returns: a treatment for every machine, as they are tried.
     """
-    prepare = functools.partial(_prepare, old, new, nodes)
+    prepare = functools.partial(_Treatments, old, new, nodes)
     for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments
 
 
-def _prepare(
-    old: machine_test.RuleSet,
-    new: machine_test.RuleSet,
-    nodes: machine_test.Nodes,
-) -> file_work.Work[list[Treatment]]:
-    """Build the function that treats a chunk of machines with both rule sets.
+class _Treatments:
+    """Treats chunks of machines with both rule sets, in a worker process.
 
-    It is called once in every worker process: the rules are compiled there,
-    and not for every machine.
+    The rules are compiled here, once in a process and not for every machine.
     """
-    old_plans = machine_test.compile_rules(old.rules, tables=old.tables)
-    new_plans = machine_test.compile_rules(new.rules, tables=new.tables)
 
-    def work(paths: Sequence[str]) -> list[Treatment]:
-        return [treat(path, old_plans, new_plans, nodes) for path in paths]
+    def __init__(
+        self,
+        old: machine_test.RuleSet,
+        new: machine_test.RuleSet,
+        nodes: machine_test.Nodes,
+    ) -> None:
+        self._old = machine_test.compile_rules(old.rules, tables=old.tables)
+        self._new = machine_test.compile_rules(new.rules, tables=new.tables)
+        self._nodes = nodes
 
-    return work
+    def __call__(self, paths: Sequence[str]) -> list[Treatment]:
+        """Return what becomes of the machine of each file."""
+        return [
+            treat(path, self._old, self._new, self._nodes) for path in paths
+        ]
 
 
 def treat(

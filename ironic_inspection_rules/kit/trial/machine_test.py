@@ -322,31 +322,38 @@ def run_all(
     :returns: the parts, in the order of the paths.
     """
     prepare = functools.partial(
-        _prepare, rules, tables, nodes, extract, explain
+        _Trials, rules, tables, nodes, extract, explain
     )
     for chunk in file_work.in_chunks(paths, prepare, advance):
         yield from chunk
 
 
-def _prepare(
-    rules: typing.Sequence[model.Rule],
-    tables: table.Tables,
-    nodes: Nodes,
-    extract: Extract,
-    explain: bool,
-) -> file_work.Work[list[typing.Any]]:
-    """Compile the rules once in a process, and return what tries them there.
+class _Trials:
+    """Tries rules on chunks of machines, in a worker process.
 
-    That is a function of the paths of some files.
+    The rules are compiled here, once in a process and not for every machine.
     """
-    plans = compile_rules(rules, tables=tables)
 
-    def work(paths: typing.Sequence[str]) -> list[typing.Any]:
-        return [
-            extract(attempt(path, plans, nodes, explain)) for path in paths
-        ]
+    def __init__(
+        self,
+        rules: typing.Sequence[model.Rule],
+        tables: table.Tables,
+        nodes: Nodes,
+        extract: Extract,
+        explain: bool,
+    ) -> None:
+        self._plans = compile_rules(rules, tables=tables)
+        self._nodes = nodes
+        self._extract = extract
+        self._explain = explain
 
-    return work
+    def __call__(self, paths: typing.Sequence[str]) -> list[typing.Any]:
+        """Return the wanted part of the test of each file."""
+        parts = []
+        for path in paths:
+            test = attempt(path, self._plans, self._nodes, self._explain)
+            parts.append(self._extract(test))
+        return parts
 
 
 def attempt(

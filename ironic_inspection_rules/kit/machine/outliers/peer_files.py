@@ -2,7 +2,7 @@
 
 """Machines from files beside their peers, on all processors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 import functools
 import typing
 
@@ -43,17 +43,8 @@ def compare(
         others are compared all the same.
     """
     machines = peers.Peers(least)
-    files = [path for path in paths if path != document.STDIN]
-    prepare = functools.partial(_prepare, tuple(by))
-
-    def chunks() -> Iterator[_Chunk]:
-        yield from file_work.in_chunks(files, prepare, advance)
-        if len(files) < len(paths):
-            # Other processes have no standard input: this one reads it.
-            work = prepare()
-            yield work([document.STDIN])
-
-    for chunk in chunks():
+    prepare = functools.partial(_SketchReader, tuple(by))
+    for chunk in file_work.with_standard_input(paths, prepare, advance):
         machines.add(chunk.sketches)
         for problem in chunk.problems:
             complain(problem)
@@ -75,40 +66,39 @@ def learn(
     norms = norm_rules.Norms(result)
     # What was piped in cannot be read again.
     paths = [path for path in norms.machines if path != document.STDIN]
-    prepare = functools.partial(_prepare_norms, tuple(by))
+    prepare = functools.partial(_ReducedReader, tuple(by))
     for chunk in file_work.in_chunks(paths, prepare, advance):
         for path, reduced_machine in chunk:
             norms.add(path, reduced_machine)
     return norms.rules()
 
 
-def _prepare_norms(
-    by: Sequence[str],
-) -> file_work.Work[list[tuple[str, norm_rules.Reduced]]]:
-    """Build the function that reads a chunk of files for :func:`learn`.
+class _ReducedReader:
+    """Reads a chunk of files for :func:`learn`, in a worker process."""
 
-    Worker processes call it. It returns a path and the reduced machine for
-    every file.
-    """
+    def __init__(self, by: Sequence[str]) -> None:
+        self._by = by
 
-    def work(paths: Sequence[str]) -> list[tuple[str, norm_rules.Reduced]]:
+    def __call__(
+        self, paths: Sequence[str]
+    ) -> list[tuple[str, norm_rules.Reduced]]:
+        """Return the path and the reduced machine of every file."""
         reduced_machines = []
         for path in paths:
             facts = machine_file.load(path)
-            reduced_machines.append((path, norm_rules.reduce(facts, by)))
+            reduced = norm_rules.reduce(facts, self._by)
+            reduced_machines.append((path, reduced))
         return reduced_machines
 
-    return work
 
+class _SketchReader:
+    """Reads a chunk of files for :func:`compare`, in a worker process."""
 
-def _prepare(by: Sequence[str]) -> file_work.Work[_Chunk]:
-    """Build the function that reads a chunk of files for :func:`compare`.
+    def __init__(self, by: Sequence[str]) -> None:
+        self._by = by
 
-    Worker processes call it. It returns the sketches of the machines, and
-    why files could not be read.
-    """
-
-    def work(paths: Sequence[str]) -> _Chunk:
+    def __call__(self, paths: Sequence[str]) -> _Chunk:
+        """Return the sketches of the machines, and why files have none."""
         # What several machines have is one object: it is sent once to the
         # process that compares.
         shared = sketch.Shared()
@@ -119,8 +109,6 @@ def _prepare(by: Sequence[str]) -> file_work.Work[_Chunk]:
             except exceptions.InvalidDocument as exc:
                 chunk.problems.append(str(exc))
                 continue
-            whole = sketch.draw(path, facts, by)
+            whole = sketch.draw(path, facts, self._by)
             chunk.sketches.append(shared.sketch(whole))
         return chunk
-
-    return work
