@@ -118,7 +118,7 @@ class WorkersTestCase(durable.DurableTestCase):
         self.assertEqual({1}, attempts)
 
     def wait_until_begun(self):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not any(
             request['state'] == 'processing'
             for request in self.fleet.requests()

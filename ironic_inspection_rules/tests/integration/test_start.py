@@ -82,7 +82,7 @@ class BuiltInTestCase(StartTestCase):
         )
         self.assertIn('odd one', line)
         self.assertIn('set-atribute', line)
-        self.assertEqual(1, self.ironic.services[0].process.wait(timeout=30))
+        self.assertEqual(1, self.ironic.services[0].process.wait(timeout=60))
 
     def test_a_missing_file_stops_it(self) -> None:
         self.assertRaises(service.LaunchError, self.ironic.start)
@@ -175,7 +175,7 @@ class NamesTestCase(StartTestCase):
     def check_refusal(self, said: str) -> None:
         """Check that Ironic stops with one critical line, and 1."""
         self.assertRaises(service.LaunchError, self.ironic.start)
-        self.assertEqual(1, self.ironic.services[0].process.wait(timeout=30))
+        self.assertEqual(1, self.ironic.services[0].process.wait(timeout=60))
         lines = [
             line
             for line in self.ironic.logs().splitlines()
