@@ -128,7 +128,7 @@ def _compare(
     :param name: the name of the object in changes.
     """
     changes = []
-    for pair in _differing(before, after):
+    for pair in _find_differing(before, after):
         if pair.before is data_path.ABSENT:
             op = 'add'
         elif pair.after is data_path.ABSENT:
@@ -140,15 +140,15 @@ def _compare(
                 name,
                 op,
                 data_path.pointer(pair.path),
-                value=_disclosed(pair.path, pair.after),
-                before=_disclosed(pair.path, pair.before),
+                value=_disclose(pair.path, pair.after),
+                before=_disclose(pair.path, pair.before),
                 place=pair.path,
             )
         )
     return changes
 
 
-def _differing(before: State, after: State) -> typing.Iterator[_Pair]:
+def _find_differing(before: State, after: State) -> typing.Iterator[_Pair]:
     """Yield the innermost values that differ, in the order of their paths."""
     ahead = [_Pair((), before, after)]
     while ahead:
@@ -180,7 +180,7 @@ def _last_name(pair: _Pair) -> str:
     return str(pair.path[-1])
 
 
-def _disclosed(path: data_path.Path, value: typing.Any) -> typing.Any:
+def _disclose(path: data_path.Path, value: typing.Any) -> typing.Any:
     """Return a value without secrets; None if there is none."""
     if value is data_path.ABSENT:
         return None

@@ -165,11 +165,16 @@ class _Phase:
         self._for_audit = budget.Budget(limits)
         # By whether they are masked: False is 0, True is 1.
         self._views = (target.view(masked=False), target.view(masked=True))
+        # Whether rules match that decide before their turn.
         self._decided: dict[compiler.CompiledRule, bool] = {}
+        # Of the rules whose reasons are asked for.
         self._why: dict[compiler.CompiledRule, Why] = {}
         self._vars = step.RuleVars(target)
+        # Seconds of every rule by its UUID, and when those began that are
+        # counted next.
         self._timings: dict[str, float] = {}
         self._started = time.perf_counter()
+        # Of the rules that acted, and of those in mode "audit".
         self._traces: _Traces = {}
         self._audited: _Traces = {}
 
@@ -282,8 +287,8 @@ class _Phase:
         """
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
-        enforced = self._disclosed(self._traces)
-        audited = self._disclosed(self._audited)
+        enforced = self._disclose(self._traces)
+        audited = self._disclose(self._audited)
         traces = list(enforced.values())
         if self._explain:
             traces = []
@@ -306,7 +311,7 @@ class _Phase:
             self._target.journal,
         )
 
-    def _disclosed(self, traces: _Traces) -> _Traces:
+    def _disclose(self, traces: _Traces) -> _Traces:
         """Return traces as everybody may see them, with their reasons."""
         return {
             plan: rule.disclosed(self._why.get(plan))

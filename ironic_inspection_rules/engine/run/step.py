@@ -166,7 +166,10 @@ def act(
 
 
 class _ConditionTraces:
-    """The traces of the conditions of an action, while it is carried out."""
+    """The traces of the conditions of an action, while it is carried out.
+
+    :param for_reasons: the budget of their reasons; None for no reasons.
+    """
 
     def __init__(
         self,

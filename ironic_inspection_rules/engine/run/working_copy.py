@@ -55,6 +55,7 @@ class WorkingCopy:
     def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
         self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(facts.ports)
+        # What the rules see, with secrets and without.
         self._views = masked_views.Views(self.roots, facts.made_once)
         # By root and first token the second tokens of the changed places;
         # None where the place of the first token was changed as a whole.

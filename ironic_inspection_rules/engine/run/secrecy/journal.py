@@ -259,11 +259,11 @@ class Journal:
             if op == 'remove':
                 value = None
             else:
-                value = self._disclosed(path, value)
+                value = self._disclose(path, value)
             if op == 'add':
                 before = None
             else:
-                before = self._disclosed(path, before)
+                before = self._disclose(path, before)
         name = root
         uuid = None
         if root == views.PORTS:
@@ -283,9 +283,7 @@ class Journal:
             action=self._action,
         )
 
-    def _disclosed(
-        self, path: data_path.Path, value: typing.Any
-    ) -> typing.Any:
+    def _disclose(self, path: data_path.Path, value: typing.Any) -> typing.Any:
         if self._masked:
             return disclosure.value_at(path, value)
         return value

@@ -14,20 +14,25 @@ MakeOnce = typing.Callable[[str, typing.Any, Mask], typing.Any]
 
 
 class _MaskedRoots(budget.View):
-    """The data by root name; each root is masked when it is first read."""
+    """The data by root name; each root is masked when it is first read.
+
+    :param roots: the data with secrets.
+    :param tree: that of these.
+    :param make_once: see :class:`Views`.
+    """
 
     def __init__(
-        self, roots: budget.View, own: views.Tree, make_once: MakeOnce
+        self, roots: budget.View, tree: views.Tree, make_once: MakeOnce
     ) -> None:
         super().__init__(budget=roots.budget)
         self._roots = roots
-        self._own = own
+        self._tree = tree
         self._make_once = make_once
 
     def __missing__(self, root: str) -> typing.Any:
         # Containers without secrets are now in both views: neither tree may
         # change them in place any more.
-        self._own.release_all()
+        self._tree.release_all()
         masked = self._make_once(root, self._roots[root], masking.mask)
         self[root] = masked
         return masked
@@ -48,26 +53,26 @@ class Views:
 
     def __init__(self, roots: budget.View, make_once: MakeOnce) -> None:
         self.open = roots
-        self._own = views.Tree()
-        self._own_masked = views.Tree()
-        self.masked: budget.View = _MaskedRoots(roots, self._own, make_once)
+        self._tree = views.Tree()
+        self._masked_tree = views.Tree()
+        self.masked: budget.View = _MaskedRoots(roots, self._tree, make_once)
 
     def release(self, value: typing.Any) -> None:
         """Share a value that was read: it is copied before it changes."""
         if value.__class__ in views.CONTAINERS:
-            self._own.release(value)
-            self._own_masked.release(value)
+            self._tree.release(value)
+            self._masked_tree.release(value)
 
     def release_all(self) -> None:
         """Share all of the data: they are copied before they change."""
-        self._own.release_all()
-        self._own_masked.release_all()
+        self._tree.release_all()
+        self._masked_tree.release_all()
 
     def has_member(
         self, root: str, path: data_path.Path, value: typing.Any
     ) -> bool:
         """Return whether the list at the path holds a value."""
-        return self._own.has_member(self.open[root], path, value)
+        return self._tree.has_member(self.open[root], path, value)
 
     def assign(
         self, root: str, path: data_path.Path, value: typing.Any
@@ -75,11 +80,11 @@ class Views:
         """Set the value at a path; see :meth:`.views.Tree.assign`."""
         # If it is part of the data already, it will be in two places.
         self.release(value)
-        self.open[root] = self._own.assign(self.open[root], path, value)
+        self.open[root] = self._tree.assign(self.open[root], path, value)
         # A root that was not read yet is masked with the value in it.
         if root in self.masked:
             masked_path, masked_value = masking.mask_along(path, value)
-            self.masked[root] = self._own_masked.assign(
+            self.masked[root] = self._masked_tree.assign(
                 self.masked[root], masked_path, masked_value
             )
 
@@ -88,32 +93,32 @@ class Views:
     ) -> None:
         """Append a value to the list at the path, which may be absent."""
         self.release(value)
-        self.open[root] = self._own.append(self.open[root], path, value)
+        self.open[root] = self._tree.append(self.open[root], path, value)
         if root not in self.masked:
             return
         secret = masking.secret_along(path)
         if secret is None:
-            self.masked[root] = self._own_masked.append(
+            self.masked[root] = self._masked_tree.append(
                 self.masked[root], path, masking.mask(value)
             )
         else:
-            self.masked[root] = self._own_masked.assign(
+            self.masked[root] = self._masked_tree.assign(
                 self.masked[root], secret, masking.MASK
             )
 
     def remove(self, root: str, path: data_path.Path) -> None:
         """Remove what is at the path, which has to be there."""
-        self.open[root] = self._own.remove(self.open[root], path)
+        self.open[root] = self._tree.remove(self.open[root], path)
         if root not in self.masked:
             return
         secret = masking.secret_along(path)
         if secret is None or secret == path:
-            self.masked[root] = self._own_masked.remove(
+            self.masked[root] = self._masked_tree.remove(
                 self.masked[root], path
             )
             return
         # The rest of the secret may be empty, and is shown then.
         rest = data_path.get(self.open[root], secret)
-        self.masked[root] = self._own_masked.assign(
+        self.masked[root] = self._masked_tree.assign(
             self.masked[root], secret, masking.mask_at(secret[-1], rest)
         )
