@@ -95,6 +95,8 @@ class CompiledAction:
         self._masked: dict[bool, masked_field.MaskedFields] | None = None
         op = ops.action(self.name.strip())
         self.reverts = reverts(operation, op)
+        # The action, and below what undoes it, as functions; each with the
+        # call that gives it its arguments.
         self._carry_out = op.for_machines(op.plugin)
         loop = engine_loop.Loop.of(operation.get('loop'))
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
@@ -107,6 +109,7 @@ class CompiledAction:
             # Only who undoes the action uses it: where a field in it is
             # missing, the action is carried out all the same.
             self._call.varying.pop(CLEANUP, None)
+        # Returns the items of the loop, if there is one.
         self._items: engine_loop.Items | None = None
         if loop is not None:
             self._items = engine_loop.compile_items(operation['loop'])

@@ -259,8 +259,9 @@ def _split(
 ) -> list[Piece]:
     """Split an expression into literal pieces and fields, in turn.
 
-    Not as other text: braces have a meaning in an expression, as in
-    ``[0-9]{2}``, and a brace after a backslash has none.
+    ``[0-9]{2}{item.name}x`` is ``[0-9]{2}``, the field and ``x``. Not as other
+    text: braces have a meaning in an expression, and a brace after a backslash
+    has none.
 
     :param roots: those of fields; other fields are literal.
     """
@@ -349,8 +350,9 @@ def compile_path(
 def split(pieces: list[Piece]) -> list[list[Piece]]:
     """Split the pieces of a path into tokens, which are lists of pieces.
 
-    Separators are looked for in the literal pieces only: a field fills one
-    token.
+    ``/extra/{item.name}_x`` has the tokens ``['extra']`` and ``['', FIELD,
+    '_x']``. Separators are looked for in the literal pieces only: a field
+    fills one token.
     """
     is_pointer = False
     if pieces and isinstance(pieces[0], str):

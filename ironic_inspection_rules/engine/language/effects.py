@@ -229,7 +229,7 @@ def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
     With a loop whose items are written in the rule, it is what the action
     writes for every item.
     """
-    for arguments in _by_item(action):
+    for arguments in _arguments_by_item(action):
         with contextlib.suppress(exceptions.OperationError):
             yield from action.op.writes(arguments)
 
@@ -241,7 +241,7 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
         only; :class:`.exceptions.PluginFailed` for an error in its code.
     """
     declared = []
-    for arguments in _by_item(action):
+    for arguments in _arguments_by_item(action):
         declared += action.op.writes(arguments)
     return declared
 
@@ -369,7 +369,9 @@ def _effect(write: plugin.Write) -> Effect | None:
     return Effect(write.kind, place, value, extends)
 
 
-def _by_item(operation: OperationLike) -> list[dict[str, typing.Any]]:
+def _arguments_by_item(
+    operation: OperationLike,
+) -> list[dict[str, typing.Any]]:
     """Return the arguments of an operation for every item of its loop.
 
     Items that are written in the rule are filled into the fields. Without a

@@ -145,6 +145,7 @@ class ItemsInTurn:
         self._items = items
         self._roots = roots
         self._first_number = first_number
+        # The item and the index of an outer loop.
         self._outer: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:

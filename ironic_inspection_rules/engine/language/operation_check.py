@@ -2,6 +2,7 @@
 
 """Whether an op, its keys, loop and arguments are accepted, and messages."""
 
+import functools
 import re
 import typing
 
@@ -82,10 +83,6 @@ def check_condition(
     yield from _check_keys(shape, condition, op)
     yield from _check_loop(condition)
     loop = engine_loop.Loop.of(condition.get('loop'), outer)
-
-    def check_part(part: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-        return check_condition(part, ops, early, loop, depth + 1)
-
     if not is_group:
         yield from _check_call(condition, name, ops.conditions, early, loop)
     elif depth == schema.DEEPEST_GROUP:
@@ -95,6 +92,13 @@ def check_condition(
             % schema.DEEPEST_GROUP,
         )
     else:
+        check_part = functools.partial(
+            check_condition,
+            ops=ops,
+            early=early,
+            outer=loop,
+            depth=depth + 1,
+        )
         yield from check_all(condition, 'conditions', check_part)
 
 
@@ -114,12 +118,9 @@ def check_action(
     yield from problems_of_keys
     yield from _check_loop(action)
     loop = engine_loop.Loop.of(action.get('loop'))
-
-    def check_when(
-        condition: dict[str, typing.Any],
-    ) -> typing.Iterator[Problem]:
-        return check_condition(condition, ops, early, loop)
-
+    check_when = functools.partial(
+        check_condition, ops=ops, early=early, outer=loop
+    )
     yield from check_all(action, 'when', check_when)
     yield from _check_call(action, name, ops.actions, early, loop)
     if op is None:

@@ -105,6 +105,7 @@ class Origins:
     ) -> None:
         self._vars = own_vars
         self._loop = loop
+        # A variable may use those with a smaller number only.
         self._numbers = {name: number for number, name in enumerate(own_vars)}
 
     def of(self, root: str, steps: data_path.Path) -> tuple[Origin, ...]:
@@ -115,7 +116,7 @@ class Origins:
         """
         return tuple(
             origin
-            for origin in self._all(root, steps)
+            for origin in self._find_all(root, steps)
             if origin.root != model.VARS
         )
 
@@ -128,11 +129,11 @@ class Origins:
         """
         return tuple(
             origin
-            for origin in self._all(root, steps)
+            for origin in self._find_all(root, steps)
             if effects.reads_table(origin.field)
         )
 
-    def _all(
+    def _find_all(
         self, root: str, steps: data_path.Path
     ) -> typing.Collection[Origin]:
         """Return the origins of a value, with those in ``vars`` between.
@@ -148,14 +149,14 @@ class Origins:
         while ahead:
             value = ahead.pop()
             for text, rest in _texts(value):
-                for origin in _of_text(value, text, rest):
+                for origin in _origins_in_text(value, text, rest):
                     origins[origin.key] = origin
                     if origin.root != model.VARS:
                         continue
                     use = (origin.key, value.usable)
                     if use not in followed:
                         followed.add(use)
-                        ahead += self._of_vars(
+                        ahead += self._values_of_vars(
                             origin.steps, origin.is_kept, value.usable
                         )
         return origins.values()
@@ -177,7 +178,7 @@ class Origins:
         # Conditions, actions and loops come after all vars, and may use them.
         usable = len(self._vars)
         if root == model.VARS:
-            return self._of_vars(steps, is_kept=True, usable=usable)
+            return self._values_of_vars(steps, is_kept=True, usable=usable)
         written_items = [self._loop]
         if isinstance(self._loop, list):
             written_items = self._loop
@@ -187,7 +188,7 @@ class Origins:
             for item in written_items
         ]
 
-    def _of_vars(
+    def _values_of_vars(
         self, steps: data_path.Path, is_kept: bool, usable: int
     ) -> list[_Value]:
         """Return what the author wrote at a path of ``vars``.
@@ -237,7 +238,7 @@ def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
             ahead += part
 
 
-def _of_text(
+def _origins_in_text(
     value: _Value, text: str, rest: data_path.Path
 ) -> typing.Iterator[Origin]:
     """Yield the fields of a text as origins of the part that is followed.
@@ -256,14 +257,14 @@ def _of_text(
         if not field.root or field.root == interpolation.ITEM:
             continue
         if field is sole:
-            yield _of_sole_field(value, field, rest, is_kept)
+            yield _origin_of_field(value, field, rest, is_kept)
         else:
             # It is part of a text, or an argument of a filter: the path does
             # not lead on into its own value.
             yield Origin(field, field.steps, is_kept=is_kept)
 
 
-def _of_sole_field(
+def _origin_of_field(
     value: _Value,
     field: interpolation.Field,
     rest: data_path.Path,

@@ -68,6 +68,34 @@ class Replacement(typing.NamedTuple):
     expands: bool = True
 
 
+class _Expansion:
+    """Makes what takes the place of each match, and bounds it together."""
+
+    def __init__(
+        self, replacement: Replacement, allowance: budget.Budget
+    ) -> None:
+        self._replacement = replacement
+        self._allowance = allowance
+        # At most so many characters are in all replacements so far.
+        self._longest_result = 0
+
+    def __call__(self, match: typing.Any) -> str:
+        """Return what takes the place of a match."""
+        text = self._replacement.text
+        self._longest_result += len(text)
+        if self._replacement.expands:
+            groups = (match[0], *match.groups())
+            longest_group = max(len(group or '') for group in groups)
+            # A backslash stands for one group at most.
+            self._longest_result += longest_group * text.count('\\')
+        if self._longest_result > self._allowance.limits.size:
+            # This raises, before a text that large is built.
+            self._allowance.make_text(self._longest_result)
+        if not self._replacement.expands:
+            return text
+        return typing.cast(str, match.expand(text))
+
+
 class Pattern:
     """A regular expression of a rule, with a time limit for matches.
 
@@ -134,26 +162,7 @@ class Pattern:
             :class:`.exceptions.BudgetExceeded` if the result would be too
             long, or the time of the phase is up.
         """
-        # At most so many characters are in all replacements so far.
-        longest_result = 0
-
-        def expand(match: typing.Any) -> str:
-            """Return what takes the place of a match."""
-            nonlocal longest_result
-            groups = (match[0], *match.groups())
-            longest_group = max(len(group or '') for group in groups)
-            longest_result += len(replacement.text)
-            if replacement.expands:
-                # A backslash stands for one group at most.
-                references = replacement.text.count('\\')
-                longest_result += longest_group * references
-            if longest_result > allowance.limits.size:
-                # This raises, before a text that large is built.
-                allowance.make_text(longest_result)
-            if not replacement.expands:
-                return replacement.text
-            return typing.cast(str, match.expand(replacement.text))
-
+        expand = _Expansion(replacement, allowance)
         try:
             if len(text) <= min(self._quick, _SHORT):
                 return self._compiled.sub(expand, text)

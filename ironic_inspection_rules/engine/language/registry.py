@@ -154,17 +154,16 @@ class Op(typing.NamedTuple):
         :returns: pairs of the name of an argument and a message.
         :raises: :class:`.exceptions.PluginFailed`.
         """
+        return self.guarded(self._problems, 'problems')(arguments)
 
-        def problems() -> list[tuple[str, str]]:
-            pairs = []
-            for name, problem in self.plugin.problems(arguments):
-                # A name that is none of an argument is an error of the
-                # plugin, as all that it does wrong in here.
-                argument = self.signature.by_name[name]
-                pairs.append((argument.name, problem))
-            return pairs
-
-        return self.guarded(problems, 'problems')()
+    def _problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
+        pairs = []
+        for name, problem in self.plugin.problems(arguments):
+            # A name that is none of an argument is an error of the plugin, as
+            # all that it does wrong in here.
+            argument = self.signature.by_name[name]
+            pairs.append((argument.name, problem))
+        return pairs
 
     def of_node(self, arguments: plugin.Arguments) -> list[str]:
         """Return the names of the arguments that read the node.
@@ -173,14 +172,13 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+        return self.guarded(self._of_node, 'of_node')(arguments)
 
-        def names() -> list[str]:
-            return [
-                self.signature.by_name[name].name
-                for name in self.plugin.of_node(arguments)
-            ]
-
-        return self.guarded(names, 'of_node')()
+    def _of_node(self, arguments: plugin.Arguments) -> list[str]:
+        return [
+            self.signature.by_name[name].name
+            for name in self.plugin.of_node(arguments)
+        ]
 
     def facts(self, arguments: plugin.Arguments, inverted: bool) -> list[Fact]:
         """Return what a condition states of fields, as the plugin says.
@@ -190,14 +188,13 @@ class Op(typing.NamedTuple):
         :param inverted: whether the op is inverted in the rule.
         :raises: :class:`.exceptions.PluginFailed`.
         """
+        return self.guarded(self._facts, 'facts')(arguments, inverted)
 
-        def facts() -> list[Fact]:
-            # A plugin may yield tuples in place of facts.
-            return [
-                Fact(*fact) for fact in self.plugin.facts(arguments, inverted)
-            ]
-
-        return self.guarded(facts, 'facts')()
+    def _facts(
+        self, arguments: plugin.Arguments, inverted: bool
+    ) -> list[Fact]:
+        # A plugin may yield tuples in place of facts.
+        return [Fact(*fact) for fact in self.plugin.facts(arguments, inverted)]
 
     def writes(self, arguments: plugin.Arguments) -> list[Write]:
         """Return what an action writes, as the plugin declares it.
@@ -206,17 +203,14 @@ class Op(typing.NamedTuple):
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
+        return self.guarded(self._writes, 'writes')(arguments)
 
-        def writes() -> list[Write]:
-            declared = [
-                Write(*write) for write in self.plugin.writes(arguments)
-            ]
-            for write in declared:
-                if write.kind not in plugin.WRITE_KINDS:
-                    raise ValueError(f'{write.kind!r} is no kind of a place')
-            return declared
-
-        return self.guarded(writes, 'writes')()
+    def _writes(self, arguments: plugin.Arguments) -> list[Write]:
+        declared = [Write(*write) for write in self.plugin.writes(arguments)]
+        for write in declared:
+            if write.kind not in plugin.WRITE_KINDS:
+                raise ValueError(f'{write.kind!r} is no kind of a place')
+        return declared
 
     def cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
         """Return the schemas of ``value`` for every kind of ``path``.
@@ -227,16 +221,14 @@ class Op(typing.NamedTuple):
             arguments ``value`` and ``cleanup``.
         :raises: :class:`.exceptions.PluginFailed`.
         """
+        return self.guarded(self._cases, 'cases')()
 
-        def cases() -> list[tuple[str, plugin.Schema, plugin.Schema]]:
-            # Unpacked here, so that another number of them is the plugin's
-            # error.
-            return [
-                (path, value, cleanup)
-                for path, value, cleanup in self.plugin.cases()
-            ]
-
-        return self.guarded(cases, 'cases')()
+    def _cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
+        # Unpacked here, so that another number of them is the plugin's error.
+        return [
+            (path, value, cleanup)
+            for path, value, cleanup in self.plugin.cases()
+        ]
 
     def problems_of_filter(
         self, literals: plugin.Arguments, varying: plugin.Arguments
@@ -348,28 +340,12 @@ def _load(group: str) -> dict[str, typing.Any]:
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
-
-    # stevedore itself logs an error and goes on without the plugin.
-    def refuse(
-        manager: typing.Any,
-        entry_point: importlib.metadata.EntryPoint,
-        error: BaseException,
-    ) -> None:
-        raise exceptions.PluginError(
-            _(
-                'Inspection rule plugin "%(name)s" (%(value)s) cannot be '
-                'loaded: %(error)s'
-            )
-            % {
-                'name': entry_point.name,
-                'value': entry_point.value,
-                'error': error,
-            }
-        ) from error
-
     plugins: dict[str, typing.Any] = {}
+    # stevedore itself logs an error and goes on without the plugin.
     manager: stevedore.ExtensionManager[typing.Any] = (
-        stevedore.ExtensionManager(group, on_load_failure_callback=refuse)
+        stevedore.ExtensionManager(
+            group, on_load_failure_callback=_refuse_failure
+        )
     )
     for extension in manager:
         if extension.name in plugins:
@@ -386,6 +362,25 @@ def _load(group: str) -> dict[str, typing.Any]:
             )
         plugins[extension.name] = extension.plugin
     return plugins
+
+
+def _refuse_failure(
+    _manager: typing.Any,
+    entry_point: importlib.metadata.EntryPoint,
+    error: BaseException,
+) -> None:
+    """Refuse the start because of a plugin that cannot be loaded."""
+    raise exceptions.PluginError(
+        _(
+            'Inspection rule plugin "%(name)s" (%(value)s) cannot be '
+            'loaded: %(error)s'
+        )
+        % {
+            'name': entry_point.name,
+            'value': entry_point.value,
+            'error': error,
+        }
+    ) from error
 
 
 def _register(

@@ -4,6 +4,7 @@
 
 import abc
 import dataclasses
+import functools
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -313,6 +314,7 @@ class PortPath(Template):
     def __init__(
         self, root: str, steps: data_path.Path, missing: Missing
     ) -> None:
+        # The root of all ports, the name of the port, and the path below it.
         self._root = root
         self._name = steps[0]
         self._path = path_to(root, steps[1:], missing)
@@ -384,21 +386,21 @@ def formatter(field: interpolation.Field) -> Make:
     It raises :class:`.exceptions.OperationError` for a value that cannot be
     formatted so.
     """
+    return functools.partial(_format, field)
 
-    def format_value(value: typing.Any) -> str:
-        if field.conversion == 'r':
-            value = repr(value)
-        elif field.conversion == 's':
-            value = str(value)
-        try:
-            return format(value, field.spec or '')
-        except (TypeError, ValueError, OverflowError) as exc:
-            raise exceptions.OperationError(
-                _('field {%(field)s} cannot be formatted: %(reason)s')
-                % {'field': field.text, 'reason': exc}
-            ) from exc
 
-    return format_value
+def _format(field: interpolation.Field, value: typing.Any) -> str:
+    if field.conversion == 'r':
+        value = repr(value)
+    elif field.conversion == 's':
+        value = str(value)
+    try:
+        return format(value, field.spec or '')
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise exceptions.OperationError(
+            _('field {%(field)s} cannot be formatted: %(reason)s')
+            % {'field': field.text, 'reason': exc}
+        ) from exc
 
 
 def find_port(

@@ -84,6 +84,8 @@ class Single(condition.CompiledCondition):
         self._values = literals.pop(_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
+        # What the shorter ways need: the value that alone has fields, and,
+        # of a pair, the literal that it is compared with.
         self._first_value = _only_value(call)
         self._second_value: typing.Any = None
         self._is_pair = False
@@ -330,6 +332,7 @@ class Sentence:
         """
         # Problems of the arguments were reported when the rule was checked.
         bound, _problems = op.signature.bind(args)
+        # By name: templates, and values without fields.
         self._arguments = {}
         for name, value in bound.items():
             self._arguments[name] = engine_call.compile_argument(
@@ -340,7 +343,8 @@ class Sentence:
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.filtered(value)
-        # Templates of values, each with the literal text before it.
+        # Templates of values, each with the literal text before it; and the
+        # text after the last one.
         self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
         separator = ''
@@ -386,23 +390,10 @@ class Sentence:
         :param before: the literal text before the gap.
         :param gap: the template whose value fills the gap.
         """
-        after = self._after
-        render = gap.render
-
-        def describe_value(view: budget.View, value: typing.Any) -> str:
-            # Most values are short strings: quoted here, without a call.
-            if value.__class__ is str and len(value) <= _SHORT:
-                return f'{before}{value!r}{after}'
-            if value.__class__ is Missing:
-                return _('field {%s} does not exist') % value.field
-            return f'{before}{_short_text(view, value)}{after}'
-
-        def describe(view: budget.View) -> str:
-            return describe_value(view, render(view))
-
+        texts = _SingleGap(before, gap, self._after)
         if not self._filtered:
-            self.describe_value = describe_value
-            self.describe = describe
+            self.describe_value = texts.describe_value
+            self.describe = texts.describe
             return
         # The text also says what the filters were applied to.
         if self._filtered != [gap]:
@@ -413,12 +404,9 @@ class Sentence:
             # Only a plain field can be read a second time without costs or
             # failure: the slow text stays, and there is no describe_value.
             return
-        describe_filters = _filter_description(filtered)
-
-        def describe_with_filters(view: budget.View, value: typing.Any) -> str:
-            return describe_value(view, value) + describe_filters(view, value)
-
-        self.describe_value = describe_with_filters
+        self.describe_value = functools.partial(
+            texts.describe_with_filters, filtered
+        )
         self.source = filtered.source
 
     def _describe(self, view: budget.View) -> str:
@@ -428,8 +416,7 @@ class Sentence:
         }
         text = self._fill_gaps(view, results)
         for field in self._filtered:
-            describe_filters = _filter_description(field)
-            text += describe_filters(view, results[field])
+            text += _describe_filters(field, view, results[field])
         return text
 
     def _fill_gaps(
@@ -473,20 +460,53 @@ def _short_text(view: budget.View, value: typing.Any) -> str:
     return reasons.show(value, functools.partial(table.name_of_row, view))
 
 
-def _filter_description(field: template.Filtered) -> DescribeValue:
-    """Build a function that describes what the filters of a field did."""
-    frame = _('; {%(field)s} makes %(after)s of %(before)s')
-    text = reasons.shorten(field.missing.field)
-    source = field.source
+class _SingleGap:
+    """The texts of a sentence with one gap.
 
-    def describe(view: budget.View, value: typing.Any) -> str:
-        return frame % {
-            'field': text,
-            'before': _text_or_nothing(view, source.render(view)),
-            'after': _text_or_nothing(view, value),
-        }
+    :param before: the literal text before the gap.
+    :param gap: the template whose value fills the gap.
+    :param after: the literal text after the gap.
+    """
 
-    return describe
+    __slots__ = ('_after', '_before', '_gap')
+
+    def __init__(
+        self, before: str, gap: rendering.Template, after: str
+    ) -> None:
+        self._before = before
+        self._gap = gap
+        self._after = after
+
+    def describe(self, view: budget.View) -> str:
+        """Return the sentence with the value of the gap."""
+        return self.describe_value(view, self._gap.render(view))
+
+    def describe_value(self, view: budget.View, value: typing.Any) -> str:
+        """Return the sentence with a value that fills the gap."""
+        # Most values are short strings: quoted here, without a call.
+        if value.__class__ is str and len(value) <= _SHORT:
+            return f'{self._before}{value!r}{self._after}'
+        if value.__class__ is Missing:
+            return _('field {%s} does not exist') % value.field
+        return f'{self._before}{_short_text(view, value)}{self._after}'
+
+    def describe_with_filters(
+        self, field: template.Filtered, view: budget.View, value: typing.Any
+    ) -> str:
+        """Return the sentence, and what the filters of its field did."""
+        sentence = self.describe_value(view, value)
+        return sentence + _describe_filters(field, view, value)
+
+
+def _describe_filters(
+    field: template.Filtered, view: budget.View, value: typing.Any
+) -> str:
+    """Return what the filters of a field made of its value."""
+    return _('; {%(field)s} makes %(after)s of %(before)s') % {
+        'field': reasons.shorten(field.missing.field),
+        'before': _text_or_nothing(view, field.source.render(view)),
+        'after': _text_or_nothing(view, value),
+    }
 
 
 def _text_or_nothing(view: budget.View, value: typing.Any) -> str:

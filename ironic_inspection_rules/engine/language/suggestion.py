@@ -6,6 +6,7 @@ They are the same for rules, files, requests, options and plugins.
 """
 
 import difflib
+import functools
 import json
 import os.path
 import re
@@ -192,11 +193,8 @@ def all_unknown(
     kind: str, names: typing.Iterable[str], known: typing.Collection[str]
 ) -> str:
     """Return the messages for all unknown names; empty if there are none."""
-
-    def message(name: str) -> str:
-        return unknown(kind, name, known)
-
     unknown_names = [name for name in names if name not in known]
+    message = functools.partial(unknown, kind, known=known)
     return exceptions.listed(unknown_names, message)
 
 

@@ -90,6 +90,8 @@ class Table:
         self._index = index
         self._masked = masked
         self._secret = frozenset(definition.secret)
+        # These give the key of a row, and the key by which a machine finds
+        # its row; None where machines have none.
         self._key = table_key.of_row(definition.key, definition.secret)
         self._of: table_key.KeyTemplate | None = None
         if definition.of is not None:

@@ -50,7 +50,7 @@ def problems(
     """
     names_with_problems: set[str] = set()
     for pointer, field in _fields(rule):
-        for name, problem in _of_field(pointer, field, tables):
+        for name, problem in _check_tables(pointer, field, tables):
             names_with_problems.add(name)
             yield problem
     for column in columns_read(rule):
@@ -58,12 +58,12 @@ def problems(
         # One problem of a table is enough: its columns would only repeat it.
         if read_table is None or column.table in names_with_problems:
             continue
-        problem_of_column = _of_column(column, read_table)
+        problem_of_column = _check_column(column, read_table)
         if problem_of_column is not None:
             yield problem_of_column
 
 
-def _of_column(column: Column, read_table: table.Table) -> Problem | None:
+def _check_column(column: Column, read_table: table.Table) -> Problem | None:
     """Return the problem of a column that a table does not have."""
     # A table without rows may not know its columns.
     if not read_table.columns or column.name in read_table.known_columns:
@@ -206,7 +206,7 @@ def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
                 yield path, text
 
 
-def _of_field(
+def _check_tables(
     pointer: str, field: interpolation.Field, tables: table.Tables
 ) -> typing.Iterator[tuple[str, Problem]]:
     """Yield why tables that a field reads cannot be read so.

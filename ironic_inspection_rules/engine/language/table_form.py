@@ -86,6 +86,7 @@ class _Reader:
         self._index: dict[str, table.Row] = {}
         # Names of columns; a dict, which keeps their order.
         self._columns: dict[str, None] = dict.fromkeys(header)
+        # Set by read(), where the members of the table have no problem.
         self._definition: table.TableDefinition
 
     def build(self) -> table.Table:
@@ -233,7 +234,7 @@ class _Reader:
         numbers: dict[int, int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
-            yield from _cells(place, row, types, secret)
+            yield from _check_cells(place, row, types, secret)
             if key is None:
                 continue
             try:
@@ -255,9 +256,7 @@ class _Reader:
                 )
             elif text in self._index:
                 if not numbers:
-                    for place_of_row, other in enumerate(rows):
-                        # The same row may be there twice, by an alias.
-                        numbers.setdefault(id(other), place_of_row)
+                    numbers = _numbers_by_id(rows)
                 # A problem at both rows, so that a file shows both lines.
                 detail = _('two rows have the key "%s"') % (
                     suggestion.shown(text)
@@ -289,6 +288,15 @@ def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
         yield Problem(place, _('the name of a column %s') % schema.UNSTORABLE)
 
 
+def _numbers_by_id(rows: list[dict[str, typing.Any]]) -> dict[int, int]:
+    """Return the numbers of rows by their ``id()``."""
+    numbers: dict[int, int] = {}
+    for number, row in enumerate(rows):
+        # The same row may be there twice, by an alias.
+        numbers.setdefault(id(row), number)
+    return numbers
+
+
 def _size(value: typing.Any) -> int:
     """Return about how many bytes a value has as JSON in UTF-8.
 
@@ -313,7 +321,7 @@ def _size(value: typing.Any) -> int:
     return size
 
 
-def _cells(
+def _check_cells(
     place: str,
     row: table.Row,
     types: typing.Mapping[str, str],

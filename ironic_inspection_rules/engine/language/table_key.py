@@ -64,6 +64,25 @@ def of_machine(text: str) -> KeyTemplate:
     return KeyTemplate(interpolation.parse(text))
 
 
+def _check_column(
+    column: str,
+    secret: typing.Collection[str],
+    known: typing.Collection[str] | None,
+) -> typing.Iterator[Problem]:
+    """Yield the problem of a column that a key reads, if it may not.
+
+    The parameters are those of :func:`of_row`.
+    """
+    if column in secret:
+        yield Problem(
+            '/key',
+            _('reads the secret column "%s"; keys are shown')
+            % suggestion.shown(column),
+        )
+    elif known is not None and column not in known:
+        yield suggestion.unknown_at('/key', _('column'), column, known)
+
+
 def of_row(
     key: str,
     secret: typing.Collection[str],
@@ -96,19 +115,7 @@ def of_row(
         problems.append(Problem('/key', _('reads no column')))
     for field in fields:
         # The row is the root, and the column is the first step.
-        column = field.steps[0]
-        if column in secret:
-            problems.append(
-                Problem(
-                    '/key',
-                    _('reads the secret column "%s"; keys are shown')
-                    % suggestion.shown(column),
-                )
-            )
-        elif known is not None and column not in known:
-            problems.append(
-                suggestion.unknown_at('/key', _('column'), column, known)
-            )
+        problems += _check_column(field.steps[0], secret, known)
     if problems:
         raise exceptions.InvalidTables(problems)
     try:

@@ -67,11 +67,11 @@ def problems(name: typing.Any, entry: typing.Any) -> typing.Iterator[Problem]:
             yield suggestion.unknown_at(
                 data_path.pointer([member]), _('member'), str(member), MEMBERS
             )
-    yield from _of_templates(entry)
-    yield from _of_mappings(entry)
-    yield from _of_secret(entry.get('secret'))
-    yield from _of_rows(entry.get('rows'))
-    yield from _of_texts(entry)
+    yield from _check_templates(entry)
+    yield from _check_mappings(entry)
+    yield from _check_secret(entry.get('secret'))
+    yield from _check_rows(entry.get('rows'))
+    yield from _check_texts(entry)
 
 
 def definition(name: str, entry: Entry) -> table.TableDefinition:
@@ -89,7 +89,7 @@ def definition(name: str, entry: Entry) -> table.TableDefinition:
     )
 
 
-def _of_templates(entry: Entry) -> typing.Iterator[Problem]:
+def _check_templates(entry: Entry) -> typing.Iterator[Problem]:
     """Yield the problems of the members ``key`` and ``of``.
 
     ``key`` is the template of a row's key and required; ``of`` is the
@@ -108,7 +108,7 @@ def _of_templates(entry: Entry) -> typing.Iterator[Problem]:
         yield Problem('/of', _('must be text that is not empty, or null'))
 
 
-def _of_mappings(entry: Entry) -> typing.Iterator[Problem]:
+def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
     """Yield the problems of ``types`` and ``expect``, mappings by column."""
     for member in ('types', 'expect'):
         value = entry.get(member)
@@ -138,7 +138,7 @@ def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
     return list(value.items())
 
 
-def _of_secret(secret: typing.Any) -> typing.Iterator[Problem]:
+def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
     """Yield the problems of ``secret``: it lists names of columns, once."""
     if secret is None:
         return
@@ -159,7 +159,7 @@ def _of_secret(secret: typing.Any) -> typing.Iterator[Problem]:
             )
 
 
-def _of_rows(rows: typing.Any) -> typing.Iterator[Problem]:
+def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
     """Yield whether there are rows, and too many; not what is in them."""
     if rows is None:
         yield Problem('/rows', _('is required: a list of mappings'))
@@ -175,7 +175,7 @@ def _of_rows(rows: typing.Any) -> typing.Iterator[Problem]:
         )
 
 
-def _of_texts(entry: Entry) -> typing.Iterator[Problem]:
+def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
     """Yield where members have text that a database cannot store.
 
     Rows are left out: they are checked when they are read.
@@ -222,10 +222,10 @@ def template_problems(
                 ),
             )
         for field in effects.fields(text):
-            yield from _of_field(place, field)
+            yield from _check_field(place, field)
 
 
-def _of_field(
+def _check_field(
     place: str, field: interpolation.Field
 ) -> typing.Iterator[Problem]:
     """Yield why a template of a table must not have a field."""

@@ -6,6 +6,7 @@ The same checks serve the API, built-in rules and offline tools. They report
 every problem with the JSON pointer to it, and change nothing.
 """
 
+import functools
 import itertools
 import math
 import re
@@ -163,19 +164,13 @@ def _problems(
     yield from _check_shape(rule, built_in)
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY
-
-    def check_condition(
-        condition: dict[str, typing.Any],
-    ) -> typing.Iterator[Problem]:
-        return operation_check.check_condition(condition, ops, early)
-
-    def check_action(
-        action: dict[str, typing.Any],
-    ) -> typing.Iterator[Problem]:
-        return operation_check.check_action(action, ops, early)
-
-    yield from operation_check.check_all(rule, 'conditions', check_condition)
-    yield from operation_check.check_all(rule, 'actions', check_action)
+    for name, check in (
+        ('conditions', operation_check.check_condition),
+        ('actions', operation_check.check_action),
+    ):
+        yield from operation_check.check_all(
+            rule, name, functools.partial(check, ops=ops, early=early)
+        )
     if early:
         yield from fields_of_node(rule)
 
