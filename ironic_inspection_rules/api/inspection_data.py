@@ -91,7 +91,9 @@ def find_all(
             context, [node for node in nodes if node.uuid not in failed]
         )
     for node in nodes:
-        yield _newest(node, stored.get(node.uuid), failed.get(node.uuid))
+        yield _choose_newest(
+            node, stored.get(node.uuid), failed.get(node.uuid)
+        )
 
 
 def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def _is_in_database() -> bool:
     return bool(CONF.inventory.data_backend == 'database')
 
 
-def _newest(
+def _choose_newest(
     node: Any, stored: Any, failed: dict[str, Any] | None
 ) -> DataOrError:
     """Return the newer data of a node: stored ones, or of a failed inspection.

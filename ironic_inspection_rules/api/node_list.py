@@ -82,11 +82,11 @@ def listed(
     with controllers.narrowed(trait_filter.on_nodes(terms)):
         nodes = stock(controller, chassis_uuid, **parameters)
     if 'next' in nodes:
-        nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
+        nodes['next'] = _complete_link(nodes['next'], chassis_uuid)
     return nodes
 
 
-def _with_all_parameters(link: str, chassis_uuid: str | None) -> str:
+def _complete_link(link: str, chassis_uuid: str | None) -> str:
     """Give a link to the next page every parameter of this request.
 
     Ironic's own link leaves out most filters, and would lead from a filtered

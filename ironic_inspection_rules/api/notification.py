@@ -34,17 +34,15 @@ def emitted(
     if not enabled():
         yield
         return
-    notification_utils.emit_start_notification(
-        context, _as_ironic(rule), action
-    )
+    notification_utils.emit_start_notification(context, _convert(rule), action)
     with notification_utils.handle_error_notification(
-        context, _as_ironic(rule), action
+        context, _convert(rule), action
     ):
         yield
-    notification_utils.emit_end_notification(context, _as_ironic(rule), action)
+    notification_utils.emit_end_notification(context, _convert(rule), action)
 
 
-def _as_ironic(rule: rule_object.StoredRule) -> Any:
+def _convert(rule: rule_object.StoredRule) -> Any:
     """Return a rule as the object of Ironic that notifications take.
 
     Of a sensitive rule the conditions and actions are left empty.

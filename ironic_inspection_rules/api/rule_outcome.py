@@ -70,7 +70,7 @@ def find(
     rules_by_uuid = {rule.uuid: rule for rule in past.rules}
     rule = rules_by_uuid.get(uuid)
     answer = _blank_answer(rule, uuid, run)
-    recorded = _recorded(run.phases, uuid)
+    recorded = _find_record(run.phases, uuid)
     if recorded is not None:
         answer.update(recorded)
         return disclosure.answer(rule, answer)
@@ -79,7 +79,7 @@ def find(
     # but not one that is newer than the run.
     is_later = not is_of_run and _was_made_after(context, uuid, run)
     if rule is None or is_later:
-        raise _not_there(node, uuid, run, is_later)
+        raise _not_found(node, uuid, run, is_later)
     answer.update(_check_again(node, run, rule, rules, past))
     if run.revision is None and rule.phase != model.EARLY:
         # It failed before them, or its inspect interface is not supported.
@@ -157,7 +157,7 @@ def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
     return bool(created_at > timeutils.normalize_time(began))
 
 
-def _not_there(
+def _not_found(
     node: Any, uuid: str, run: Any, is_later: bool
 ) -> exceptions.NotFound:
     """Build the error for a rule that a run did not know.
@@ -188,7 +188,7 @@ def _not_there(
     )
 
 
-def _recorded(
+def _find_record(
     phases: Mapping[str, phase_record.Record], uuid: str
 ) -> Answer | None:
     """Return what the record of a run says of a rule.
@@ -208,14 +208,14 @@ def _recorded(
                     'phase': phase,
                     'matched': phase_record.was_matched(kind, rule),
                 }
-                answer.update(recorded_rule.read(rule).described(_described))
+                answer.update(recorded_rule.read(rule).described(_describe))
                 if not kept['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
                 return answer
     return None
 
 
-def _described(rule: phase_record.Record) -> Answer:
+def _describe(rule: phase_record.Record) -> Answer:
     """Return the members of the answer that the record of a run has.
 
     Values that were there already, and that the rule would have set, count

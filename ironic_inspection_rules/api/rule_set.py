@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
+import dataclasses
 from typing import Any, NamedTuple
 
 from ironic import api
@@ -101,29 +102,58 @@ def replace(
         also in a dry run.
     :raises: InvalidRuleSet where rules and tables are refused.
     """
+    change = _Replacement(
+        rules, revision, message, dry_run, prune, restored, tables
+    )
+    if revision is None:
+        return retry_on_conflict(change.make)
+    return change.make()
 
-    def change() -> dict[str, Any]:
+
+@dataclasses.dataclass(frozen=True)
+class _Replacement:
+    """A change of the rule set, with the parameters of :func:`replace`."""
+
+    rules: Sequence[Any]
+    revision: int | None
+    message: str | None
+    dry_run: bool
+    prune: bool
+    restored: bool
+    tables: Any
+
+    def make(self) -> dict[str, Any]:
+        """Make the change, and return the answer.
+
+        :raises: Conflict if another change was first; also what
+            :func:`replace` raises.
+        """
         before, present = rule_object.StoredRule.read_rule_set(
             api.request.context
         )
-        # A client may have the number from the list of revisions, which has
-        # the same rules under a lower one after one was put back.
-        if revision not in (None, before) and revision != _listed(before):
-            raise exceptions.RuleSetChanged(revision, before)
-        wanted = rules
+        self._check_revision(before)
+        wanted = self.rules
         created_at = {}
-        if restored:
-            created_at = {rule['uuid']: rule['created_at'] for rule in rules}
-            wanted = stored_rule.restored(rules, present)
-        steps, decided = decide_all(wanted, tables, present, prune, restored)
-        check_tables(steps, len(rules), decided.tables)
+        if self.restored:
+            created_at = {
+                rule['uuid']: rule['created_at'] for rule in self.rules
+            }
+            wanted = stored_rule.restored(self.rules, present)
+        steps, decided = decide_all(
+            wanted, self.tables, present, self.prune, self.restored
+        )
+        check_tables(steps, len(self.rules), decided.tables)
         outcomes = {step.outcome for step in steps}
         outcomes |= {step.outcome for step in decided.steps}
         _check_policies(outcomes)
         after = before
-        if not dry_run:
+        if not self.dry_run:
             after = _carry_out(
-                steps, before, message, created_at, decided.changes_to_store()
+                steps,
+                before,
+                self.message,
+                created_at,
+                decided.changes_to_store(),
             )
         return {
             'revision': after,
@@ -131,9 +161,17 @@ def replace(
             'tables': [step.as_dict() for step in decided.steps],
         }
 
-    if revision is None:
-        return retry_on_conflict(change)
-    return change()
+    def _check_revision(self, present: int) -> None:
+        """Check that the rule set is at the revision that was asked for.
+
+        :raises: Conflict if it is at another one.
+        """
+        if self.revision in (None, present):
+            return
+        # A client may have the number from the list of revisions, which has
+        # the same rules under a lower one after one was put back.
+        if self.revision != _listed_revision(present):
+            raise exceptions.RuleSetChanged(self.revision, present)
 
 
 def decide_tables(
@@ -207,7 +245,7 @@ def check_tables(
         raise exceptions.InvalidTables(stay)
 
 
-def _listed(revision: int) -> int:
+def _listed_revision(revision: int) -> int:
     """Return the number under which the list of revisions has one.
 
     A number is left out where a rule was removed and put back.
@@ -243,7 +281,7 @@ def decide(
     :param new_uuid: called for a rule that is not stored and has no UUID.
     :raises: InvalidRules with the place of each bad rule.
     """
-    rules = [_with_canonical_uuid(rule) for rule in rules]
+    rules = [_canonicalize_uuid(rule) for rule in rules]
     matched = replacement.match(rules, present)
     wanted = []
     refused = {}
@@ -371,7 +409,7 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
     return True
 
 
-def _with_canonical_uuid(rule: Any) -> Any:
+def _canonicalize_uuid(rule: Any) -> Any:
     """Return a posted rule with its UUID in the form that is stored.
 
     So it matches the stored rule. What is no UUID stays, and is refused later.

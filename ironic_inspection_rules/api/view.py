@@ -83,7 +83,7 @@ def _next_link(resource: str, limit: int, marker: Any) -> str:
     return str(link.build_url(resource, f'?{query}'))
 
 
-def chosen_fields(
+def choose_fields(
     query: Mapping[str, Any], brief: Sequence[str], all_of_them: Sequence[str]
 ) -> Sequence[str]:
     """Return the fields of a list that a request asks for.

@@ -2,7 +2,7 @@
 
 """/v1/inspection_rules: list and its order, show, create, change, delete."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 import contextlib
 import functools
 from typing import Any, NamedTuple
@@ -103,7 +103,7 @@ def get_all(query: Answer) -> Answer:
     A rule is shown without its conditions and actions, unless ``detail`` or
     ``fields`` ask for them.
     """
-    fields = view.chosen_fields(query, view.BRIEF_FIELDS, view.FIELDS)
+    fields = view.choose_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     filters = {}
     for name in ('scope', 'phase'):
@@ -159,27 +159,36 @@ def page(
             listed_built_in[rule.uuid] = rule
     order = _RuleOrder(context, listed_built_in, filters)
     if sort_key is None:
-        uuids = order.as_they_run(descending)
+        uuids = order.sort_as_run(descending)
     elif sort_key == CREATION_ORDER:
-        uuids = order.by_creation(descending)
+        uuids = order.sort_by_creation(descending)
     else:
-        uuids = order.by_value(sort_key, descending)
+        uuids = order.sort_by_value(sort_key, descending)
     if marker is not None:
         if marker not in uuids:
             raise ironic_exception.InspectionRuleNotFound(rule=marker)
         del uuids[: uuids.index(marker) + 1]
-    uuids = uuids[:most]
     # Only the rules of this page are read whole.
-    stored_uuids = [uuid for uuid in uuids if uuid not in listed_built_in]
-    stored = {}
-    for rule in rule_object.StoredRule.list(context, {'uuid': stored_uuids}):
-        stored[rule.uuid] = rule
-    rules = [listed_built_in.get(uuid) or stored.get(uuid) for uuid in uuids]
+    rules = _read_rules(context, uuids[:most], listed_built_in)
     if None not in rules:
         return rules
     # Rules were deleted after their UUIDs were read. A page that is too short
     # would look like the last one, so it is read again from the start.
     return page(context, built_in, filters, sort_key, descending, most, marker)
+
+
+def _read_rules(
+    context: Any, uuids: Iterable[str], built_in: Mapping[str, model.Rule]
+) -> list[Any]:
+    """Return rules by their UUIDs, None for one that is no longer stored.
+
+    :param built_in: built-in rules by UUID.
+    """
+    stored_uuids = [uuid for uuid in uuids if uuid not in built_in]
+    stored = {}
+    for rule in rule_object.StoredRule.list(context, {'uuid': stored_uuids}):
+        stored[rule.uuid] = rule
+    return [built_in.get(uuid) or stored.get(uuid) for uuid in uuids]
 
 
 class _RuleOrder:
@@ -216,7 +225,7 @@ class _RuleOrder:
         )
         return values
 
-    def by_value(self, field: str, descending: bool) -> list[str]:
+    def sort_by_value(self, field: str, descending: bool) -> list[str]:
         """Return the UUIDs in the order of a field, null as its least value.
 
         Equal values stay in the order in which the rules run.
@@ -228,11 +237,11 @@ class _RuleOrder:
 
         # Sorting is stable, in either direction. A rule that was stored
         # between the reads has no value yet.
-        uuids = [uuid for uuid in self.as_they_run(False) if uuid in values]
+        uuids = [uuid for uuid in self.sort_as_run(False) if uuid in values]
         uuids.sort(key=key, reverse=descending)
         return uuids
 
-    def by_creation(self, descending: bool) -> list[str]:
+    def sort_by_creation(self, descending: bool) -> list[str]:
         """Return the UUIDs in the order in which the rules were made.
 
         Built-in rules, which have no id, count as the oldest.
@@ -247,7 +256,7 @@ class _RuleOrder:
             uuids.reverse()
         return uuids
 
-    def as_they_run(self, descending: bool) -> list[str]:
+    def sort_as_run(self, descending: bool) -> list[str]:
         """Return the UUIDs in the order in which the rules run."""
         phases = self._values('phase')
         priorities = self._values('priority')
@@ -272,7 +281,7 @@ def get_one(rule_uuid: str, query: Answer) -> Answer:
     for rule in start.rules().built_in:
         if rule.uuid == uuid:
             return view.represent(rule, fields)
-    return view.represent(_stored(uuid), fields)
+    return view.represent(_read_stored(uuid), fields)
 
 
 def create(body: Any) -> Answer:
@@ -386,7 +395,7 @@ def replace_all(query: Answer, body: Answer) -> Answer:
 
 def delete(rule_uuid: str) -> None:
     """Remove one rule."""
-    rule = _changeable(rule_uuid)
+    rule = _read_changeable(rule_uuid)
     with notification.emitted(api.request.context, rule, 'delete'):
         rule.destroy()
 
@@ -433,7 +442,7 @@ def _uuid(text: str) -> str:
         ) from exc
 
 
-def _changeable(rule_uuid: str) -> rule_object.StoredRule:
+def _read_changeable(rule_uuid: str) -> rule_object.StoredRule:
     """Read the stored rule that a request is to change or remove.
 
     :raises: Invalid if it is built-in, InspectionRuleNotFound if there is
@@ -444,7 +453,7 @@ def _changeable(rule_uuid: str) -> rule_object.StoredRule:
         raise exceptions.Invalid(
             _('Inspection rule %s is built-in and cannot be changed') % uuid
         )
-    return _stored(uuid)
+    return _read_stored(uuid)
 
 
 def _change(
@@ -469,7 +478,7 @@ def _change_once(
 
     :raises: Conflict if one is.
     """
-    rule = _changeable(rule_uuid)
+    rule = _read_changeable(rule_uuid)
     new = decide(rule)
     fields = new.rule.to_mapping()
     # Only what differs: a field that is set counts as changed.
@@ -483,5 +492,5 @@ def _change_once(
     return view.represent(rule)
 
 
-def _stored(uuid: str) -> rule_object.StoredRule:
+def _read_stored(uuid: str) -> rule_object.StoredRule:
     return rule_object.StoredRule.get_by_uuid(api.request.context, uuid)

@@ -74,7 +74,7 @@ def get_all(node: Any, query: Query) -> Answer:
 
     ``phases`` is shown with ``detail`` or if ``fields`` names it.
     """
-    fields = view.chosen_fields(query, BRIEF_FIELDS, FIELDS)
+    fields = view.choose_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     runs = run_object.InspectionRun.list(
         api.request.context,

@@ -62,7 +62,7 @@ def get_all() -> Answer:
     in_force = start.rules().refresh(api.request.context)
     tables = []
     for name in sorted(in_force.tables):
-        tables.append(_described(in_force.tables[name], in_force))
+        tables.append(_describe(in_force.tables[name], in_force))
     return {RESOURCE.removeprefix('inspection_'): tables}
 
 
@@ -78,7 +78,7 @@ def get_one(name: str, query: Query) -> Answer:
     """
     in_force = start.rules().refresh(api.request.context)
     inspection_table = _find(name, in_force)
-    answer = _described(inspection_table, in_force)
+    answer = _describe(inspection_table, in_force)
     if query['key'] is not None:
         for parameter in ('limit', 'marker'):
             if query[parameter] is not None:
@@ -87,7 +87,7 @@ def get_one(name: str, query: Query) -> Answer:
                 )
         rows = []
         if inspection_table.row(query['key']) is not data_path.ABSENT:
-            rows.append(_shown(inspection_table, query['key']))
+            rows.append(_show_row(inspection_table, query['key']))
         return {**answer, 'rows': rows}
     limit = api_utils.validate_limit(query['limit'])
     # One more row than the page has says whether there is another page.
@@ -95,7 +95,7 @@ def get_one(name: str, query: Query) -> Answer:
     entries = [{'key': key} for key in keys]
 
     def show(entry: Answer) -> Answer:
-        return _shown(inspection_table, entry['key'])
+        return _show_row(inspection_table, entry['key'])
 
     page = view.page(
         f'{RESOURCE}/{name}', entries, limit, show, marker='key', name='rows'
@@ -193,8 +193,8 @@ def _readable_pages() -> list[fleet_page.Page]:
     marker = None
     while True:
         page = fleet_page.find({}, None, marker)
-        readable_uuids = inventory_history.readable(
-            {uuid for _asked, uuid in page.nodes if uuid},
+        readable_uuids = inventory_history.find_readable(
+            {uuid for _ident, uuid in page.nodes if uuid},
             page.filters,
             'baremetal:node:inventory:get',
         )
@@ -281,7 +281,7 @@ def _page(
     return list(itertools.islice(keys, most))
 
 
-def _described(
+def _describe(
     inspection_table: table.Table, in_force: repository.Snapshot
 ) -> Answer:
     """Return a table as clients see it, without rows and secret columns.
@@ -312,7 +312,7 @@ def _described(
     }
 
 
-def _shown(inspection_table: table.Table, key: str) -> Answer:
+def _show_row(inspection_table: table.Table, key: str) -> Answer:
     """Return a row without its secret columns."""
     row = table.shown_row(
         inspection_table.row(key), inspection_table.definition.secret

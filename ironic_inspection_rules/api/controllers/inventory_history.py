@@ -174,7 +174,7 @@ def find_part(query: Answer) -> Answer:
     stays = db_history.list_stays(
         part_identity.normalise(identity), _MOST_STAYS
     )
-    visible = readable({stay['node_uuid'] for stay in stays})
+    visible = find_readable({stay['node_uuid'] for stay in stays})
     return {
         'parts': [
             _represent_stay(stay)
@@ -195,7 +195,7 @@ def _represent_stay(stay: Mapping[str, Any]) -> Answer:
     }
 
 
-def readable(
+def find_readable(
     uuids: Collection[str],
     filters: Mapping[str, Any] | None = None,
     policy: str = policies.HISTORY_GET,

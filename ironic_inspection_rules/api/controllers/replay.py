@@ -64,7 +64,7 @@ def post(body: Entry) -> Entry:
         nodes = {}
     page = fleet_page.find(nodes, body['limit'], body['marker'])
     uuids = {uuid for _ident, uuid in page.nodes if uuid}
-    readable = inventory_history.readable(uuids, page.filters)
+    readable = inventory_history.find_readable(uuids, page.filters)
     entries = _Replay(plans, since).all(page.nodes, readable)
     stream.send(stream.page(entries, 'runs', page.next))
     return {}

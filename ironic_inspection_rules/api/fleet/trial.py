@@ -134,7 +134,7 @@ class Trial:
         It never fails: what goes wrong is in the entry.
         """
         if machine.facts is None:
-            return _not_tried(machine, machine.problem)
+            return _entry_of_error(machine, machine.problem)
         try:
             return self._evaluate_machine(machine, machine.facts)
         # The answer has other machines.
@@ -142,7 +142,7 @@ class Trial:
             LOG.exception(
                 'Rules cannot be tried on node %s', machine.node.uuid
             )
-            return _not_tried(machine, exceptions.reason_of(exc))
+            return _entry_of_error(machine, exceptions.reason_of(exc))
 
     def _evaluate_machine(
         self, machine: RequestedMachine, facts: working_copy.Facts
@@ -497,7 +497,7 @@ def _validation(
     }
 
 
-def _not_tried(machine: RequestedMachine, problem: str | None) -> Entry:
+def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:
     """Return the entry of a machine on which no rules can be tried."""
     uuid = None
     name = None
