@@ -15,10 +15,10 @@ from ironic_inspection_rules.patches import body_limit
 
 def by_phase() -> dict[str, budget.Limits]:
     """Return the limits of each phase."""
-    return {phase: _of(phase) for phase in model.PHASES}
+    return {phase: _limits_of_phase(phase) for phase in model.PHASES}
 
 
-def _of(phase: str) -> budget.Limits:
+def _limits_of_phase(phase: str) -> budget.Limits:
     """Return the limits of a phase, as the options set them."""
     options = CONF.inspection_rules
     time = options.phase_time_limit

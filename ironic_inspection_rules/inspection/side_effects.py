@@ -94,7 +94,7 @@ class ServiceEffects(working_copy.Effects):
             raise exceptions.OperationError(problem)
 
 
-def _shortened(seconds: float, watch: timeutils.StopWatch) -> float:
+def _shorten(seconds: float, watch: timeutils.StopWatch) -> float:
     """Return a time to wait, shortened to the end of the phase."""
     return max(min(seconds, watch.leftover()), _SHORTEST)
 
@@ -117,13 +117,13 @@ class _Retry(urllib3_retry.Retry):
         return super().is_exhausted() or self.watch.expired()
 
     def get_backoff_time(self):
-        return _shortened(super().get_backoff_time(), self.watch)
+        return _shorten(super().get_backoff_time(), self.watch)
 
     def get_retry_after(self, response):
         seconds = super().get_retry_after(response)
         if seconds is None:
             return None
-        return _shortened(seconds, self.watch)
+        return _shorten(seconds, self.watch)
 
 
 def _get(
@@ -154,7 +154,7 @@ def _get(
                 request.url,
                 headers=request.headers,
                 proxies=request.proxies,
-                timeout=_shortened(request.timeout, watch),
+                timeout=_shorten(request.timeout, watch),
                 verify=_verify(),
                 stream=True,
             ) as response:

@@ -116,8 +116,8 @@ def _differences(
         ) % {
             'object': change.object,
             'path': change.path,
-            'before': _shown(change.before),
-            'after': _shown(change.value),
+            'before': _show(change.before),
+            'after': _show(change.value),
         }
 
 
@@ -209,7 +209,7 @@ def _is_error(error: Exception | None) -> bool:
     return not stock_engine.is_meant(error)
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Return a value as JSON, shortened for a cell of a table."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) <= _LONGEST:
