@@ -263,7 +263,7 @@ class Attempt(inspection.Inspection):
             finally:
                 # The method of the class is there again.
                 del task.node.save
-        with _kept_from_failing(task):
+        with _keep_from_failing(task):
             conductor_inspection.continue_inspection(
                 task, request.inventory, request.plugin_data
             )
@@ -399,7 +399,7 @@ class GuardedHook:
 
 
 @contextlib.contextmanager
-def _kept_from_failing(task) -> Iterator[None]:
+def _keep_from_failing(task) -> Iterator[None]:
     """Keep Ironic from failing a node where that is wrong or impossible.
 
     It is wrong for an error of the surroundings. It is impossible where the

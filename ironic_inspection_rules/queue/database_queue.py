@@ -210,11 +210,11 @@ class DatabaseQueue:
 
     def get(self, worker: str) -> queue_request.Request | None:
         """Lease the request that is due longest, None if none is due."""
-        return _claimed(self._posted.claim(worker))
+        return _read_claim(self._posted.claim(worker))
 
     def get_starting(self, worker: str) -> queue_request.Request | None:
         """Lease the next power-on request, None if there is none."""
-        return _claimed(self._starting.claim(worker))
+        return _read_claim(self._starting.claim(worker))
 
     def is_any_starting(self) -> bool:
         """Return whether a power-on request is due."""
@@ -523,7 +523,9 @@ def _precedence(event: str) -> float:
     return 0.0
 
 
-def _claimed(claimed: leases.Claimed | None) -> queue_request.Request | None:
+def _read_claim(
+    claimed: leases.Claimed | None,
+) -> queue_request.Request | None:
     """Return a claimed request with its checkpoints and its data."""
     if claimed is None:
         return None
@@ -549,7 +551,7 @@ def _require_same(
     :param present: the request whose data wait.
     :raises: AnotherSender
     """
-    if _same(waiting, data):
+    if _are_same_data(waiting, data):
         return
     LOG.warning(
         'Inspection data of node %(node)s from %(sender)s are '
@@ -564,7 +566,7 @@ def _require_same(
     raise exceptions.AnotherSender(present.node_uuid, present.sender)
 
 
-def _same(
+def _are_same_data(
     waiting: dict[str, typing.Any], data: dict[str, typing.Any] | None
 ) -> bool:
     """Return whether inventory and plugin data are the same."""
