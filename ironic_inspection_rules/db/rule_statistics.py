@@ -3,6 +3,7 @@
 """The counters of each rule, added up over all processes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+import operator
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,7 +32,7 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
         stored numbers.
     """
     # In one order, so that no two processes wait for each other.
-    ordered = sorted(rows, key=lambda row: row['rule_uuid'])
+    ordered = sorted(rows, key=operator.itemgetter('rule_uuid'))
     with transaction.writer_without_session() as connection:
         for chunk in transaction.chunks(ordered, _CHUNK):
             transaction.upsert(connection, _TABLE, chunk, _sums)
