@@ -32,7 +32,7 @@ Answer = dict[str, Any]
 
 def get_all() -> Answer:
     """List rules, without conditions and actions."""
-    return {'rules': [_represent(rule) for rule, _form in _all()]}
+    return {'rules': [_represent(rule) for rule, _form in _list_expressible()]}
 
 
 def get_one(uuid: str) -> Answer:
@@ -100,7 +100,7 @@ def delete_all() -> None:
 
     def change() -> None:
         revision = rule_object.StoredRule.get_revision(context)
-        rules = [rule for rule, _form in _all()]
+        rules = [rule for rule, _form in _list_expressible()]
         # Notifies of the start now, and of the end or an error on leaving.
         with contextlib.ExitStack() as stack:
             for rule in rules:
@@ -137,7 +137,9 @@ def _form(rule: rule_object.StoredRule) -> dict[str, Any] | None:
     return translate.restore(rule, start.rules().ops)
 
 
-def _all() -> Iterator[tuple[rule_object.StoredRule, dict[str, Any]]]:
+def _list_expressible() -> Iterator[
+    tuple[rule_object.StoredRule, dict[str, Any]]
+]:
     """Yield stored rules with their form in the old language.
 
     Those that it cannot express are left out.
