@@ -227,7 +227,9 @@ def path_schemas(
 ) -> dict[str, list[dict[str, typing.Any]]]:
     """Return the JSON Schema of the argument ``path``, by its name.
 
-    A path may always lead into a mapping.
+    A path may always lead into a mapping. Of a mapping ``extra``, and ``name``
+    as a target, the pattern matches ``/extra/a``, ``extra.a`` and ``/name``,
+    but not ``/driver``.
 
     :param targets: the attributes that may be the whole path.
     """
