@@ -60,5 +60,9 @@ def evaluate_page(
         tables=tables,
     )
     return http.call_large(
-        baremetal, 'POST', '/inspection_rules/evaluate', body=request
+        baremetal,
+        'POST',
+        '/inspection_rules/evaluate',
+        body=request,
+        needed='nodes',
     )

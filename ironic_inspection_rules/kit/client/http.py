@@ -26,14 +26,22 @@ _DEPTH_OF_ROWS = 4
 """Levels above a row in ``{"tables": {NAME: {"rows": [ROW, ...]}}}``."""
 
 
-def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
+def call(
+    baremetal,
+    method: str,
+    path: str,
+    *,
+    needed: str | None = None,
+    **kwargs: Any,
+) -> Any:
     """Send a request and return what the answer holds.
 
     :param path: below ``/v1``.
+    :param needed: a member that the answer must have.
     :param kwargs: as of requests.
     :returns: None for an answer without a body.
     :raises: an exception of openstacksdk for any error; Invalid for an answer
-        that is no JSON.
+        that is no JSON, or lacks what is needed.
     """
     # The SDK would also send a request again after 409, by which Ironic says
     # that a node is locked. Our calls say by it that rules have changed or a
@@ -57,18 +65,38 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     except sdk_exceptions.HttpException as exc:
         exc.details = _description(response) or exc.details
         raise
-    if not response.content:
-        return None
-    try:
-        return response.json()
-    except ValueError as exc:
+    return content(response, needed)
+
+
+def content(response: Any, needed: str | None = None) -> Any:
+    """Return what an answer holds, None if it has no body.
+
+    :param needed: a member that it must have.
+    :raises: Invalid if it is no JSON, or lacks what is needed: it may be the
+        answer of another service, or of a proxy.
+    """
+    answer = None
+    if response.content:
+        try:
+            answer = response.json()
+        except ValueError as exc:
+            raise exceptions.Invalid(
+                _(
+                    'The answer from %s is no JSON: check the endpoint of the '
+                    'bare metal service'
+                )
+                % response.url
+            ) from exc
+    has_needed = isinstance(answer, dict) and needed in answer
+    if needed is not None and not has_needed:
         raise exceptions.Invalid(
             _(
-                'The answer from %s is no JSON: check the endpoint of the '
-                'bare metal service'
+                'The answer from %(url)s has no "%(name)s": check the '
+                'endpoint of the bare metal service'
             )
-            % response.url
-        ) from exc
+            % {'url': response.url, 'name': needed}
+        )
+    return answer
 
 
 def call_large(
@@ -200,7 +228,7 @@ def items(
     """
     query = without_none(**query)
     while True:
-        page = call(baremetal, 'GET', path, params=query)
+        page = call(baremetal, 'GET', path, needed=name, params=query)
         yield from page[name]
         if 'next' not in page:
             return

@@ -21,7 +21,7 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
 
 def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:
     """Show a request."""
-    return http.call(baremetal, 'GET', f'{_REQUESTS}/{uuid}')
+    return http.call(baremetal, 'GET', f'{_REQUESTS}/{uuid}', needed='uuid')
 
 
 def abort_inspection_request(baremetal, uuid: str) -> None:
@@ -36,5 +36,9 @@ def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
     :returns: the request.
     """
     return http.call(
-        baremetal, 'POST', f'/nodes/{node}/inventory/reapply', json=data
+        baremetal,
+        'POST',
+        f'/nodes/{node}/inventory/reapply',
+        needed='uuid',
+        json=data,
     )

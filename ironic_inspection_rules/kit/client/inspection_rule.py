@@ -129,4 +129,5 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
         'POST',
         f'{_RULES}/evaluate',
         body=http.without_none(**request),
+        needed='rules',
     )

@@ -73,6 +73,7 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
         baremetal,
         'GET',
         '/inspection_rules/statistics',
+        needed='statistics',
         params=http.without_none(**query),
     )
     return answer['statistics']

@@ -15,7 +15,7 @@ _DEFINITION = ('key', 'of', 'types', 'secret', 'expect')
 
 def inspection_tables(baremetal) -> list[dict[str, Any]]:
     """List the tables, without their rows."""
-    answer = http.call(baremetal, 'GET', _TABLES)
+    answer = http.call(baremetal, 'GET', _TABLES, needed='tables')
     return answer['tables']
 
 
@@ -46,6 +46,7 @@ def inspection_table_machines(
         baremetal,
         'GET',
         f'{_path(name)}/machines',
+        needed='machines',
         params=http.without_none(state=state),
     )
     return answer['machines']

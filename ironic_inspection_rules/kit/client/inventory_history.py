@@ -34,7 +34,13 @@ def diff(
     """
     # "from" is a word of Python, so that it cannot be named in a call.
     query = http.without_none(**{'from': from_, 'to': to})
-    return http.call(baremetal, 'GET', f'{_history(node)}/diff', params=query)
+    return http.call(
+        baremetal,
+        'GET',
+        f'{_history(node)}/diff',
+        needed='parts',
+        params=query,
+    )
 
 
 def parts(baremetal, identity: str) -> list[dict[str, Any]]:
@@ -43,7 +49,11 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
     :param identity: its serial number, WWN or MAC address.
     """
     answer = http.call(
-        baremetal, 'GET', '/inspection_parts', params={'id': identity}
+        baremetal,
+        'GET',
+        '/inspection_parts',
+        needed='parts',
+        params={'id': identity},
     )
     return answer['parts']
 
@@ -80,7 +90,11 @@ def replay_page(
         tables=tables,
     )
     return http.call_large(
-        baremetal, 'POST', '/inspection_rules/replay', body=request
+        baremetal,
+        'POST',
+        '/inspection_rules/replay',
+        body=request,
+        needed='runs',
     )
 
 

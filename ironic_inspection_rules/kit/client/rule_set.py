@@ -85,6 +85,7 @@ def replace_inspection_rules(
         'PUT',
         _RULES,
         body=body,
+        needed='rules',
         params={'dry_run': dry_run, 'prune': prune},
     )
 
@@ -101,7 +102,9 @@ def inspection_rule_revisions(
 
 def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
     """Show the rule set as it was."""
-    return http.call(baremetal, 'GET', f'{_REVISIONS}/{revision}')
+    return http.call(
+        baremetal, 'GET', f'{_REVISIONS}/{revision}', needed='rules'
+    )
 
 
 def restore_inspection_rule_revision(

@@ -10,7 +10,14 @@ from openstack import exceptions as sdk_exceptions
 import requests
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.kit.client import fleet
 from ironic_inspection_rules.kit.client import http
+from ironic_inspection_rules.kit.client import inspection_request
+from ironic_inspection_rules.kit.client import inspection_rule
+from ironic_inspection_rules.kit.client import inspection_run
+from ironic_inspection_rules.kit.client import inspection_table
+from ironic_inspection_rules.kit.client import inventory_history
+from ironic_inspection_rules.kit.client import rule_set
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
@@ -69,6 +76,42 @@ class ItemsTestCase(base.TestCase):
             },
             second,
         )
+
+
+class ContentTestCase(base.TestCase):
+    def test_an_answer_of_something_else_is_told(self):
+        ironic = fakes.Baremetal()
+        for body in (None, {}, [], 'nodes', {'node': []}):
+            ironic.answers = [(200, body)]
+            error = self.assertRaises(
+                exceptions.Invalid,
+                list,
+                http.items(ironic, '/nodes', 'nodes', {}),
+            )
+            self.assertEqual(
+                'The answer from /nodes has no "nodes": check the endpoint '
+                'of the bare metal service',
+                str(error),
+            )
+
+    def test_every_call_names_what_it_needs(self):
+        ironic = fakes.Baremetal()
+        for function, arguments in (
+            (fleet.evaluate_page, {'nodes': {}}),
+            (inspection_request.get_inspection_request, {'uuid': 'u'}),
+            (inspection_request.reapply_inspection, {'node': 'n'}),
+            (inspection_rule.evaluate_inspection_rules, {'node': 'n'}),
+            (inspection_run.rule_statistics, {}),
+            (inspection_table.inspection_tables, {}),
+            (inspection_table.inspection_table_machines, {'name': 't'}),
+            (inventory_history.parts, {'identity': 'i'}),
+            (inventory_history.replay_page, {'nodes': {}}),
+            (rule_set.get_inspection_rule_revision, {'revision': 1}),
+        ):
+            ironic.answers = [(200, {})]
+            self.assertRaises(
+                exceptions.Invalid, function, ironic, **arguments
+            )
 
 
 class LargeTestCase(base.TestCase):
