@@ -92,6 +92,12 @@ class Route:
                 return None
         return parts_of_any_text
 
+    def is_in_version(self) -> bool:
+        """Return whether the requested version of the API has this call."""
+        if self.since is None or self.is_inspector:
+            return True
+        return bool(api.request.version.minor >= self.since)
+
     def answer(self, *path: str, **_pecan_arguments: Any) -> Any:
         """Answer a request: check it, call the handler, and set the status.
 
@@ -253,6 +259,10 @@ class RoutesBelow:
         for route, values in matches:
             if route.method == request.method:
                 return route.exposed, values
+        is_known = any(route.is_in_version() for route, _values in matches)
+        if request.method == 'GET' and not is_known:
+            # As if this version had no such path, like for its other GETs.
+            pecan.abort(http_client.NOT_FOUND)
         methods = sorted(route.method for route, _values in matches)
         allowed = ', '.join(methods)
         if request.method == 'OPTIONS' and allowed:
