@@ -2,7 +2,7 @@
 
 """Values of text with fields and filters in a proof, for its solver."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
 import functools
 import json
@@ -277,37 +277,31 @@ def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
     else:
         value = _filtered(field.filters, _look_up(field, scope), scope)
     if field.conversion == 's' and not field.spec:
-        return values.transform(value, _as_text(scope.machine))
+        as_text = functools.partial(_as_text, scope.machine)
+        return values.transform(value, as_text)
     if field.conversion or field.spec:
-        return values.transform(value, _in_format(field))
+        in_format = functools.partial(_in_format, field)
+        return values.transform(value, in_format)
     return value
 
 
 def _as_text(
-    machine: machines.SymbolicMachine,
-) -> Callable[[values.Alternative], Value]:
-    """Return the function that makes a text of a value, as ``!s`` does."""
-
-    def convert(alternative: values.Alternative) -> Value:
-        return _text((alternative,), machine)
-
-    return convert
+    machine: machines.SymbolicMachine, alternative: values.Alternative
+) -> Value:
+    """Return the text of a value, as ``!s`` makes it."""
+    return _text((alternative,), machine)
 
 
 def _in_format(
-    field: interpolation.Field,
-) -> Callable[[values.Alternative], Value]:
-    """Return the function for the other conversions and formats of a field.
+    field: interpolation.Field, alternative: values.Alternative
+) -> Value:
+    """Return what any other conversion or format of a field makes of a value.
 
-    The solver does not know what they make of a value.
+    The solver does not know it, so the result is unknown.
     """
-
-    def convert(alternative: values.Alternative) -> Value:
-        if alternative.is_missing:
-            return values.only(alternative)
-        return values.unknown(f'the format of {{{field.text}}}', alternative)
-
-    return convert
+    if alternative.is_missing:
+        return values.only(alternative)
+    return values.unknown(f'the format of {{{field.text}}}', alternative)
 
 
 def _row(field: interpolation.Field, scope: Scope) -> Value:

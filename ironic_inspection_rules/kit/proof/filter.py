@@ -252,34 +252,16 @@ class FilterTranslation:
         :param term: the text. Of one that is made of several fields no texts
             are tried, so the result is None, for unknown.
         """
-        is_number = self._name in _NUMBERS
-
-        def make_terms(name: str) -> tuple[logic.Term, ...]:
-            # The first is one of _FAILED, _MISSING and _MADE; the second is
-            # the value where it is _MADE.
-            if is_number:
-                result = z3.Real(name)
-            else:
-                result = self._machine.text(name, derived=True)
-            return z3.Int(f'{name} exists'), result
-
-        def compute(text: str) -> tuple[logic.Term, ...]:
-            try:
-                result = self.apply(text)
-            except exceptions.OperationError:
-                return _FAILED, None
-            if result is data_path.ABSENT:
-                return _MISSING, None
-            return _MADE, result
-
-        facet = self._machine.facet(term, self._key, make_terms, compute)
+        facet = self._machine.facet(
+            term, self._key, self._make_terms, self._compute
+        )
         if facet is None:
             return None
         state, result = facet.terms
         if self._name in _ANY_TEXT:
             # There is a value for any text.
             self._machine.domain.append(state == _MADE)
-        if is_number:
+        if self._name in _NUMBERS:
             # Texts to be tried, as rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
@@ -295,6 +277,31 @@ class FilterTranslation:
                 ),
             )
         )
+
+    def _make_terms(self, name: str) -> tuple[logic.Term, logic.Term]:
+        """Return the terms for the result of a text, see :meth:`_of_text`.
+
+        The first is one of _FAILED, _MISSING and _MADE; the second is the
+        value where it is _MADE.
+        """
+        if self._name in _NUMBERS:
+            result = z3.Real(name)
+        else:
+            result = self._machine.text(name, derived=True)
+        return z3.Int(f'{name} exists'), result
+
+    def _compute(self, text: str) -> tuple[int, typing.Any]:
+        """Return what these terms are for a known text.
+
+        ``int`` gives ``(_MADE, 8)`` for "8", and ``(_FAILED, None)`` for "x".
+        """
+        try:
+            result = self.apply(text)
+        except exceptions.OperationError:
+            return _FAILED, None
+        if result is data_path.ABSENT:
+            return _MISSING, None
+        return _MADE, result
 
 
 def _without_fraction(term: logic.Term) -> logic.Term:

@@ -89,6 +89,7 @@ class SymbolicInspection:
         self.machine = machine
         self._deadline = deadline
         self._messages = pair.Messages()
+        # The cache of _holds(), and what has the ids in its keys.
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
         # By the id() of a rule. It may become that of another object once the
@@ -319,21 +320,9 @@ class SymbolicInspection:
         # Called for the error that it raises after the deadline.
         self._deadline.left()
         applies = self._applies(rule, scope)
-        data = expression.Scope(self.machine, as_decided.roots)
         # Variables are computed before the conditions, and an error of one is
         # an error of the rule, also where no condition reads it.
-        own_vars: dict[str, Value] = {}
-        vars_fail = logic.FALSE
-        for name, written in rule.vars.items():
-            own_vars[name] = expression.evaluate(written, data)
-            vars_fail = logic.disj(
-                vars_fail,
-                values.failed(own_vars[name]),
-                self.machine.may_fail(own_vars[name]),
-            )
-            # A variable sees those before it.
-            vars_so_far = values.Mapping(None, dict(own_vars))
-            data = data.within(vars=values.only(vars_so_far))
+        data, vars_fail = self._with_vars(rule, as_decided)
         conditions = self._holds(rule.conditions, data)
         # A rule does not run where the inspection ended before it, or where
         # the node is of another scope.
@@ -360,6 +349,29 @@ class SymbolicInspection:
         for action in rule.actions:
             doing.act(action)
         return rule_pass, doing.state
+
+    def _with_vars(
+        self, rule: model.Rule, state: State
+    ) -> tuple[expression.Scope, logic.Formula]:
+        """Compute the vars of a rule, one after the other.
+
+        :param state: the machines on which they are computed.
+        :returns: the data that conditions and actions read, with the vars;
+            and on which machines one of the vars is an error.
+        """
+        data = expression.Scope(self.machine, state.roots)
+        own_vars: dict[str, Value] = {}
+        fails = logic.FALSE
+        for name, written in rule.vars.items():
+            value = expression.evaluate(written, data)
+            fails = logic.disj(
+                fails, values.failed(value), self.machine.may_fail(value)
+            )
+            own_vars[name] = value
+            # A variable sees those before it.
+            vars_so_far = values.Mapping(None, dict(own_vars))
+            data = data.within(vars=values.only(vars_so_far))
+        return data, fails
 
     def _applies(self, rule: model.Rule, scope: Value) -> logic.Formula:
         """Return on which machines the node has the scope of a rule.

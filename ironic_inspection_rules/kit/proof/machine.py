@@ -79,13 +79,16 @@ class SymbolicMachine:
         self.loops: dict[str, set[str]] = {}
         self.likely: dict[int, logic.Formula] = {}
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
+        # Texts that have no marks in them, by the number of their term.
         self._without_marks: dict[int, logic.Term] = {}
+        # The text of a number, by the number of the number's term.
         self._number_texts: dict[int, logic.Term] = {}
         # Terms whose numbers are in keys: as long as they are kept, no other
         # term gets such a number.
         self._kept: list[typing.Any] = []
         # The truth value of every guess, by what it depends on.
         self._guesses: dict[typing.Any, logic.Formula] = {}
+        # The place in an order, by what rank() orders a text by.
         self._ranks: dict[typing.Any, logic.Term] = {}
 
     def root(self, name: str) -> Value:

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Sequence
 import dataclasses
+import functools
 import ipaddress
 import re
 import typing
@@ -187,18 +188,24 @@ def _number_matches(
     all_match = machine.alphabet.all_match(regex, searches, all_numbers)
     if all_match is not None:
         return logic.known(all_match)
-    find = re.fullmatch
+    way = 'fullmatch'
+    compute_match = functools.partial(_matches_whole, regex)
     if searches:
-        find = re.search
-
-    def compute_match(text_of_number: str) -> bool:
-        return find(regex, text_of_number) is not None
-
+        way = 'search'
+        compute_match = functools.partial(_matches_part, regex)
     # A text that matches, so that a number that matches is tried.
     example = machine.alphabet.example(regex, searches, all_numbers)
     return machine.asks_text(
-        value.term, f'{find.__name__} {regex!r}', compute_match, example
+        value.term, f'{way} {regex!r}', compute_match, example
     )
+
+
+def _matches_whole(regex: str, text: str) -> bool:
+    return re.fullmatch(regex, text) is not None
+
+
+def _matches_part(regex: str, text: str) -> bool:
+    return re.search(regex, text) is not None
 
 
 def _one_of(operands: Operands) -> logic.Formula:

@@ -402,23 +402,8 @@ class Proof:
         other = self._pass_of(second)
         unclear = ''
         for mine, theirs in itertools.product(one.writes, other.writes):
-            differing = pair.clash(self._machine, mine, theirs)
-            wanted = logic.conj(
-                one.matched, other.matched, mine.when, theirs.when, differing
-            )
-            # One place may be above the other: they clash at the lower one.
-            place = max(mine.place, theirs.place, key=len)
-            confirms = functools.partial(
-                self._engine.clashes, self._rules, first, second, place, mine
-            )
             try:
-                answer = self._confirmed(
-                    CONFLICT,
-                    rules,
-                    wanted,
-                    confirms,
-                    f'both write {pair.as_text(place)}',
-                )
+                answer = self._clash(first, second, mine, theirs)
             except search.Exhausted:
                 # It is an Unclear, but nothing is left for other pairs.
                 raise
@@ -435,6 +420,40 @@ class Proof:
                 return Answer(CONFLICT, rules, NO)
         # They write to no common place: "no" would be trivial.
         return None
+
+    def _clash(
+        self,
+        first: int,
+        second: int,
+        mine: states.SymbolicWrite,
+        theirs: states.SymbolicWrite,
+    ) -> Answer:
+        """Answer whether two rules clash by a write of each.
+
+        :param mine: of the rule with the index ``first``; ``theirs`` is of
+            the other one.
+        :raises: :class:`Unclear` where the engine does not confirm it.
+        """
+        differing = pair.clash(self._machine, mine, theirs)
+        wanted = logic.conj(
+            self._pass_of(first).matched,
+            self._pass_of(second).matched,
+            mine.when,
+            theirs.when,
+            differing,
+        )
+        # One place may be above the other: they clash at the lower one.
+        place = max(mine.place, theirs.place, key=len)
+        confirms = functools.partial(
+            self._engine.clashes, self._rules, first, second, place, mine
+        )
+        return self._confirmed(
+            CONFLICT,
+            (self._rules[first], self._rules[second]),
+            wanted,
+            confirms,
+            f'both write {pair.as_text(place)}',
+        )
 
     def _gap(self, question: str) -> Answer:
         """Answer whether rules leave some machine without a value somewhere.
@@ -453,21 +472,21 @@ class Proof:
             values.when(end, _is_nothing),
         )
         wanted = logic.conj(self._end.going, lacks_it)
-
-        def confirms(machine: Witness) -> bool:
-            done = self._engine.evaluate(self._rules, machine)
-            if done.error is not None:
-                return False
-            value = data_path.get(witnesses.state(done.facts), path)
-            return value in (None, data_path.ABSENT)
-
         return self._confirmed(
             question,
             (),
             wanted,
-            confirms,
+            functools.partial(self._ends_without, path),
             f'no rule gives it {pair.as_text(path)}',
         )
+
+    def _ends_without(self, path: data_path.Path, machine: Witness) -> bool:
+        """Run the rules; return whether they leave a place without a value."""
+        done = self._engine.evaluate(self._rules, machine)
+        if done.error is not None:
+            return False
+        value = data_path.get(witnesses.state(done.facts), path)
+        return value in (None, data_path.ABSENT)
 
     def _different(self) -> Answer:
         """Answer whether the two sets of rules treat a machine differently.

@@ -14,6 +14,7 @@ every text that is tried.
 """
 
 from collections.abc import Callable, Sequence
+import functools
 import itertools
 import operator
 import typing
@@ -104,15 +105,9 @@ def _rank_of_text(
         of these are tried.
     :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
-
-    def make_rank(name: str) -> tuple[logic.Term, ...]:
-        return (z3.Real(name),)
-
-    def compute_rank(text: str) -> tuple[logic.Term, ...]:
-        return (machine.rank(text, comparison.version_key),)
-
+    compute_rank = functools.partial(_compute_rank, machine)
     facet = machine.facet(
-        alternative.as_term(), 'version', make_rank, compute_rank
+        alternative.as_term(), 'version', _make_rank, compute_rank
     )
     if facet is None:
         raise logic.Untranslatable('text made of others as a version')
@@ -127,6 +122,14 @@ def _rank_of_text(
                 '0',
             }
     return facet.terms[0]
+
+
+def _make_rank(name: str) -> tuple[logic.Term]:
+    return (z3.Real(name),)
+
+
+def _compute_rank(machine: Machine, text: str) -> tuple[logic.Term]:
+    return (machine.rank(text, comparison.version_key),)
 
 
 def is_alone(several: Alternatives) -> bool:
@@ -285,19 +288,19 @@ def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
     number = machine.numbers_of.get(term.get_id())
     if number is None:
         return z3.InRe(term, machine.alphabet.below(text))
-
-    def compute_order(known: str) -> bool:
-        return known < text
-
     # The solver hardly ever finds a number whose text is in a language. But
     # the texts of all numbers are before most texts, or after them: then
     # there is nothing to find. Else numbers are tried.
     all_before = machine.alphabet.all_below(text, texts.pattern_of(number))
-    if all_before is None:
-        return machine.asks_text(
-            number, f'before {text!r}', compute_order, text
-        )
-    return logic.known(all_before)
+    if all_before is not None:
+        return logic.known(all_before)
+    compute_order = functools.partial(_comes_before, text)
+    return machine.asks_text(number, f'before {text!r}', compute_order, text)
+
+
+def _comes_before(text: str, known: str) -> bool:
+    """Return whether a known text comes before the other one."""
+    return known < text
 
 
 def _between_number_and_text(
@@ -345,15 +348,9 @@ def _number_in(
             # Any term will do: nobody looks at it where there is no number.
             return logic.FALSE, values.Const(0).as_term()
         return logic.TRUE, values.Const(number).as_term()
-
-    def make_terms(name: str) -> tuple[logic.Term, ...]:
-        return z3.Bool(f'{name} exists'), z3.Real(name)
-
-    def compute_number(known: str) -> tuple[typing.Any, ...]:
-        number = comparison.as_number(known)
-        return number is not None, number
-
-    facet = machine.facet(text.as_term(), 'number', make_terms, compute_number)
+    facet = machine.facet(
+        text.as_term(), 'number', _make_number, _compute_number
+    )
     if facet is None:
         raise logic.Untranslatable('text made of others as a number')
     if isinstance(mate, values.Const):
@@ -361,6 +358,19 @@ def _number_in(
         facet.near |= {str(mate.value + step) for step in (-1, 0, 1)}
     exists, term = facet.terms
     return exists, term
+
+
+def _make_number(name: str) -> tuple[logic.Formula, logic.Term]:
+    return z3.Bool(f'{name} exists'), z3.Real(name)
+
+
+def _compute_number(text: str) -> tuple[bool, typing.Any]:
+    """Return whether a text reads as a number, and that number.
+
+    It is ``(True, 8)`` for "8", and ``(False, None)`` for "x".
+    """
+    number = comparison.as_number(text)
+    return number is not None, number
 
 
 def _note_number(

@@ -10,7 +10,7 @@ engine is right: so a mistake of a translation costs an answer, and never
 makes a "yes" that is none.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 import copy
 import dataclasses
 import functools
@@ -90,48 +90,59 @@ def usual(cell: cells.Cell) -> typing.Any:
     return data_path.get(sample(), cell.steps)
 
 
-def usual_parts(cell: cells.Cell) -> list[tuple[int, logic.Formula]]:
+RankedFormula = tuple[int, logic.Formula]
+"""A rank, such as ``_VALUE_IS_USUAL``, and a formula of what is usual."""
+
+
+def usual_parts(cell: cells.Cell) -> list[RankedFormula]:
     """Return formulas that hold where a field is as in the sample.
 
     The search asks for them so that a witness looks like a real machine. It
     may give up each of them by itself.
-
-    :returns: pairs of a rank, as :data:`_VALUE_IS_USUAL`, and a formula.
     """
-    parts = []
+    return [*_usual_kinds(cell), *_usual_value(cell)]
+
+
+def _usual_kinds(cell: cells.Cell) -> Iterator[RankedFormula]:
+    """Yield the formulas about the kind of a field that need no sample."""
     if 'text' in cell.kinds and len(cell.kinds) > 1:
         # A witness with a type that no ramdisk reports is hardly of use.
         reported = ['absent', cell.type or 'text']
         is_reported = _is_of_one(cell, reported)
         is_reported_or_text = _is_of_one(cell, [*reported, 'text'])
-        parts.append((_KIND_IS_REPORTED, is_reported))
-        parts.append((_KIND_IS_REPORTED_OR_TEXT, is_reported_or_text))
+        yield _KIND_IS_REPORTED, is_reported
+        yield _KIND_IS_REPORTED_OR_TEXT, is_reported_or_text
     if 'float' in cell.kinds:
         # Integers are not rounded when rules calculate with them.
-        parts.append((_NO_FLOAT, logic.negated(cell.is_of('float'))))
+        yield _NO_FLOAT, logic.negated(cell.is_of('float'))
     if cell.is_item:
         for secret in cell.secrets.values():
             # A list that has a secret needs an item that can have it: a
             # mapping, under a name.
             has_place = z3.Implies(secret, cell.is_of('mapping'))
-            parts.append((_SECRET_HAS_PLACE, has_place))
+            yield _SECRET_HAS_PLACE, has_place
+
+
+def _usual_value(cell: cells.Cell) -> Iterator[RankedFormula]:
+    """Yield the formulas that a field has kind and value of the sample.
+
+    None where the field cannot have that kind.
+    """
     value = usual(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
-        return parts
-    parts.append((_KIND_IS_USUAL, cell.is_of(kind)))
+        return
+    yield _KIND_IS_USUAL, cell.is_of(kind)
     if kind == 'mapping':
-        is_usual = cell.empty == z3.BoolVal(not value)
-        parts.append((_VALUE_IS_USUAL, is_usual))
+        yield _VALUE_IS_USUAL, cell.empty == z3.BoolVal(not value)
     elif kind == 'list' and kind in cell.terms:
-        is_usual = cell.terms[kind] == len(value)
-        parts.append((_VALUE_IS_USUAL, is_usual))
+        # Of a list only the length: its items are fields themselves.
+        yield _VALUE_IS_USUAL, cell.terms[kind] == len(value)
     elif kind in cell.terms:
         known = value
         if isinstance(value, str):
             known = logic.constant(value)
-        parts.append((_VALUE_IS_USUAL, cell.terms[kind] == known))
-    return parts
+        yield _VALUE_IS_USUAL, cell.terms[kind] == known
 
 
 def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
