@@ -50,21 +50,29 @@ class RuleFiles:
         for problem in problems:
             tokens = problem.pointer.split('/')
             rule = places.get('/'.join(tokens[:3]))
-            if rule is None:
-                of_table = self.tables.explain(problem)
-                lines.append(of_table or str(problem))
-                is_of_file = is_of_file or of_table is not None
-                continue
-            is_of_file = True
-            inside = problem.at(''.join(f'/{token}' for token in tokens[3:]))
-            line, column = rule.place(inside.pointer)
-            lines.append(
-                f'{rule.source.path}:{line}:{column}: {rule.label}: '
-                f'{file_rule.counted_from_one(inside)}'
-            )
+            if rule is not None:
+                inside = ''.join(f'/{token}' for token in tokens[3:])
+                line: str | None = _explain(rule, problem.at(inside))
+            else:
+                line = self.tables.explain(problem)
+            if line is not None:
+                is_of_file = True
+            lines.append(line or str(problem))
         if not is_of_file:
             return ''
         return '\n'.join(lines)
+
+
+def _explain(rule: file_rule.WrittenRule, problem: exceptions.Problem) -> str:
+    """Return a problem of a rule as text that begins with file and line.
+
+    :param problem: at a pointer into the rule.
+    """
+    line, column = rule.place(problem.pointer)
+    return (
+        f'{rule.source.path}:{line}:{column}: {rule.label}: '
+        f'{file_rule.counted_from_one(problem)}'
+    )
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:

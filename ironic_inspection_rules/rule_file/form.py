@@ -63,15 +63,15 @@ def entries(node: yaml.Node) -> list[yaml.Node]:
     yaml_text.check_names(node)
     members = {key.value: value for key, value in node.value}
     if 'apiVersion' in members and 'kind' in members:
-        raise _of_kubernetes(node, members)
+        raise _kubernetes_error(node, members)
     if _actions(node) is not None:
         # One rule, without a list around it.
         return [node]
     has_list = not members.keys().isdisjoint(LISTS)
     if has_list or _has_tables(members):
-        return _listed(node)
+        return _rules_in_lists(node)
     # A mapping of any other form is taken for a rule: its errors are reported.
-    return _named(node) or [node]
+    return _rules_by_name(node) or [node]
 
 
 def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
@@ -129,7 +129,7 @@ def _has_tables(members: dict[str, yaml.Node]) -> bool:
     return isinstance(member, yaml.MappingNode) and not _is_named_rule(member)
 
 
-def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
+def _rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a document with ``rules`` or ``inspection_rules``.
 
     :returns: the items of these lists; none if it has tables alone.
@@ -162,7 +162,7 @@ def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
     return rules
 
 
-def _named(node: yaml.MappingNode) -> list[yaml.Node]:
+def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
     """Return the rules of a file of variables, where they stand by name.
 
     A variable is a rule or a list of rules. Beside these a file may have
@@ -254,7 +254,7 @@ def _refers(node: yaml.Node, names: set[str]) -> bool:
     return reference is not None and reference[1] in names
 
 
-def _of_kubernetes(
+def _kubernetes_error(
     node: yaml.MappingNode, members: dict[str, yaml.Node]
 ) -> yaml.MarkedYAMLError:
     """Build the error for an object of Kubernetes in place of rules.

@@ -117,21 +117,21 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
             path,
             _('rows are read from files that end in %s') % ', '.join(SUFFIXES),
         )
-    data = _content(path)
+    data = _read_content(path)
     if data.startswith(_WORKBOOKS):
         raise exceptions.InvalidDocument(
             path, _('this is a workbook; save it as "CSV UTF-8"'), (1, 1)
         )
-    encoding = _encoding(data)
-    text = _decoded(path, data, encoding)
+    encoding = _find_encoding(data)
+    text = _decode_text(path, data, encoding)
     if suffix == CSV:
         # It is decoded once more, piece by piece: that takes less memory.
         del text
         content = csv_text.read(path, data, encoding, types)
         return Rows(path, content.rows, content.lines, columns=content.columns)
     if suffix == JSON:
-        return _of_json(path, text)
-    return _of_yaml(path, text)
+        return _read_json(path, text)
+    return _read_yaml(path, text)
 
 
 def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
@@ -169,7 +169,7 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     return Rows(path, rows, lines, cells, ambiguous=ambiguous)
 
 
-def _content(path: str) -> bytes:
+def _read_content(path: str) -> bytes:
     """Return the bytes of a regular file, not larger than a table may be.
 
     :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
@@ -205,7 +205,7 @@ def _content(path: str) -> bytes:
     return data
 
 
-def _encoding(data: bytes) -> str:
+def _find_encoding(data: bytes) -> str:
     """Return the encoding that a byte order mark names, UTF-8 without one."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -213,7 +213,7 @@ def _encoding(data: bytes) -> str:
     return 'utf-8'
 
 
-def _decoded(path: str, data: bytes, encoding: str) -> str:
+def _decode_text(path: str, data: bytes, encoding: str) -> str:
     """Return the bytes of a file as text.
 
     :raises: :class:`.exceptions.InvalidDocument` with the line of the first
@@ -238,7 +238,7 @@ def _decoded(path: str, data: bytes, encoding: str) -> str:
         ) from exc
 
 
-def _of_yaml(path: str, text: str) -> Rows:
+def _read_yaml(path: str, text: str) -> Rows:
     """Read rows from a file of YAML that is one list.
 
     :raises: :class:`.exceptions.InvalidDocument` if it is not, or no YAML.
@@ -254,7 +254,7 @@ def _of_yaml(path: str, text: str) -> Rows:
         raise yaml_text.as_document_error(path, text, exc) from exc
 
 
-def _of_json(path: str, text: str) -> Rows:
+def _read_json(path: str, text: str) -> Rows:
     """Read rows from a file of JSON that is one list.
 
     The list is read item by item, since Python's decoder does not tell the
@@ -345,7 +345,9 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _mapping(pairs: list[tuple[str, typing.Any]]) -> dict[str, typing.Any]:
+def _build_mapping(
+    pairs: list[tuple[str, typing.Any]],
+) -> dict[str, typing.Any]:
     """Return an object of JSON, whose keys must differ.
 
     :raises: :class:`.exceptions.OperationError` if two are the same.
@@ -380,7 +382,7 @@ def _finite(number: str) -> float:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_mapping,
+    object_pairs_hook=_build_mapping,
     parse_constant=_no_constant,
     parse_float=_finite,
 )

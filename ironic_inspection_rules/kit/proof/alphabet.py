@@ -55,7 +55,7 @@ class Alphabet:
         named: set[str] = set()
         for text in texts:
             if not text.isascii() or '\\' in text:
-                named |= _named(text)
+                named |= _named_characters(text)
         for character in tuple(named):
             named |= {*character.lower(), *character.upper()}
             # What is before or after it in an order, and beside a range.
@@ -267,7 +267,7 @@ def without_marks() -> logic.Language:
     return z3.Star(_union([below, above]))
 
 
-def _named(text: str) -> set[str]:
+def _named_characters(text: str) -> set[str]:
     """Return the characters beyond ASCII that a text of a rule names.
 
     A regular expression may name them by escapes. Which texts of a rule are
@@ -380,14 +380,14 @@ class _Reader:
             return self.sequence(list(inner), inner_flags, is_last)
         if kind in ('MAX_REPEAT', 'MIN_REPEAT'):
             least, most, inner = value
-            return self._repeated(least, most, inner, flags)
+            return self._repeat(least, most, inner, flags)
         if kind == 'AT':
             return self._anchor(str(value), flags, is_last)
         raise logic.Untranslatable(
             f'{kind.lower().replace("_", " ")} in a regular expression'
         )
 
-    def _repeated(
+    def _repeat(
         self, least: int, most: typing.Any, inner: typing.Any, flags: int
     ) -> logic.Language:
         """Return the language of a repetition, such as ``a{2,5}`` or ``a*``.

@@ -137,7 +137,7 @@ class Cell:
         """The value of the field: an alternative for each of its kinds."""
         alternatives = []
         for kind in self.kinds:
-            alternatives.append((self.is_of(kind), self._of(kind)))
+            alternatives.append((self.is_of(kind), self._value_of_kind(kind)))
         return values.join(alternatives)
 
     def is_of(self, kind: str) -> logic.Formula:
@@ -230,7 +230,7 @@ class Cell:
         """
         return self._only.items()
 
-    def _of(self, kind: str) -> Value:
+    def _value_of_kind(self, kind: str) -> Value:
         """Return the value of the field where it is of a kind.
 
         The term of the solver that the kind needs is made.

@@ -62,7 +62,7 @@ NEVER = Truth(logic.FALSE)
 ERROR = Truth(logic.FALSE, logic.TRUE)
 
 
-def _joined(parts: Sequence[Truth]) -> Truth:
+def _join(parts: Sequence[Truth]) -> Truth:
     """Return the truth of a condition from those of its cases.
 
     The cases exclude one another: every machine is in one of them, and the
@@ -149,7 +149,7 @@ def _looped(written: Written, scope: Scope) -> Truth:
     for guard, alternative in looped_over(written['loop'], scope):
         truth = _over_alternative(written, alternative, scope)
         parts.append(truth.where(guard))
-    return _joined(parts)
+    return _join(parts)
 
 
 def _over_alternative(
@@ -326,8 +326,8 @@ def _holds_for_last(items: Sequence[_Item], rest: _Item) -> Truth:
         is_last = logic.conj(item.exists, logic.negated(follows))
         parts.append(item.truth.where(is_last))
     # The last item is one of those looked at, or one of the rest.
-    looked_at = _joined(parts)
-    return _joined([looked_at, rest.truth.where(rest.exists)])
+    looked_at = _join(parts)
+    return _join([looked_at, rest.truth.where(rest.exists)])
 
 
 def _holds_for_any(items: Sequence[_Item], rest: _Item) -> Truth:
@@ -413,7 +413,7 @@ def _single(
         except logic.Untranslatable as exc:
             truth = _guess(op, bound, inverted, chosen, scope, str(exc))
         parts.append(truth.where(guard))
-    return _joined(parts)
+    return _join(parts)
 
 
 def _arguments(
@@ -546,7 +546,7 @@ def _decide(
 
     :raises: :class:`.logic.Untranslatable` where the solver cannot say.
     """
-    ended = _ended(chosen, _asks_missing(op), machine)
+    ended = _truth_without_value(chosen, _asks_missing(op), machine)
     if ended is not None:
         # Also with "!", a condition without a value does not hold.
         return ended
@@ -598,7 +598,7 @@ def _operands(
     return operators.Operands(machine, op.name, named, unnamed)
 
 
-def _ended(
+def _truth_without_value(
     chosen: Alternatives, asks_missing: bool, machine: machines.SymbolicMachine
 ) -> Truth | None:
     """Return the truth of a condition with an argument that has no value.

@@ -28,7 +28,7 @@ def of_key(
     :param key: what the template ``of`` is for all machines.
     """
     return values.join(
-        (guard, _of_one(expected, alternative, machine))
+        (guard, _row_of_alternative(expected, alternative, machine))
         for guard, alternative in key
     )
 
@@ -52,7 +52,7 @@ def unknown(
     return None
 
 
-def _of_one(
+def _row_of_alternative(
     expected: table.Table,
     alternative: values.Alternative,
     machine: machines.SymbolicMachine,
@@ -66,7 +66,7 @@ def _of_one(
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
     if isinstance(alternative, values.Const):
-        return _of_known(expected, alternative.value)
+        return _row_of_known(expected, alternative.value)
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(
             alternative.reason, expected.definition.name, alternative
@@ -83,7 +83,7 @@ def _of_one(
     return row
 
 
-def _of_known(expected: table.Table, key: typing.Any) -> Value:
+def _row_of_known(expected: table.Table, key: typing.Any) -> Value:
     """Return the row of a key that is known."""
     if key is data_path.ABSENT or isinstance(key, list | dict):
         return values.NOTHING

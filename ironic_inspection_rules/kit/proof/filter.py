@@ -132,14 +132,14 @@ class FilterTranslation:
                 return None
             return values.only(alternative)
         if isinstance(alternative, values.SolverTerm):
-            return self._of_term(alternative)
+            return self._translate_term(alternative)
         if isinstance(alternative, values.Mapping):
-            return self._of_mapping(alternative)
+            return self._translate_mapping(alternative)
         if isinstance(alternative, values.ItemList):
-            return self._of_list(alternative)
+            return self._translate_list(alternative)
         return None
 
-    def _of_mapping(self, mapping: values.Mapping) -> Value | None:
+    def _translate_mapping(self, mapping: values.Mapping) -> Value | None:
         """Return the entry that the filter ``get`` takes out of a mapping.
 
         :returns: None if unknown: of any other filter, and of a ``get`` with
@@ -157,7 +157,7 @@ class FilterTranslation:
             return None
         return entry
 
-    def _of_list(self, items: values.ItemList) -> Value | None:
+    def _translate_list(self, items: values.ItemList) -> Value | None:
         """Return what the filter makes of a list, None if unknown.
 
         The filter may depend on the number of items. So it is noted as a use
@@ -172,7 +172,7 @@ class FilterTranslation:
             )
         return None
 
-    def _of_term(self, alternative: values.SolverTerm) -> Value | None:
+    def _translate_term(self, alternative: values.SolverTerm) -> Value | None:
         """Return what the filter makes of a plain value, None if unknown."""
         term = alternative.term
         if alternative.is_boolean:
@@ -181,14 +181,16 @@ class FilterTranslation:
                 term, self.of(values.Const(True)), self.of(values.Const(False))
             )
         if not alternative.is_text:
-            return self._of_number(alternative)
+            return self._translate_number(alternative)
         if self._name == 'length':
             return values.only(values.SolverTerm(z3.Length(term)))
         if self._name in _OF_TEXT:
-            return self._of_text(term)
+            return self._translate_text(term)
         return None
 
-    def _of_number(self, alternative: values.SolverTerm) -> Value | None:
+    def _translate_number(
+        self, alternative: values.SolverTerm
+    ) -> Value | None:
         """Return what the filter makes of a number, None if unknown.
 
         The result is of the sort that Python's result has: an integer stays
@@ -200,7 +202,7 @@ class FilterTranslation:
         if self._name == 'tier':
             return self._tier(term)
         if self._name in floats.OPERATIONS:
-            return self._calculated(term)
+            return self._calculate(term)
         if self._name == 'float' and is_integer:
             return floats.of_integer(self._machine, term)
         if self._name == 'int':
@@ -234,14 +236,14 @@ class FilterTranslation:
             )
         return label
 
-    def _calculated(self, term: logic.Term) -> Value | None:
+    def _calculate(self, term: logic.Term) -> Value | None:
         """Return what arithmetic makes of a number, None if unknown."""
         number = self._args.get('number')
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
         return floats.calculate(self._machine, self._name, term, number)
 
-    def _of_text(self, term: logic.Term) -> Value | None:
+    def _translate_text(self, term: logic.Term) -> Value | None:
         """Return what the filter makes of a text: an error, nothing, a value.
 
         The solver cannot run the filter. So it chooses the result, and the
@@ -279,7 +281,7 @@ class FilterTranslation:
         )
 
     def _make_terms(self, name: str) -> tuple[logic.Term, logic.Term]:
-        """Return the terms for the result of a text, see :meth:`_of_text`.
+        """Return the terms for the result of :meth:`_translate_text`.
 
         The first is one of _FAILED, _MISSING and _MADE; the second is the
         value where it is _MADE.

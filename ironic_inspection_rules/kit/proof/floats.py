@@ -59,7 +59,7 @@ _LARGEST_INTEGER = 2**53
 
 def of_integer(machine: Machine, term: logic.Term) -> values.Value:
     """Return an integer as the float that Python makes of it."""
-    return _rounded(machine, z3.ToReal(term), _is_float(term))
+    return _round(machine, z3.ToReal(term), _is_float(term))
 
 
 def calculate(
@@ -96,7 +96,7 @@ def calculate(
         real = z3.ToReal(term)
     exact = operate(real, logic.number(fractions.Fraction(number)))
     is_exact = _is_exact(name, term, number, exact)
-    rounded = _rounded(machine, exact, is_exact)
+    rounded = _round(machine, exact, is_exact)
     if z3.is_int(term) and not is_of_integers:
         # Python makes a float of the integer first, an error if it is too
         # large for one.
@@ -132,7 +132,7 @@ def _is_float(integer: logic.Term) -> logic.Formula:
     return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
 
 
-def _rounded(
+def _round(
     machine: Machine, exact: logic.Term, is_exact: logic.Formula
 ) -> values.Value:
     """Return a real number as Python rounds it to a float.

@@ -209,7 +209,7 @@ class Proof:
             raise Unclear(self._stopped)
         return self._followed
 
-    def _confirmed(
+    def _answer_by_search(
         self,
         question: str,
         rules: tuple[model.Rule, ...],
@@ -447,7 +447,7 @@ class Proof:
         confirms = functools.partial(
             self._engine.clashes, self._rules, first, second, place, mine
         )
-        return self._confirmed(
+        return self._answer_by_search(
             CONFLICT,
             (self._rules[first], self._rules[second]),
             wanted,
@@ -472,7 +472,7 @@ class Proof:
             values.when(end, _is_nothing),
         )
         wanted = logic.conj(self._end.going, lacks_it)
-        return self._confirmed(
+        return self._answer_by_search(
             question,
             (),
             wanted,
@@ -504,7 +504,7 @@ class Proof:
         differs = functools.partial(
             self._engine.differs, self._rules, self._other
         )
-        return self._confirmed(
+        return self._answer_by_search(
             DIFFERENT,
             (),
             self._ends_differ(self._end, end),

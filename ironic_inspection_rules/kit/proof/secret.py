@@ -62,7 +62,7 @@ def _entry(
     entry = alternative.step(name)
     if by_rule and _is_written_out(alternative):
         return entry
-    return _masked_value(machine, entry)
+    return _mask_value(machine, entry)
 
 
 def _is_written_out(alternative: values.Alternative) -> bool:
@@ -72,12 +72,12 @@ def _is_written_out(alternative: values.Alternative) -> bool:
     return isinstance(alternative, values.Const)
 
 
-def _masked_value(machine: Machine, value: Value) -> Value:
+def _mask_value(machine: Machine, value: Value) -> Value:
     """Mask a value that is a secret by its name."""
-    return values.transform(value, functools.partial(_masked, machine))
+    return values.transform(value, functools.partial(_mask, machine))
 
 
-def _masked(machine: Machine, alternative: values.Alternative) -> Value:
+def _mask(machine: Machine, alternative: values.Alternative) -> Value:
     """Return the mask in place of a secret; an empty secret stays as it is."""
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
@@ -176,7 +176,7 @@ def _without_secrets(
     changed = {}
     for name, entry in mapping.entries.items():
         if masking.is_secret(name):
-            masked = _masked_value(machine, entry)
+            masked = _mask_value(machine, entry)
         else:
             masked = _whole_value(machine, entry)
         if values.fingerprint(masked) != values.fingerprint(entry):
