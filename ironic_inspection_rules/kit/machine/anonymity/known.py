@@ -183,7 +183,8 @@ class Known:
         if len(text) < _SHORTEST:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
-        replace_hex = _constant(replacement.encode().hex())
+        hex_digits = replacement.encode().hex()
+        replace_hex = functools.partial(_like, replacement=hex_digits)
         for written in (text, lowered):
             digits = written.encode().hex()
             self._add(digits, digits, replace_hex)
@@ -268,7 +269,8 @@ class Known:
         short = _short(digits)
         if len(short) - short.count(':') < _MAC:
             replacement = _short(self._forms.octets(digits))
-            self._add(short, short, _constant(replacement), Edge.WORD)
+            replace_short = functools.partial(_like, replacement=replacement)
+            self._add(short, short, replace_short, Edge.WORD)
 
     def _as_guid(self, mac: str, written: str) -> str:
         """Return the GUID of the replacement of a MAC address.
@@ -423,15 +425,6 @@ def _like(text: str, replacement: str) -> str:
     if text.isupper():
         return replacement.upper()
     return replacement
-
-
-def _constant(replacement: str) -> Replacing:
-    """Return a function that returns one text, in the case that it gets."""
-
-    def replace(written: str) -> str:
-        return _like(written, replacement)
-
-    return replace
 
 
 def _spaced(digits: str) -> str:

@@ -86,7 +86,9 @@ def single_out(
         for kind, differences in by_kind.items():
             if kind in _IN_SLOTS:
                 parts_in_slots += differences
-        by_kind[part_source.PCI_DEVICE] = _unexplained(devices, parts_in_slots)
+        by_kind[part_source.PCI_DEVICE] = _leave_out_explained(
+            devices, parts_in_slots
+        )
     independent_fields = []
     for field in fields:
         if not _follows(field, fields, by_kind):
@@ -99,7 +101,7 @@ def single_out(
                 # A missing DIMM is reported with the memory that is left.
                 part = _with_total(part, total)
             causes.append(part)
-    return causes + _merged(independent_fields)
+    return causes + _merge(independent_fields)
 
 
 def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
@@ -194,7 +196,9 @@ def _one_for_each_card(differences: Differences) -> Differences:
     return result
 
 
-def _unexplained(devices: Differences, parts: Differences) -> Differences:
+def _leave_out_explained(
+    devices: Differences, parts: Differences
+) -> Differences:
     """Return the differences of PCI devices that parts do not explain.
 
     :param parts: differences of disks, interfaces and accelerators, which
@@ -298,7 +302,7 @@ def _with_total(
     )
 
 
-def _merged(fields: Differences) -> Differences:
+def _merge(fields: Differences) -> Differences:
     """Return one difference for every cause that fields differ for.
 
     BIOS settings are joined; of other fields the most telling one stays.

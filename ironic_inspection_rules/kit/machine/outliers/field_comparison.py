@@ -189,8 +189,8 @@ def _text_differs(
             accepted.append(normal_value)
         lacks, has_more = part_comparison.difference(value, accepted)
         adds = bool(has_more)
-        has = _joined(has_more) or 'without ' + _joined(lacks)
-        usual = _joined(lacks) or 'without ' + _joined(has_more)
+        has = _join(has_more) or 'without ' + _join(lacks)
+        usual = _join(lacks) or 'without ' + _join(has_more)
     return peer_difference.PeerDifference(
         kind=peer_difference.kind_of(path),
         what=finding.CHANGED,
@@ -205,7 +205,7 @@ def _text_differs(
     )
 
 
-def _joined(items: Sequence[typing.Any]) -> str:
+def _join(items: Sequence[typing.Any]) -> str:
     """Return the first of some items, and how many more there are."""
     text = ', '.join(map(str, items[:_MOST_ITEMS]))
     if len(items) > _MOST_ITEMS:

@@ -203,20 +203,20 @@ _WEIGHTS = {
 }
 
 
-def oddness(kind: str, fitting: int, of: int, far: float = 1) -> float:
+def oddness(kind: str, fitting: int, reporting: int, far: float = 1) -> float:
     """Return how odd a finding is; findings are sorted by that.
 
     It is the surprise in bits, as in information theory, times a weight of
     the kind of part. The fewer peers are odd, the more surprising it is.
 
     :param fitting: how many peers have the normal value.
-    :param of: how many peers report the value.
+    :param reporting: how many peers report the value.
     :param far: of a number, how far it is from normal ones; 1 for other
         values.
     """
     # At least the machine itself is odd, also where the counts say none is.
-    odd_peers = max(1, of - fitting)
-    bits = math.log2(of / odd_peers) + math.log2(max(1, far))
+    odd_peers = max(1, reporting - fitting)
+    bits = math.log2(reporting / odd_peers) + math.log2(max(1, far))
     weight = _WEIGHTS.get(kind, 1)
     return round(max(bits, 0.1) * weight, 2)
 

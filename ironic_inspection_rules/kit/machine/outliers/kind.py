@@ -89,7 +89,7 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
         divides them.
     """
     enough = max(least, len(sketches) * norm.QUARTER)
-    populations = _divided(tuple(sketches), enough)
+    populations = _divide(tuple(sketches), enough)
     if len(populations) == 1:
         return [MachineKind(populations[0])]
     populations.sort(key=len, reverse=True)
@@ -100,7 +100,7 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
     return kinds
 
 
-def _divided(
+def _divide(
     sketches: tuple[sketch.Sketch, ...], enough: float
 ) -> list[tuple[sketch.Sketch, ...]]:
     """Divide machines by the best feature, and again what that gives.
@@ -120,7 +120,7 @@ def _divided(
         members[label].append(machine)
     populations = []
     for population in members:
-        populations += _divided(tuple(population), enough)
+        populations += _divide(tuple(population), enough)
     return populations
 
 
@@ -286,8 +286,11 @@ class _Assignment:
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
         self._best = best
+        # How many machines a population has, by its number.
         self._sizes = collections.Counter(best.labels)
         self._middles = _middles(best, features)
+        # By kind of field: the features that vote, each with its usual label
+        # in every population.
         self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
         for feature in features:
             usual = _usual(best, feature)
@@ -366,7 +369,9 @@ def _middles(
     By these :class:`_Assignment` says how near a machine is to a population.
 
     :returns: for every feature that is a number: the number of every machine,
-        and the most frequent one of every population.
+        and the most frequent one of every population. Of one feature it is
+        ``[([8, 8, 2, 8], [8, 2])]``, if three machines of the first
+        population have 8, and the one of the second population has 2.
     """
     middles = []
     for feature in features:

@@ -95,22 +95,22 @@ def shared_counts(
     :returns: None where the normal values together are not those of nearly
         all peers.
     """
-    of = counts.total()
-    if of < least:
+    reporting = counts.total()
+    if reporting < least:
         return None
     # The most frequent first. Equally frequent ones are sorted by their text,
     # so that the order of the machines does not matter.
     ordered = sorted(counts, key=str)
     ordered.sort(key=counts.__getitem__, reverse=True)
-    enough = max(least, of * QUARTER)
+    enough = max(least, reporting * QUARTER)
     accepted = [value for value in ordered if counts[value] >= enough]
     most_frequent = ordered[0]
     if not accepted:
         accepted = [most_frequent]
     fitting = sum(counts[value] for value in accepted)
-    if fitting < of * NEARLY_ALL:
+    if fitting < reporting * NEARLY_ALL:
         return None
-    return Norm(tuple(accepted), counts[most_frequent], fitting, of)
+    return Norm(tuple(accepted), counts[most_frequent], fitting, reporting)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,15 +169,17 @@ def numbers(
     if not measured or not statistics.median(amounts):
         normal = shared(amounts, least)
         if normal is not None:
-            return _counted(known, normal)
+            return _range_of_counts(known, normal)
     if not measured:
-        return _spread(known, _CAPACITY_NOISE)
+        return _range_by_spread(known, _CAPACITY_NOISE)
     if extreme:
-        return _spread(known, _EXTREME)
-    return _spread(known, _MEASURED)
+        return _range_by_spread(known, _EXTREME)
+    return _range_by_spread(known, _MEASURED)
 
 
-def _counted(known: Sequence[tuple[int, float]], normal: Norm) -> Range:
+def _range_of_counts(
+    known: Sequence[tuple[int, float]], normal: Norm
+) -> Range:
     """Compare numbers that nearly all peers share.
 
     :param known: places of machines, and their numbers.
@@ -204,7 +206,9 @@ def _is_accepted(value: float, normal: Norm) -> bool:
     return bool(abs(value - nearest) <= _CAPACITY_NOISE * abs(nearest))
 
 
-def _spread(known: Sequence[tuple[int, float]], noise: float) -> Range | None:
+def _range_by_spread(
+    known: Sequence[tuple[int, float]], noise: float
+) -> Range | None:
     """Return the median of numbers, and the numbers that are far from it.
 
     How far is too far depends on their median absolute deviation.

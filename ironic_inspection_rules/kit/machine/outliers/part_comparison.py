@@ -66,6 +66,10 @@ DifferencesByPlace = dict[int, list[peer_difference.PeerDifference]]
 """Differences of machines, by their index in the list of peers."""
 
 
+ValueCounts = collections.Counter[typing.Any]
+"""How many machines have a value."""
+
+
 class Counted(typing.NamedTuple):
     """A list of parts, and how many machines have it."""
 
@@ -154,12 +158,14 @@ def _filled_slots(part_list: sketch.PartList) -> set[str]:
     return {slot for slot, _attributes in part_list.items if slot}
 
 
-def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
+def _normal_slots(
+    counted: Iterable[Counted], reporting: int
+) -> frozenset[str]:
     """Return the slots that are filled in nearly all machines.
 
     Where there are any, parts are compared slot by slot.
 
-    :param of: how many machines report parts.
+    :param reporting: how many machines report parts.
     :returns: none where too many machines have filled others: the names of
         their slots then say nothing.
     """
@@ -170,15 +176,37 @@ def _normal_slots(counted: Iterable[Counted], of: int) -> frozenset[str]:
     normal = frozenset(
         slot
         for slot, machines in count.items()
-        if machines >= of * norm.NEARLY_ALL
+        if machines >= reporting * norm.NEARLY_ALL
     )
     machines_with_these = 0
     for part_list, machines in counted:
         if _filled_slots(part_list) == normal:
             machines_with_these += machines
-    if machines_with_these < of * _SHARE_WITH_NORMAL_SLOTS:
+    if machines_with_these < reporting * _SHARE_WITH_NORMAL_SLOTS:
         return frozenset()
     return normal
+
+
+def _count_values(
+    counted: Iterable[Counted], slots: frozenset[str]
+) -> dict[tuple[str, str], ValueCounts]:
+    """Count how many machines have a value, by slot and attribute.
+
+    ``{('DIMM_A1', 'size'): Counter({32: 9, 16: 1})}`` says that in this slot
+    nine machines have one of size 32, and one machine has another.
+
+    :param slots: those that are counted.
+    """
+    values: dict[tuple[str, str], ValueCounts] = {}
+    for part_list, machines in counted:
+        for slot, attributes in part_list.items:
+            if slot not in slots:
+                continue
+            for name, value in attributes:
+                key = (slot, name)
+                counts = values.setdefault(key, collections.Counter())
+                counts[value] += machines
+    return values
 
 
 class _BySlot:
@@ -187,7 +215,7 @@ class _BySlot:
     :param counted: all lists of parts, with the number of machines that have
         the same list.
     :param slots: that nearly all machines have filled.
-    :param of: how many machines report parts.
+    :param reporting: how many machines report parts.
     :param least: how many machines have to have an attribute before it can
         be normal.
     """
@@ -196,34 +224,26 @@ class _BySlot:
         self,
         counted: Sequence[Counted],
         slots: frozenset[str],
-        of: int,
+        reporting: int,
         least: int,
     ) -> None:
         self._slots = slots
-        self._of = of
+        self._reporting = reporting
         # How many machines have filled a slot.
         self._filled: collections.Counter[str] = collections.Counter()
-        # How many machines have a value, by slot and attribute.
-        values: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
         for part_list, machines in counted:
             for slot in _filled_slots(part_list):
                 self._filled[slot] += machines
-            for slot, attributes in part_list.items:
-                if slot not in slots:
-                    continue
-                for name, value in attributes:
-                    key = (slot, name)
-                    counts = values.setdefault(key, collections.Counter())
-                    counts[value] += machines
         # What is normal, by slot and attribute.
         self._norms: dict[tuple[str, str], norm.Norm] = {}
         # The part that peers have in a slot: its normal attributes.
         self._normal_parts: dict[str, dict[str, typing.Any]] = {}
-        for (slot, name), counts in values.items():
+        for (slot, name), counts in _count_values(counted, slots).items():
             normal = norm.shared_counts(counts, least)
             if normal is not None:
                 self._norms[slot, name] = normal
                 self._normal_parts.setdefault(slot, {})[name] = normal.value
+        # Needs the norms of all attributes.
         self._drop_norms_of_varying(counted)
 
     def _drop_norms_of_varying(self, counted: Sequence[Counted]) -> None:
@@ -242,7 +262,7 @@ class _BySlot:
         varying = {
             name
             for name, machines in odd.items()
-            if machines > self._of * norm.QUARTER
+            if machines > self._reporting * norm.QUARTER
         }
         steady = {}
         for (slot, name), normal in self._norms.items():
@@ -279,19 +299,19 @@ class _BySlot:
         new = [slot for slot in new if slot not in moves.values()]
         differences = []
         for slot in missing:
-            differences.append(self._missing(part_list, slot))
+            differences.append(self._missing_part(part_list, slot))
         for slot in new:
-            differences.append(self._new(part_list, slot, parts[slot]))
+            differences.append(self._new_part(part_list, slot, parts[slot]))
         # Where a part is gone or new, the others may have moved because of
         # that: only the first is a finding.
         if not missing and not new:
             for home, slot in moves.items():
-                differences.append(self._moved(part_list, home, slot))
+                differences.append(self._moved_part(part_list, home, slot))
         for slot, attributes in part_list.items:
             names = self._odd_names(slot, attributes)
             if names:
                 differences.append(
-                    self._changed(part_list, slot, parts[slot], names)
+                    self._changed_part(part_list, slot, parts[slot], names)
                 )
         return differences
 
@@ -320,7 +340,7 @@ class _BySlot:
         """Check that a part is what peers have in a slot."""
         return not self._odd_names(slot, tuple(part.items()))
 
-    def _missing(
+    def _missing_part(
         self, part_list: sketch.PartList, slot: str
     ) -> peer_difference.PeerDifference:
         """Return the difference of an empty slot that peers have filled."""
@@ -335,15 +355,15 @@ class _BySlot:
             value=usual,
             count=filled,
             fitting=filled,
-            of=self._of,
+            of=self._reporting,
             adds=False,
         )
 
-    def _new(
+    def _new_part(
         self, part_list: sketch.PartList, slot: str, part: Attributes
     ) -> peer_difference.PeerDifference:
         """Return the difference of a part in a slot that peers leave empty."""
-        without = self._of - self._filled[slot]
+        without = self._reporting - self._filled[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.NEW,
@@ -353,10 +373,10 @@ class _BySlot:
             value='nothing there',
             count=without,
             fitting=without,
-            of=self._of,
+            of=self._reporting,
         )
 
-    def _moved(
+    def _moved_part(
         self, part_list: sketch.PartList, home: str, slot: str
     ) -> peer_difference.PeerDifference:
         """Return the difference of a part in another slot than in peers.
@@ -373,10 +393,10 @@ class _BySlot:
             value=home,
             count=filled,
             fitting=filled,
-            of=self._of,
+            of=self._reporting,
         )
 
-    def _changed(
+    def _changed_part(
         self,
         part_list: sketch.PartList,
         slot: str,
@@ -416,36 +436,24 @@ class _ByNumber:
 
     :param counted: all lists of parts, with the number of machines that have
         the same list.
-    :param of: how many machines report parts.
+    :param reporting: how many machines report parts.
     :param least: how many machines have to report parts before anything is
         normal.
     """
 
     def __init__(
-        self, counted: Sequence[Counted], of: int, least: int
+        self, counted: Sequence[Counted], reporting: int, least: int
     ) -> None:
-        self._of = of
+        self._reporting = reporting
         # How many machines have a number of parts.
         numbers: collections.Counter[Hashable] = collections.Counter()
-        names: set[str] = set()
         for part_list, machines in counted:
             numbers[len(part_list.items)] += machines
-            for _slot, attributes in part_list.items:
-                names.update(name for name, _value in attributes)
-        # How many machines have a multiset of values, by attribute. The empty
-        # one is that of machines whose parts do not report the attribute.
-        counts_by_name: dict[str, collections.Counter[typing.Any]]
-        counts_by_name = {name: collections.Counter() for name in names}
-        for part_list, machines in counted:
-            by_name = multisets(part_list)
-            for name in names:
-                multiset = by_name.get(name, ())
-                counts_by_name[name][multiset] += machines
         self._number = norm.shared_counts(numbers, least)
         # The normal multisets, by attribute. An attribute that most machines
         # do not report is not compared.
         self._values = {}
-        for name, counts in sorted(counts_by_name.items()):
+        for name, counts in sorted(_count_multisets(counted).items()):
             normal = norm.shared_counts(counts, least)
             if normal is not None and normal.value != ():
                 self._values[name] = normal
@@ -483,7 +491,7 @@ class _ByNumber:
             if name in lost and len(values) > surplus:
                 changed[name] = values
         if changed:
-            differences.append(self._changed(part_list, changed, lost))
+            differences.append(self._changed_part(part_list, changed, lost))
         return differences
 
     def _lost_and_added(
@@ -543,7 +551,7 @@ class _ByNumber:
             adds=not is_fewer,
         )
 
-    def _changed(
+    def _changed_part(
         self, part_list: sketch.PartList, changed: Attributes, lost: Attributes
     ) -> peer_difference.PeerDifference:
         """Return the difference of a machine with some part of another kind.
@@ -588,10 +596,33 @@ def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
     }
 
 
+def _count_multisets(counted: Sequence[Counted]) -> dict[str, ValueCounts]:
+    """Count how many machines have a multiset of values, by attribute.
+
+    ``{'size': Counter({(960, 960): 9, (960,): 1})}`` says that nine machines
+    have two parts of size 960, and one machine has one. The empty multiset is
+    that of machines whose parts do not report the attribute.
+    """
+    multisets_of_lists = []
+    names: set[str] = set()
+    for part_list, machines in counted:
+        by_name = multisets(part_list)
+        multisets_of_lists.append((by_name, machines))
+        names.update(by_name)
+    counts: dict[str, ValueCounts]
+    counts = {name: collections.Counter() for name in names}
+    for by_name, machines in multisets_of_lists:
+        for name in names:
+            counts[name][by_name.get(name, ())] += machines
+    return counts
+
+
 def difference(
     values: Sequence[typing.Any], accepted: Iterable[Sequence[typing.Any]]
 ) -> tuple[list[typing.Any], list[typing.Any]]:
     """Return how a multiset differs from the nearest normal one.
+
+    ``(960,)`` differs from ``(960, 960)`` by ``([960], [])``.
 
     :param values: of the multiset.
     :param accepted: the normal multisets.

@@ -197,16 +197,12 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
     report them. Accelerators are a list of their own if the class of every
     PCI device is known.
     """
-
-    def is_known(compared: ComparedParts) -> bool:
-        return all(compared.of(machine) is not None for machine in machines)
-
     for compared in (DISKS, INTERFACES):
-        if is_known(compared):
+        if _do_all_report(machines, compared):
             yield compared
     for path in part_source.PCI_PATHS:
         devices = _devices('pci-devices', path)
-        if not is_known(devices):
+        if not _do_all_report(machines, devices):
             continue
         devices_of_all: list[PartItem] = []
         for machine in machines:
@@ -219,6 +215,13 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
             yield _other_devices(path)
         else:
             yield devices
+
+
+def _do_all_report(
+    machines: Sequence[views.Facts], compared: ComparedParts
+) -> bool:
+    """Return whether all machines report a list of parts, be it empty."""
+    return all(compared.of(machine) is not None for machine in machines)
 
 
 def _disk(attributes: Mapping[str, typing.Any]) -> str:
