@@ -184,6 +184,7 @@ class FileText:
                 self._dashes.append(token.start_mark.index)
             elif isinstance(token, yaml.TagToken):
                 self._tags.append(token.start_mark.index)
+        # The ids of nodes that an edit would change in several places.
         self._shared = _shared_nodes(self._entries)
 
     def has_room(self, index: int, change: Change) -> bool:

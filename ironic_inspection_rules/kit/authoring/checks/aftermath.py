@@ -63,7 +63,6 @@ class Aftermath:
     ) -> None:
         self._subject = subject
         self._carried_out = carried_out
-        self._results: dict[str, bool | None] = {}
 
     def decides(
         self, rule: model.Rule, condition: file_rule.Operation

@@ -55,7 +55,7 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
     """
     if _constant(condition) is False or _contradicts_itself(condition):
         return _('this condition never holds')
-    differing = _differing(condition)
+    differing = _differing_neighbours(condition)
     if differing is not None and not condition.inverted:
         one, other = differing
         return _(
@@ -99,7 +99,7 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
     """
     if _constant(condition) is True:
         return _('this condition always holds')
-    differing = _differing(condition)
+    differing = _differing_neighbours(condition)
     if differing is not None and condition.inverted:
         one, other = differing
         return _(
@@ -148,7 +148,9 @@ def _constant(condition: Operation) -> bool | None:
     return exclusion.result(condition, condition.written)
 
 
-def _differing(condition: Operation) -> tuple[typing.Any, typing.Any] | None:
+def _differing_neighbours(
+    condition: Operation,
+) -> tuple[typing.Any, typing.Any] | None:
     """Return neighbours without fields that make an equality false.
 
     An equality compares every value with the next one, so that two of three

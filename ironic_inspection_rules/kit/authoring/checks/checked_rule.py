@@ -84,9 +84,16 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
     try:
         rule = file_rule.parse(written.entry, ops)
     except exceptions.InvalidRule as exc:
-        problems = exc.problems
-    else:
-        return CheckedRule(written, rule, *file_rule.operations(rule, ops))
+        return _with_problems(written, ops, exc.problems)
+    return CheckedRule(written, rule, *file_rule.operations(rule, ops))
+
+
+def _with_problems(
+    written: file_rule.WrittenRule,
+    ops: registry.Registry,
+    problems: tuple[exceptions.Problem, ...],
+) -> CheckedRule:
+    """Return a rule that is refused, with its parts without problems."""
     entry: typing.Mapping[str, typing.Any] = {}
     if isinstance(written.entry, dict) and not written.is_old:
         entry = written.entry
@@ -105,20 +112,26 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
         for problem in problems
         if not _IN_ARGUMENT.match(problem.pointer)
     )
-
-    def read(name: str, inside: str) -> list[file_rule.Operation]:
-        operations = entry.get(name)
-        if not isinstance(operations, list):
-            operations = []
-        return file_rule.read(operations, f'/{name}', ops, inside, skip=broken)
-
-    return CheckedRule(
-        written,
-        rule,
-        read('conditions', inside='conditions'),
-        read('actions', inside='when'),
-        problems,
+    conditions = file_rule.read(
+        _list_at(entry, 'conditions'), '/conditions', ops, skip=broken
     )
+    actions = file_rule.read(
+        _list_at(entry, 'actions'), '/actions', ops, 'when', skip=broken
+    )
+    return CheckedRule(written, rule, conditions, actions, problems)
+
+
+def _list_at(
+    entry: typing.Mapping[str, typing.Any], name: str
+) -> list[typing.Any]:
+    """Return the list in a field of a rule, an empty one for any other value.
+
+    That is a problem, which has been found.
+    """
+    value = entry.get(name)
+    if not isinstance(value, list):
+        return []
+    return value
 
 
 def _good_fields(

@@ -68,22 +68,26 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
 class _WritingRule:
     """A rule with what it writes, computed once to compare it with many.
 
-    It has the effects of all actions, the conditions of the rule, and the
-    ``when`` of every action by the pointer to the action.
+    :param rule: with its place, which messages name.
     """
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
+        # What all actions write, in their order.
         self._effects: list[ActionEffect] = []
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
+        # Rules whose topics differ write different things.
         self._topics = {
             _topic(of_action.effect) for of_action in self._effects
         }
+        # The conditions of the rule.
         self._claims = list(map(exclusion.Claim, rule.conditions))
         self._decides_first = aftermath.decides_first(rule)
+        # By the pointer to an action, made when they are first asked for.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
+        # The "when" of actions, by the pointer to the action.
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
             # The "when" of an action with a loop is about one item. Where it

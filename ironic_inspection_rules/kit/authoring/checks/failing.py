@@ -31,23 +31,27 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find loops, values of ``one-of`` and ports that are always an error."""
     items = reach.items(rule)
     for operation in rule.operations:
-        message = _loop(rule, operation, items)
+        message = _problem_of_loop(rule, operation, items)
         if message is not None:
             yield f'{operation.pointer}/loop', message
     for condition in rule.all_conditions:
         if condition.op.name == 'one-of':
-            message = _list(rule, condition, items[condition.pointer])
+            message = _problem_of_list(
+                rule, condition, items[condition.pointer]
+            )
             if message is not None:
                 yield condition.pointer_to('values'), message
     for action in rule.actions:
         for write in effects.writes(action):
-            message = _port(rule, write.owner, items[action.pointer])
+            message = _problem_of_port(
+                rule, write.owner, items[action.pointer]
+            )
             if message is not None:
                 yield action.pointer_to('port_id'), message
                 break
 
 
-def _loop(
+def _problem_of_loop(
     rule: checked_rule.CheckedRule,
     operation: file_rule.Operation,
     items: Items,
@@ -61,6 +65,7 @@ def _loop(
     """
     loop = operation.loop
     if not isinstance(loop, str):
+        # There is none, or it is written out in the rule.
         return None
     field = interpolation.sole_field(loop)
     if field is None:
@@ -79,7 +84,7 @@ def _loop(
     return None
 
 
-def _list(
+def _problem_of_list(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
@@ -106,7 +111,7 @@ def _list(
     return message
 
 
-def _port(
+def _problem_of_port(
     rule: checked_rule.CheckedRule,
     owner: typing.Any,
     item: reach.KnownLoopItem | None,

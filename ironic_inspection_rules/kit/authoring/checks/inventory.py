@@ -7,6 +7,7 @@ Or data that are missing where the conditions hold, or not written yet.
 
 from collections.abc import Iterator, Sequence
 import string
+import typing
 
 from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import effects
@@ -38,11 +39,41 @@ _ALIKE = 0.8
 """Likeness to a known name from which on a site's own name is a slip."""
 
 
+class FieldRemark(typing.NamedTuple):
+    """What :func:`check` says of a field, at a place in the rule.
+
+    :ivar pointer: to the place.
+    :ivar is_note: whether it is only a note: some inspections report the
+        field.
+    """
+
+    pointer: str
+    message: str
+    is_note: bool
+
+
+class ReadField(typing.NamedTuple):
+    """A field of a rule that reads inspection data.
+
+    ``ReadField('/conditions/0/args/values', 'inventory.cpu.count',
+    ('inventory', 'cpu', 'count'))``, for example.
+
+    :ivar pointer: to the place in the rule.
+    :ivar text: of the field, as its author wrote it.
+    :ivar steps: from ``inventory`` or ``plugin_data``, in Ironic's names also
+        where the author wrote ironic-inspector's.
+    """
+
+    pointer: str
+    text: str
+    steps: Steps
+
+
 def check(
     rule: checked_rule.CheckedRule,
     own: frozenset[str],
     target: inventory_fields.InspectionTarget,
-) -> Iterator[tuple[str, str, bool]]:
+) -> Iterator[FieldRemark]:
     """Find fields that no known machine has, or not every inspection reports.
 
     Of fields that need the same thing only the first one of a rule is noted.
@@ -51,7 +82,6 @@ def check(
 
     :param own: names in plugin data that are put there by rules.
     :param target: the inspections that count.
-    :returns: a pointer, one sentence and whether it is only a note.
     """
     noted = set()
     for pointer, text, steps in fields(rule):
@@ -62,7 +92,7 @@ def check(
             continue
         problem = _problem(text, steps) or _elsewhere(text, steps, target)
         if problem:
-            yield pointer, problem, False
+            yield FieldRemark(pointer, problem, is_note=False)
         if rule.written.is_old:
             continue
         if name in document.IN_IRONIC:
@@ -70,11 +100,12 @@ def check(
                 '{%(field)s}: ironic-inspector made it, Ironic '
                 'does not; it has %(now)s'
             ) % {'field': text, 'now': document.IN_IRONIC[name]}
-            yield pointer, message, True
+            yield FieldRemark(pointer, message, is_note=True)
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:
             noted.add(needs)
-            yield pointer, f'{{{text}}}: {needs}', True
+            message = f'{{{text}}}: {needs}'
+            yield FieldRemark(pointer, message, is_note=True)
 
 
 def _problem(text: str, steps: Steps) -> str | None:
@@ -166,31 +197,24 @@ def _elsewhere(
     }
 
 
-def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
-    """Yield the fields of a rule that read inspection data.
-
-    :returns: the pointer to the place in the rule, the text of the field, and
-        its steps from ``inventory`` or ``plugin_data``: also of rules of
-        ironic-inspector, which has other names.
-    """
+def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
+    """Yield the fields of a rule that read inspection data."""
     for use in reach.uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
             # The data of the inspection before have the same fields.
             steps = steps[1:]
         if steps and steps[0] in ('inventory', 'plugin_data'):
-            yield use.pointer, use.text, steps
+            yield ReadField(use.pointer, use.text, steps)
     for operation in rule.operations:
         yield from _path_of_inspector(operation)
         yield from _fields_of_inspector(operation)
 
 
-def _path_of_inspector(
-    operation: file_rule.Operation,
-) -> Iterator[tuple[str, str, Steps]]:
+def _path_of_inspector(operation: file_rule.Operation) -> Iterator[ReadField]:
     """Yield the ``data://…`` that a condition of ironic-inspector reads.
 
-    :returns: as :func:`fields`, at most one.
+    There is at most one.
     """
     path = operation.arguments.get('field')
     if not isinstance(path, str) or (
@@ -207,16 +231,15 @@ def _path_of_inspector(
         else:
             tokens.append(str(step))
     if tokens:
-        yield operation.pointer_to('field'), path, document.in_ironic(tokens)
+        yield ReadField(
+            operation.pointer_to('field'), path, document.in_ironic(tokens)
+        )
 
 
 def _fields_of_inspector(
     operation: file_rule.Operation,
-) -> Iterator[tuple[str, str, Steps]]:
-    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions.
-
-    :returns: as :func:`fields`.
-    """
+) -> Iterator[ReadField]:
+    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for _pointer, text in checked_rule.texts(
             operation.arguments.get(name)
@@ -228,22 +251,30 @@ def _fields_of_inspector(
                 _literal, field, _spec, _conversion = piece
                 if field:
                     keys = map(str, legacy_text.steps(field))
-                    yield (
+                    yield ReadField(
                         operation.pointer_to(name),
                         field,
                         document.in_ironic(keys),
                     )
 
 
-def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions that use what a condition says is missing or null."""
+def _absent_fields(rule: checked_rule.CheckedRule) -> set[str]:
+    """Return the fields that are missing or null where a rule matches.
+
+    ``{'/inventory/bmc_address'}``, for example, if ``is-none`` asks for it.
+    """
     absent = set()
     for condition in rule.conditions:
         for fact in facts.of(condition):
-            # The fact that is-none and !exists state: the field is one of
-            # [null].
+            # The fact that is-none states: the field is one of [null].
             if fact.relation == 'one-of' and fact.value == [None]:
                 absent.add(fact.field)
+    return absent
+
+
+def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
+    """Find actions that use what a condition says is missing or null."""
+    absent = _absent_fields(rule)
     for index, action in enumerate(rule.actions):
         if action.op.plugin.FAILS:
             # An action such as fail: that a field is missing may be its

@@ -86,7 +86,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         yield from _check_old(operation)
     for use in reach.uses(rule):
         if use.steps[0] == model.VARS:
-            problem = _of_vars(use, rule)
+            problem = _problem_of_vars(use, rule)
         else:
             problem = _problem(use)
         if problem is not None:
@@ -104,7 +104,9 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             yield f'/{model.VARS}/{name}', _('nothing uses {vars.%s}') % name
 
 
-def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
+def _problem_of_vars(
+    use: reach.Use, rule: checked_rule.CheckedRule
+) -> str | None:
     """Return why one of the ``vars`` is not there, None where it is.
 
     The rule has no such name, or computes it later than it is used.

@@ -15,6 +15,7 @@ from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import known_values
 from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.plugins.actions import schema
+from ironic_inspection_rules.rule_file import file_rule
 
 _NODE_CAPABILITIES = ('node', *schema.CAPABILITIES)
 _ROOT_DEVICE = ('properties', 'root_device')
@@ -35,6 +36,15 @@ def check_capabilities(
     They are one text, "name:value,…": a path cannot lead into it, and what an
     action writes in its place must have that form.
     """
+    yield from _reads_of_capabilities(rule)
+    for action in rule.actions:
+        yield from _writes_of_capabilities(action)
+
+
+def _reads_of_capabilities(
+    rule: checked_rule.CheckedRule,
+) -> checked_rule.Mistakes:
+    """Find fields such as ``{node.properties.capabilities.boot_mode}``."""
     for use in reach.uses(rule):
         steps = use.from_roots or ()
         if steps[:3] == _NODE_CAPABILITIES and len(steps) > 3:
@@ -47,30 +57,39 @@ def check_capabilities(
                 )
                 % {'field': use.text, 'name': steps[3]},
             )
-    for action in rule.actions:
-        for write, steps in effects.writes_at_paths(action):
-            if write.kind != 'node':
-                continue
-            if steps[:2] == schema.CAPABILITIES and len(steps) > 2:
-                op = 'set-capability'
-                if write.value is data_path.ABSENT:
-                    op = 'unset-capability'
-                yield (
-                    action.pointer_to(write.argument),
-                    _(
-                        '"%(path)s" leads into the capabilities, which are '
-                        'one text; use %(op)s with the name "%(name)s"'
-                    )
-                    % {'path': write.name, 'name': steps[2], 'op': op},
+
+
+def _writes_of_capabilities(
+    action: file_rule.Operation,
+) -> checked_rule.Mistakes:
+    """Find paths into the capabilities, and values that cannot be their text.
+
+    Such a path is ``properties/capabilities/boot_mode``.
+    """
+    for write, steps in effects.writes_at_paths(action):
+        if write.kind != 'node':
+            continue
+        if steps[:2] == schema.CAPABILITIES and len(steps) > 2:
+            op = 'set-capability'
+            if write.value is data_path.ABSENT:
+                op = 'unset-capability'
+            yield (
+                action.pointer_to(write.argument),
+                _(
+                    '"%(path)s" leads into the capabilities, which are '
+                    'one text; use %(op)s with the name "%(name)s"'
                 )
-            elif write.value is not data_path.ABSENT:
-                value = write.value
-                if write.extends:
-                    value = [write.value]
-                try:
-                    schema.check_capabilities(steps, value)
-                except exceptions.OperationError as exc:
-                    yield action.pointer_to('value'), str(exc)
+                % {'path': write.name, 'name': steps[2], 'op': op},
+            )
+        elif write.value is not data_path.ABSENT:
+            value = write.value
+            if write.extends:
+                # What is appended makes a list of what was there.
+                value = [write.value]
+            try:
+                schema.check_capabilities(steps, value)
+            except exceptions.OperationError as exc:
+                yield action.pointer_to('value'), str(exc)
 
 
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:

@@ -166,7 +166,7 @@ def value_of(
         value = field_value.of_literals(item.values, field.steps)
     else:
         value = _read(field.root, field.steps, item)
-    return _filtered(value, field)
+    return _apply_filters(value, field)
 
 
 def _read(
@@ -177,7 +177,7 @@ def _read(
     return field_value.FieldValue(use.from_roots)
 
 
-def _filtered(
+def _apply_filters(
     value: field_value.FieldValue, field: interpolation.Field
 ) -> field_value.FieldValue:
     """Return what the filters of a field make of what it reads."""
@@ -203,7 +203,7 @@ def _item_inside(
     field = interpolation.sole_field(loop)
     if field is None or not field.root:
         return KnownLoopItem()
-    value = _filtered(_read(field.root, field.steps, outer), field)
+    value = _apply_filters(_read(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
         # A loop over a mapping has that one item.
         return KnownLoopItem(value.steps)
@@ -252,7 +252,7 @@ def lacking(use: Use) -> MissingStep | None:
         return None
     first = None
     for value in use.item.values:
-        missing = _lacking(value, use.steps[1:])
+        missing = _first_missing_step(value, use.steps[1:])
         if missing is None:
             return None
         if first is None:
@@ -260,7 +260,7 @@ def lacking(use: Use) -> MissingStep | None:
     return first
 
 
-def _lacking(value: typing.Any, steps: Steps) -> MissingStep | None:
+def _first_missing_step(value: typing.Any, steps: Steps) -> MissingStep | None:
     """Return the first step that a value lacks, None if it lacks none."""
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):

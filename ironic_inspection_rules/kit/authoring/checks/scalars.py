@@ -40,24 +40,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     such as ``no`` where text is meant, and texts of conditions that end in a
     newline. Of rules of ironic-inspector only the first are looked for.
     """
-    for pointer, text in checked_rule.texts(
-        {name: rule.written.entry.get(name) for name in model.CONTENT}
-    ):
-        control = _CONTROL.search(text)
-        if control is None:
-            continue
-        if control[0] == '\b':
-            character = _('a backspace')
-        else:
-            character = _('a control character')
-        yield (
-            pointer,
-            _(
-                'the text has %(character)s: "\\%(letter)s" is one in double '
-                'quotes; use single quotes'
-            )
-            % {'character': character, 'letter': _ESCAPED[control[0]]},
-        )
+    yield from _control_characters(rule)
     if rule.written.is_old:
         # ironic-inspector converts text to numbers, and arguments stand at
         # other places.
@@ -78,6 +61,30 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 'the text ends in a newline, which is compared too; '
                 'in YAML, "|-" leaves it out'
             ),
+        )
+
+
+def _control_characters(
+    rule: checked_rule.CheckedRule,
+) -> checked_rule.Mistakes:
+    """Find texts with a control character, such as the backspace of "\\b"."""
+    for pointer, text in checked_rule.texts(
+        {name: rule.written.entry.get(name) for name in model.CONTENT}
+    ):
+        control = _CONTROL.search(text)
+        if control is None:
+            continue
+        if control[0] == '\b':
+            character = _('a backspace')
+        else:
+            character = _('a control character')
+        yield (
+            pointer,
+            _(
+                'the text has %(character)s: "\\%(letter)s" is one in double '
+                'quotes; use single quotes'
+            )
+            % {'character': character, 'letter': _ESCAPED[control[0]]},
         )
 
 

@@ -46,7 +46,6 @@ def check(
         sensitive.
     """
     for rule in rules:
-        names = sorted(table_check.names(rule.rule) & tables.keys())
         columns_read = list(table_check.columns_read(rule.rule))
         for action in rule.actions:
             for argument, value in action.templates.items():
@@ -54,17 +53,43 @@ def check(
                     # A message for people has "******" in its place.
                     continue
                 pointer = action.pointer_to(argument)
-                # What the argument reads by its name is known without data.
-                named = set()
-                for read in columns_read:
-                    if f'{read.pointer}/'.startswith(f'{pointer}/'):
-                        named.add((read.table, read.name))
-                for name in names:
-                    for column in tables[name].definition.secret:
-                        if (name, column) in named or _is_written(
-                            rule, action, value, tables[name], column
-                        ):
-                            yield rule, pointer, _message(name, column)
+                named = _columns_named(columns_read, pointer)
+                for whole, column in _secret_columns(rule, tables):
+                    name = whole.definition.name
+                    if (name, column) in named or _is_written(
+                        rule, action, value, whole, column
+                    ):
+                        yield rule, pointer, _message(name, column)
+
+
+def _secret_columns(
+    rule: checked_rule.CheckedRule, tables: table.Tables
+) -> Iterator[tuple[table.Table, str]]:
+    """Yield the secret columns of the tables that a rule reads.
+
+    :returns: the table, and the name of one of its columns.
+    """
+    for name in sorted(table_check.names(rule.rule) & tables.keys()):
+        for column in tables[name].definition.secret:
+            yield tables[name], column
+
+
+def _columns_named(
+    columns_read: Sequence[table_check.Column], pointer: str
+) -> set[tuple[str, str]]:
+    """Return the columns that an argument reads by their names.
+
+    These are known without data: ``{('racks', 'password')}`` for
+    ``{tables.racks | row | get('password')}``.
+
+    :param columns_read: those that the rule reads anywhere.
+    :param pointer: to the argument.
+    """
+    named = set()
+    for read in columns_read:
+        if f'{read.pointer}/'.startswith(f'{pointer}/'):
+            named.add((read.table, read.name))
+    return named
 
 
 def _message(name: str, column: str) -> str:

@@ -117,7 +117,7 @@ def of_value(
             all=_(' or ').join(map(str, choices)),
         )
     if isinstance(value, str):
-        return _of_text(subject, relation, value)
+        return _slip_in_text(subject, relation, value)
     if isinstance(value, list):
         may_be_list = kind in (None, 'list')
         if may_be_list or relation not in ('eq', 'ne'):
@@ -128,10 +128,12 @@ def of_value(
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return _of_number(subject, relation, value)
+    return _slip_in_number(subject, relation, value)
 
 
-def _of_number(subject: Subject, relation: str, value: float) -> Slip | None:
+def _slip_in_number(
+    subject: Subject, relation: str, value: float
+) -> Slip | None:
     """Return the first slip in a number that a field is compared with.
 
     The field is a list, a mapping or a text, or has another unit.
@@ -184,7 +186,7 @@ def _is_text(subject: Subject) -> bool:
     return subject.steps[-1] in known_values.WORDY
 
 
-def _of_text(subject: Subject, relation: str, value: str) -> Slip | None:
+def _slip_in_text(subject: Subject, relation: str, value: str) -> Slip | None:
     """Return the first slip in a text that a field is compared with.
 
     The text is of another type than the field, is a regular expression, or is

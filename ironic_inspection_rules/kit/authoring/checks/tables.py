@@ -52,26 +52,27 @@ def check_values(
                 continue
             pointer_to_arguments = f'{condition.pointer}/args'
             columns_read = [
-                pointer
-                for pointer in columns
+                column
+                for pointer, column in columns.items()
                 if pointer.startswith(f'{pointer_to_arguments}/')
             ]
             if len(columns_read) != 1:
                 # Where two columns are compared, all values would have to be
                 # tried with one another.
                 continue
-            (pointer,) = columns_read
-            column = columns[pointer]
+            (column,) = columns_read
             checked_table = tables.get(column.table)
             if checked_table is None or not len(checked_table):
+                # Another check names a table that there is not, and one
+                # without rows says nothing.
                 continue
             place = data_path.split_pointer(
-                pointer.removeprefix(pointer_to_arguments)
+                column.pointer.removeprefix(pointer_to_arguments)
             )
             for problem in _never(
                 condition, place, checked_table, column.name
             ):
-                yield rule, pointer, problem
+                yield rule, column.pointer, problem
 
 
 def _never(
@@ -95,7 +96,7 @@ def _never(
     ):
         # It may be something in the column that is compared.
         return
-    constants = _compared(condition, text)
+    constants = _constants_compared(condition, text)
     for value in constants:
         if not _has(checked_table, column, value):
             yield _(
@@ -116,7 +117,9 @@ def _never(
         ) % {'table': checked_table.definition.name, 'column': column}
 
 
-def _compared(condition: file_rule.Operation, text: str) -> list[typing.Any]:
+def _constants_compared(
+    condition: file_rule.Operation, text: str
+) -> list[typing.Any]:
     """Return the constants that ``eq`` or ``one-of`` compares a column with.
 
     One that no row has is a mistake. Of an inverted or another condition

@@ -208,7 +208,7 @@ def check_machines(
     unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
     for matched, problems in file_work.in_chunks(
-        paths, functools.partial(_prepare, active, tables), advance
+        paths, functools.partial(_MachineTrials, active, tables), advance
     ):
         unmatched -= matched
         broken += problems
@@ -230,50 +230,54 @@ def check_machines(
     )
 
 
-def _prepare(
-    rules: Sequence[model.Rule], tables: table.Tables
-) -> file_work.Work[tuple[set[str], list[Broken]]]:
-    """Return the function that tries rules on machines in one process.
+class _MachineTrials:
+    """Tries rules on chunks of machines, in a worker process."""
 
-    :returns: called with the paths of some files, it returns the UUIDs of all
-        rules that have matched in this process so far, and those of the files
-        that cannot be read.
-    """
-    together = machine_test.compile_rules(rules, tables=tables)
-    alone = {
-        rule.uuid: machine_test.compile_rules([rule], tables=tables)
-        for rule in rules
-    }
-    plain = machine_test.load_node(None)
-    nodes = [
-        {**plain.fields, 'auto_discovered': discovered}
-        for discovered in (False, True)
-    ]
-    # It is kept from chunk to chunk: what has matched is not tried again.
-    matched: set[str] = set()
+    def __init__(
+        self, rules: Sequence[model.Rule], tables: table.Tables
+    ) -> None:
+        self._together = machine_test.compile_rules(rules, tables=tables)
+        # Each rule alone, by its UUID.
+        self._alone = {
+            rule.uuid: machine_test.compile_rules([rule], tables=tables)
+            for rule in rules
+        }
+        self._node = machine_test.load_node(None)
+        # The UUIDs of rules that have matched. They are kept from chunk to
+        # chunk: what has matched is not tried again.
+        self._matched: set[str] = set()
 
-    def fails(plans: machine_test.Plans, machine: working_copy.Facts) -> bool:
-        """Add the rules that match; return whether the inspection failed."""
-        outcome = evaluation.evaluate(plans, machine, explain=False)
-        for traced in outcome.traces:
-            if traced.matched:
-                matched.add(traced.rule.uuid)
-        return outcome.error is not None
+    def __call__(self, paths: Sequence[str]) -> tuple[set[str], list[Broken]]:
+        """Try the rules on the machines of some files.
 
-    def match(paths: Sequence[str]) -> tuple[set[str], list[Broken]]:
+        :returns: the UUIDs of all rules that have matched in this process so
+            far, and the files that cannot be read.
+        """
         broken: list[Broken] = []
         for path in paths:
             try:
-                facts = machine_test.load_facts(path, plain)
+                facts = machine_test.load_facts(path, self._node)
             except exceptions.InvalidDocument as exc:
                 broken.append((path, exc.place or (1, 1), exc.reason))
                 continue
-            for node in nodes:
-                machine = dataclasses.replace(facts, node=node)
-                if fails(together, machine):
-                    # The rules behind the failing one did not run.
-                    for uuid in alone.keys() - matched:
-                        fails(alone[uuid], machine)
-        return matched, broken
+            for discovered in (False, True):
+                node = {**self._node.fields, 'auto_discovered': discovered}
+                self._try(dataclasses.replace(facts, node=node))
+        return self._matched, broken
 
-    return match
+    def _try(self, machine: working_copy.Facts) -> None:
+        """Note which rules match a machine."""
+        if self._fails(self._together, machine):
+            # The rules behind the failing one did not run.
+            for uuid in self._alone.keys() - self._matched:
+                self._fails(self._alone[uuid], machine)
+
+    def _fails(
+        self, plans: machine_test.Plans, machine: working_copy.Facts
+    ) -> bool:
+        """Note the rules that match; return whether the inspection failed."""
+        outcome = evaluation.evaluate(plans, machine, explain=False)
+        for traced in outcome.traces:
+            if traced.matched:
+                self._matched.add(traced.rule.uuid)
+        return outcome.error is not None

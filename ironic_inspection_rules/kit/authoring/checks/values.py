@@ -97,20 +97,22 @@ def _slips(rule: checked_rule.CheckedRule) -> Slips:
     """
     items = reach.items(rule)
     for condition in rule.all_conditions:
-        yield from _in_condition(rule, condition, items[condition.pointer])
+        yield from _slips_in_condition(
+            rule, condition, items[condition.pointer]
+        )
     for operation in rule.operations:
         item = items[operation.pointer]
         for name, argument in operation.templates.items():
             for field in interpolation.fields(argument):
-                for mistake in _in_filters(rule, field, item):
+                for mistake in _slips_in_filters(rule, field, item):
                     yield operation.pointer_to(name), argument, mistake
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
-            for mistake in _in_filters(rule, field, None):
+            for mistake in _slips_in_filters(rule, field, None):
                 yield f'/{model.VARS}/{name}', value, mistake
 
 
-def _in_condition(
+def _slips_in_condition(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
@@ -125,34 +127,46 @@ def _in_condition(
     has_written_values = bool(arguments.keys() - {'value'})
     takes_regex = 'regex' in condition.op.signature.by_name
     if has_written_values and not takes_regex:
-        yield from _in_facts(rule, condition, item)
+        yield from _slips_in_facts(rule, condition, item)
     if condition.op.name.startswith(plugin.VERSION):
         for compared in arguments.get('values') or ():
             mistake = _version(rule, compared, item)
             if mistake is not None:
                 yield _place(condition, compared), compared, mistake
-    value = arguments.get('value')
-    if facts.is_field(value):
-        compared_field = subject(rule, facts.field_name(value), item)
-        regex = arguments.get('regex')
-        if isinstance(regex, str):
-            mistake = slip.of_pattern(
-                compared_field, regex, condition.op.name == 'matches'
-            )
-            if mistake is not None:
-                yield condition.pointer_to('regex'), regex, mistake
-        if condition.op.name in _TRUTHS:
-            mistake = slip.of_truth(compared_field, condition.op.name)
-            if mistake is not None:
-                yield condition.pointer_to('value'), value, mistake
+    if facts.is_field(arguments.get('value')):
+        yield from _slips_in_value(rule, condition, item)
     if condition.op.name == _IN_NET:
         subnet = arguments.get('subnet')
-        mistake = _net(rule, arguments.get('address'), subnet, item)
+        mistake = _slip_in_net(rule, arguments.get('address'), subnet, item)
         if mistake is not None:
             yield condition.pointer_to('subnet'), subnet, mistake
 
 
-def _in_facts(
+def _slips_in_value(
+    rule: checked_rule.CheckedRule,
+    condition: file_rule.Operation,
+    item: reach.KnownLoopItem | None,
+) -> Slips:
+    """Yield the slips in a test of one field, as ``matches`` and ``is-true``.
+
+    :param condition: its ``value`` is a field.
+    """
+    value = condition.arguments['value']
+    compared_field = subject(rule, facts.field_name(value), item)
+    regex = condition.arguments.get('regex')
+    if isinstance(regex, str):
+        mistake = slip.of_pattern(
+            compared_field, regex, condition.op.name == 'matches'
+        )
+        if mistake is not None:
+            yield condition.pointer_to('regex'), regex, mistake
+    if condition.op.name in _TRUTHS:
+        mistake = slip.of_truth(compared_field, condition.op.name)
+        if mistake is not None:
+            yield condition.pointer_to('value'), value, mistake
+
+
+def _slips_in_facts(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
@@ -163,7 +177,8 @@ def _in_facts(
     """
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
-            # _in_condition() has _net() and _version() look at these.
+            # _slips_in_condition() looks at these by _slip_in_net() and
+            # _version().
             continue
         compared_field = subject(rule, fact.field, item)
         compared = [fact.value]
@@ -194,7 +209,7 @@ def _version(
     )
 
 
-def _net(
+def _slip_in_net(
     rule: checked_rule.CheckedRule,
     address: typing.Any,
     subnet: typing.Any,
@@ -300,7 +315,7 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     return operation.pointer + data_path.pointer(('args', *nearest))
 
 
-def _in_filters(
+def _slips_in_filters(
     rule: checked_rule.CheckedRule,
     field: interpolation.Field,
     item: reach.KnownLoopItem | None,
@@ -321,9 +336,9 @@ def _in_filters(
             return
         attribute = field_value.attribute_of(call)
         compared_field = slip.Subject(text, value)
-        mistake = _in_filter(compared_field, call.name, attribute, op)
+        mistake = _slip_in_filter(compared_field, call.name, attribute, op)
         if mistake is None:
-            mistake = _in_test(value, call)
+            mistake = _slip_in_test(value, call)
         if mistake is not None:
             yield mistake
             return
@@ -331,7 +346,7 @@ def _in_filters(
         text = f'{text} | {call.name}'
 
 
-def _in_filter(
+def _slip_in_filter(
     compared_field: slip.Subject,
     name: str,
     attribute: reach.Steps,
@@ -376,7 +391,7 @@ def _in_filter(
     return None
 
 
-def _in_test(value: Value, call: typing.Any) -> slip.Slip | None:
+def _slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
     """Return the slip in what selectattr compares an attribute with.
 
     It is not mended: it is in the middle of the text of a field.

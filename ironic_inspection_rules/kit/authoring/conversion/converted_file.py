@@ -181,7 +181,7 @@ class _FileWriter:
         A rule in which lint finds an error does not work: that is a loss, too.
         """
         text = '\n'.join(self._pieces)
-        findings = _linted(path, text, self._rules, self._ops)
+        findings = _lint(path, text, self._rules, self._ops)
         return ConvertedFile(text, [*self._lost, *findings])
 
 
@@ -233,7 +233,7 @@ def _convert_old(
     return conversions
 
 
-def _linted(
+def _lint(
     path: str,
     text: str,
     rules: list[file_rule.WrittenRule],

@@ -150,13 +150,7 @@ def _with_several_texts(
                 )
                 % text.literal
             )
-
-    def fill(text: Text) -> str:
-        if not text.uncertain:
-            return text.filled
-        return text.or_else() or text.filled
-
-    return _inverted(_write(op, args, fill), inverted)
+    return _invert(_write(op, args, _with_default), inverted)
 
 
 def _with_missing(
@@ -173,7 +167,7 @@ def _with_missing(
     """
     written = _write(op, args, _filled)
     if not text.uncertain:
-        return _inverted(written, inverted)
+        return _invert(written, inverted)
     field = _field_of_idiom(op, args, text)
     if field:
         existing = {'op': '!exists', 'args': {'value': field}}
@@ -185,20 +179,13 @@ def _with_missing(
     holds_if_missing = result_if_missing is not inverted
     if not holds_if_missing:
         # Here a condition on a missing field is false, inverted or not.
-        return _inverted(written, inverted)
+        return _invert(written, inverted)
     if inverted:
         # A group is true where the condition in it is false for any reason.
         return {'op': 'none-of', 'conditions': [written]}
-    replaced = text.or_else()
-    if replaced is not None:
-
-        def fill(other: Text) -> str:
-            # The other texts have no fields, but braces to escape.
-            if other is text:
-                return replaced
-            return other.filled
-
-        return _write(op, args, fill)
+    if text.or_else() is not None:
+        # The other texts have no fields, and so no default.
+        return _write(op, args, _with_default)
     are_missing = [
         {**condition, 'op': '!exists'} for condition in _exist(text)
     ]
@@ -218,7 +205,7 @@ def _truth(
     """
     written = _write(op, args, _filled)
     if result_if_missing == _MISSING_IS[op]:
-        return _inverted(written, inverted)
+        return _invert(written, inverted)
     # Nor is an empty text true or false.
     replaced = text.or_else('')
     if replaced is not None:
@@ -226,7 +213,7 @@ def _truth(
         def fill(_text: Text) -> str:
             return replaced
 
-        return _inverted(_write(op, args, fill), inverted)
+        return _invert(_write(op, args, fill), inverted)
     written = {'op': 'all-of', 'conditions': [*_exist(text), written]}
     if inverted:
         return {'op': 'none-of', 'conditions': [written]}
@@ -280,7 +267,7 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
         'op': 'one-of',
         'args': {'value': value, 'values': rule.escape(_EMPTY)},
     }
-    return _inverted(written, inverted)
+    return _invert(written, inverted)
 
 
 def _check_kinds(op: str, args: Args) -> None:
@@ -482,7 +469,7 @@ def _exist(text: Text) -> list[Operation]:
     ]
 
 
-def _inverted(condition: Operation, inverted: bool) -> Operation:
+def _invert(condition: Operation, inverted: bool) -> Operation:
     """Return a condition, with the prefix ``!`` if it is inverted."""
     if not inverted:
         return condition
@@ -490,6 +477,18 @@ def _inverted(condition: Operation, inverted: bool) -> Operation:
 
 
 def _filled(text: Text) -> str:
+    return text.filled
+
+
+def _with_default(text: Text) -> str:
+    """Return the text with what it is without its field as a default.
+
+    A text without such a field, and one that takes no default, stay.
+    """
+    if text.uncertain:
+        with_default = text.or_else()
+        if with_default is not None:
+            return with_default
     return text.filled
 
 

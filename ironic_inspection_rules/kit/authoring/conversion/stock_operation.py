@@ -12,6 +12,7 @@ come out alike but for the item, they are a loop again.
 """
 
 from collections.abc import Callable, Sequence
+import functools
 import re
 import typing
 
@@ -57,10 +58,7 @@ def convert(
             _('stock Ironic never unsets plugin data: the action is left out')
         )
         return None
-
-    def fill(text: stock_text.StockText) -> typing.Any:
-        return _write(text, existing, notes)
-
+    fill = functools.partial(_write, existing=existing, notes=notes)
     written = stock_text.write(args, fill)
     if 'unique' in written:
         # Stock Ironic takes any value for true or false, this language not.
@@ -508,7 +506,7 @@ def _as_loop(
         values_by_item = [list(item.values()) for item in items]
     for values_of_item, turn in zip(values_by_item, turns, strict=True):
         texts = [rule.escape(str(value)) for value in values_of_item]
-        if _replace_marks(marked, texts.__getitem__) != turn:
+        if _replace_marks(marked, texts) != turn:
             return None
     fields = ['item']
     if names:
@@ -528,18 +526,17 @@ def _with_fields(
     :param fields: without braces, by number of the mark.
     :param values_by_mark: the values of all items, by number of the mark.
     """
-
-    def write(number: int) -> str:
-        return f'{{{fields[number]}}}'
-
-    def write_alone(number: int) -> str:
-        if all(isinstance(value, str) for value in values_by_mark[number]):
-            return write(number)
-        # In stock Ironic the result is text. A field that is alone would keep
-        # the type of a number here.
-        return f'{{{fields[number]}!s}}'
-
-    operation: Operation = _replace_marks(marked, write, write_alone)
+    texts = []
+    texts_alone = []
+    for field, values in zip(fields, values_by_mark, strict=True):
+        text = f'{{{field}}}'
+        texts.append(text)
+        if not all(isinstance(value, str) for value in values):
+            # In stock Ironic the result is text. A field that is alone would
+            # keep the type of a number here.
+            text = f'{{{field}!s}}'
+        texts_alone.append(text)
+    operation: Operation = _replace_marks(marked, texts, texts_alone)
     return operation
 
 
@@ -571,35 +568,34 @@ def _is_plain(value: typing.Any) -> bool:
 
 def _replace_marks(
     value: typing.Any,
-    write: Callable[[int], str],
-    write_alone: Callable[[int], str] | None = None,
+    texts: Sequence[str],
+    texts_alone: Sequence[str] | None = None,
     key: str | None = None,
 ) -> typing.Any:
     """Return a value with texts in place of the marks in its texts.
 
     Marks stand for the values of a loop's item.
 
-    :param write: returns the text for the number of a mark.
-    :param write_alone: the same for a mark that is all of a text; None where
+    :param texts: by the number of the mark that each replaces.
+    :param texts_alone: the same where a mark is all of a text; None where
         that makes no difference.
     :param key: under which the value stands in a mapping.
     """
     if isinstance(value, dict):
         return {
-            name: _replace_marks(item, write, write_alone, name)
+            name: _replace_marks(item, texts, texts_alone, name)
             for name, item in value.items()
         }
     if isinstance(value, list):
-        return [_replace_marks(item, write, write_alone) for item in value]
+        return [_replace_marks(item, texts, texts_alone) for item in value]
     if not isinstance(value, str):
         return value
     # A regular expression is always text: its field needs no conversion.
-    if write_alone and key != 'regex':
+    if texts_alone and key != 'regex':
         mark = _MARK.fullmatch(value)
         if mark:
-            return write_alone(int(mark[1]))
-
-    def fill(mark: re.Match[str]) -> str:
-        return write(int(mark[1]))
-
-    return _MARK.sub(fill, value)
+            return texts_alone[int(mark[1])]
+    replaced = value
+    for number, text in enumerate(texts):
+        replaced = replaced.replace(_MARK_TEXT % number, text)
+    return replaced

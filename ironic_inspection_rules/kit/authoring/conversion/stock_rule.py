@@ -3,6 +3,7 @@
 """Conversion of rules of stock Ironic to rules that do the same here."""
 
 from collections.abc import Iterable, Iterator
+import functools
 import typing
 
 from oslo_utils import strutils
@@ -210,16 +211,21 @@ class _StockConverter(rule.Conversion):
         # "first" is "any" there: the first item for which it holds decides.
         if condition.get('multiple') == 'last':
             items = items[-1:]
-
-        def convert_turn(item: typing.Any) -> Operation | bool:
-            # In a loop stock Ironic fills in all arguments, and makes text of
-            # them.
-            read = _with_texts(op, _read_turn(args, item), always=True)
-            return stock_condition.convert(op, inverted, read, self)
-
+        convert_turn = functools.partial(
+            self._turn_of_condition, op, inverted, args
+        )
         return stock_operation.conditions(
             items, convert_turn, condition.get('multiple') == 'all'
         )
+
+    def _turn_of_condition(
+        self, op: str, inverted: bool, args: Operation, item: typing.Any
+    ) -> Operation | bool:
+        """Convert a condition with a loop for one item of it."""
+        # In a loop stock Ironic fills in all arguments, and makes text of
+        # them.
+        read = _with_texts(op, _read_turn(args, item), always=True)
+        return stock_condition.convert(op, inverted, read, self)
 
     def _filled_arguments(self, op: str) -> tuple[str, ...]:
         """Return the arguments that stock Ironic fills in outside of loops."""
@@ -264,12 +270,11 @@ class _StockConverter(rule.Conversion):
         args = stock_form.by_name(action['args'], stock_form.ACTIONS[op])
         # Stock Ironic writes it into the rules that it stores.
         args.pop('plugin_data', None)
-
-        def convert_turn(item: typing.Any) -> Operation | None:
-            return self._checked_action(op, _read_turn(args, item), there)
-
         loop = action.get('loop')
         if loop:
+            convert_turn = functools.partial(
+                self._turn_of_action, op, args, there
+            )
             return stock_operation.actions(_items(loop), convert_turn)
         # Outside of loops stock Ironic fills in one argument.
         filled = _FILLED_ARGUMENT.get(op, 'value')
@@ -277,6 +282,12 @@ class _StockConverter(rule.Conversion):
         if converted is None:
             return []
         return [converted]
+
+    def _turn_of_action(
+        self, op: str, args: Operation, there: set[str], item: typing.Any
+    ) -> Operation | None:
+        """Convert an action with a loop for one item of it."""
+        return self._checked_action(op, _read_turn(args, item), there)
 
     def _checked_action(
         self, op: str, args: Operation, there: set[str]
