@@ -66,7 +66,7 @@ def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
         yield RulePart(place, str(number), action['op'], (RAN,))
         of_action = _(' of action %d') % number
         yield from _conditions(
-            action.get('when'), (*place, 'when'), of=of_action
+            action.get('when'), (*place, 'when'), of_action=of_action
         )
 
 
@@ -74,20 +74,23 @@ def _conditions(
     conditions: typing.Iterable[Operation] | None,
     above: Place,
     group: str = '',
-    of: str = '',
+    of_action: str = '',
 ) -> typing.Iterator[RulePart]:
     """Yield conditions, each group before the conditions in it.
 
     :param above: the place of the list that they are in.
     :param group: the number of the group that they are in, with a dot.
-    :param of: see :class:`RulePart`.
+    :param of_action: ``of`` of :class:`RulePart`.
     """
     for index, condition_or_group in enumerate(conditions or ()):
         place = (*above, index)
         number = f'{group}{index + 1}'
-        yield RulePart(place, number, condition_or_group['op'], of=of)
+        yield RulePart(place, number, condition_or_group['op'], of=of_action)
         yield from _conditions(
-            condition_or_group.get('conditions'), place, f'{number}.', of
+            condition_or_group.get('conditions'),
+            place,
+            f'{number}.',
+            of_action,
         )
 
 
@@ -461,47 +464,54 @@ def measure(
     :param tables: what the rules read as ``{tables.NAME}``.
     """
     total = Coverage(rules, tables)
-    prepare = functools.partial(_prepare, rules, tables, nodes)
+    prepare = functools.partial(_CoverageWork, rules, tables, nodes)
     for coverage in file_work.in_chunks(paths, prepare, advance):
         total.add(coverage)
     return total
 
 
-def _prepare(
-    rules: typing.Sequence[model.Rule],
-    tables: table.Tables,
-    nodes: machine_test.Nodes,
-) -> file_work.Work[Coverage]:
-    """Return the function that measures coverage in this process.
+class _CoverageWork:
+    """Measures coverage by chunks of machines, in a worker process.
 
     The rules are compiled once in a process, and watched: their groups note
     results, and the tables note the rows that are looked up.
-
-    :returns: called with the paths of some files, it tries the rules on the
-        machines in them and returns their coverage, to be added to the total.
     """
-    # Name and key of the rows that rules have looked up.
-    noted: set[tuple[str, str]] = set()
-    watched = {
-        name: WatchedTable(rows, noted) for name, rows in tables.items()
-    }
-    # A sensitive rule leaves no trace of its parts, so it is opened to be
-    # counted. Reports leave its parts out.
-    plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
-    for rule in repository.order(rules):
-        if rule.mode != model.OFF:
-            plan = machine_test.compile_opened(rule, watched)
-            plans[rule.phase].append(plan)
-    watch = Watch(plans)
 
-    def cover(paths: typing.Sequence[str]) -> Coverage:
+    def __init__(
+        self,
+        rules: typing.Sequence[model.Rule],
+        tables: table.Tables,
+        nodes: machine_test.Nodes,
+    ) -> None:
+        self._rules = rules
+        self._nodes = nodes
+        # Name and key of the rows that rules have looked up.
+        self._noted: set[tuple[str, str]] = set()
+        watched = {
+            name: WatchedTable(rows, self._noted)
+            for name, rows in tables.items()
+        }
+        # A sensitive rule leaves no trace of its parts, so it is opened to be
+        # counted. Reports leave its parts out.
+        self._plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
+        for rule in repository.order(rules):
+            if rule.mode != model.OFF:
+                plan = machine_test.compile_opened(rule, watched)
+                self._plans[rule.phase].append(plan)
+        # Replaces conditions in the plans, which have to be there by now.
+        self._watch = Watch(self._plans)
+
+    def __call__(self, paths: typing.Sequence[str]) -> Coverage:
+        """Return the coverage by the machines of some files.
+
+        It is added to the total.
+        """
         # Without the tables: only the total needs them, and they are large.
-        coverage = Coverage(rules)
-        noted.clear()
+        coverage = Coverage(self._rules)
+        self._noted.clear()
         for path in paths:
-            watch.results.clear()
-            coverage.note(machine_test.attempt(path, plans, nodes), watch)
-        coverage.keys = set(noted)
+            self._watch.results.clear()
+            test = machine_test.attempt(path, self._plans, self._nodes)
+            coverage.note(test, self._watch)
+        coverage.keys = set(self._noted)
         return coverage
-
-    return cover

@@ -94,8 +94,10 @@ class _Counts:
 
     def __init__(self, wanted: flavor.Flavor) -> None:
         self._flavor = wanted
+        # How many nodes that fit the flavor are free, and in use.
         self._before = {FREE: 0, IN_USE: 0}
         self._after = {FREE: 0, IN_USE: 0}
+        # Nodes that fit it only before the rules, and only after them.
         self._lost: list[dict[str, Any]] = []
         self._gained: list[dict[str, Any]] = []
 

@@ -334,6 +334,8 @@ class FleetGroups:
         self._entries: list[Plain] = []
         # What becomes of the machine of each entry.
         self._outcomes: list[_Alike] = []
+        # The different values that machines get at a place, as JSON; and how
+        # many machines get one.
         self._values: dict[_Place, set[str]] = collections.defaultdict(set)
         self._counts: collections.Counter[_Place] = collections.Counter()
 
