@@ -73,6 +73,11 @@ class Diff(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Print what changes, of rules, tables and machines.
+
+        :returns: EXIT_ERROR if a machine cannot be read, EXIT_DIFFERENT if
+            anything is different, otherwise 0.
+        """
         old = self._load(parsed_args.old)
         new = self._load(parsed_args.new)
         changes, rules = rule_diff.compare(old, new)
@@ -109,27 +114,7 @@ class Diff(arguments.FileCommand):
             for _treatment in treatments:
                 pass
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
-        if parsed_args.format == 'json':
-            output.write(json.dumps(differences.as_dict(), indent=2) + '\n')
-        elif parsed_args.format == 'yaml':
-            output.write(yaml_text.dump(differences.as_dict()))
-        elif parsed_args.format == 'markdown':
-            output.write(
-                diff_text.markdown(
-                    changes,
-                    differences.groups,
-                    differences.count,
-                    differences.tables,
-                )
-            )
-        else:
-            lines = diff_text.lines(
-                changes,
-                differences.groups,
-                differences.count,
-                differences.tables,
-            )
-            table.print_diff(lines, output)
+        differences.write(parsed_args.format, output)
         for problem in differences.problems:
             self.app.stderr.write(f'{problem}\n')
         if differences.problems:
@@ -196,6 +181,24 @@ class _Differences:
                 paths = self.groups.setdefault(treatment.kind, [])
                 paths.append(treatment.path)
             yield treatment
+
+    def write(self, form: str, output: typing.TextIO) -> None:
+        """Write all differences, in one of the forms of ``--format``."""
+        if form == 'json':
+            output.write(json.dumps(self.as_dict(), indent=2) + '\n')
+        elif form == 'yaml':
+            output.write(yaml_text.dump(self.as_dict()))
+        elif form == 'markdown':
+            output.write(
+                diff_text.markdown(
+                    self.changes, self.groups, self.count, self.tables
+                )
+            )
+        else:
+            lines = diff_text.lines(
+                self.changes, self.groups, self.count, self.tables
+            )
+            table.print_diff(lines, output)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return all differences as the formats JSON and YAML have them.

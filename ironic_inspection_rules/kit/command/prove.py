@@ -102,13 +102,8 @@ class Prove(arguments.FileCommand):
         # This imports z3.
         from ironic_inspection_rules.kit.proof import question
 
-        asked = parsed_args.ask
-        if asked is None:
-            asked = USUAL
-            if parsed_args.equivalent:
-                asked = ''
         try:
-            questions = question.parse(asked)
+            questions = question.parse(_asked(parsed_args))
         except ValueError as exc:
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
@@ -183,6 +178,19 @@ class Prove(arguments.FileCommand):
                 'unknown': count['unknown'],
             }
         )
+
+
+def _asked(parsed_args: argparse.Namespace) -> str:
+    """Return the questions of ``--ask``, or else the usual ones.
+
+    Beside ``--equivalent`` none are usual.
+    """
+    if parsed_args.ask is not None:
+        asked: str = parsed_args.ask
+        return asked
+    if parsed_args.equivalent:
+        return ''
+    return USUAL
 
 
 @contextlib.contextmanager

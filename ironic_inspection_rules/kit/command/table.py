@@ -95,7 +95,7 @@ class TableCommand(arguments.FileCommand):
         """
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
-        expected = _chosen(tables, parsed_args.table)
+        expected = _choose(tables, parsed_args.table)
         by = parsed_args.by or expected_machines.rack_column(expected)
         if by is not None and by not in expected.columns:
             raise exceptions.Invalid(
@@ -122,7 +122,7 @@ class TableCommand(arguments.FileCommand):
             html = page.render(expected, findings, by)
             arguments.write(parsed_args.html, html, self.app.stdout)
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
-        text = _rendered(findings, expected, parsed_args.format)
+        text = _render(findings, expected, parsed_args.format)
         arguments.write(parsed_args.output, text, output)
         for problem in problems:
             self.app.stderr.write(f'{problem}\n')
@@ -135,7 +135,7 @@ class TableCommand(arguments.FileCommand):
         return 0
 
 
-def _chosen(tables: table.Tables, name: str | None) -> table.Table:
+def _choose(tables: table.Tables, name: str | None) -> table.Table:
     """Return the named table, or else the only one to compare machines with.
 
     :raises: :class:`.exceptions.Invalid` if it is not clear which.
@@ -171,7 +171,7 @@ def _chosen(tables: table.Tables, name: str | None) -> table.Table:
     )
 
 
-def _rendered(
+def _render(
     findings: list[table_comparison.TableFinding],
     expected: table.Table,
     form: str,

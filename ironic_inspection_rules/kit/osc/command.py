@@ -2,6 +2,7 @@
 
 """What all openstack commands share: errors, escaped text, missing calls."""
 
+import functools
 import sys
 from typing import Any
 
@@ -49,18 +50,9 @@ class Guarded:
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
         arguments.show_example(parser, self.example)
-
-        def refuse(message: str) -> None:
-            parser.print_usage(sys.stderr)
-            parser.exit(
-                1,
-                _('%(prog)s: error: %(message)s\n')
-                % {'prog': parser.prog, 'message': message},
-            )
-
         # The usual parser stops at the first run of positional words.
         parser.parse_args = parser.parse_intermixed_args
-        parser.error = refuse
+        parser.error = functools.partial(_refuse, parser)
         return parser
 
     def add_arguments(self, parser: Any) -> None:
@@ -166,6 +158,16 @@ class Error(columns.FormattableColumn):
     def human_readable(self) -> str:
         """Return the reason."""
         return cut(reason(self._value or ''))
+
+
+def _refuse(parser: Any, message: str) -> None:
+    """End a command whose words are wrong."""
+    parser.print_usage(sys.stderr)
+    parser.exit(
+        1,
+        _('%(prog)s: error: %(message)s\n')
+        % {'prog': parser.prog, 'message': message},
+    )
 
 
 def reason(error: str) -> str:

@@ -3,6 +3,7 @@
 """evaluate --nodes: rules tried on a fleet, groups printed, exit codes."""
 
 from collections.abc import Iterator, Sequence
+import functools
 import itertools
 import json
 import os.path
@@ -208,21 +209,9 @@ def evaluate_nodes(
     :param options: further arguments of :func:`.fleet.evaluate_page`. All
         ``rules`` need a UUID: the server would make up one for every page.
     """
-    asks_twice = needs_whole and options.get('compare')
-    options_of_whole = {**options, 'compare': False}
-
-    def evaluate(uuids: Sequence[str]) -> list[NodeResults]:
-        answer = fleet.evaluate_page(baremetal, uuids, **options)
-        compared = answer['nodes']
-        whole = compared
-        if asks_twice:
-            answer = fleet.evaluate_page(baremetal, uuids, **options_of_whole)
-            whole = answer['nodes']
-        return [
-            NodeResults(*entries)
-            for entries in zip(compared, whole, strict=True)
-        ]
-
+    evaluate = functools.partial(
+        _evaluate_page, baremetal, options, needs_whole
+    )
     uuids = [node['uuid'] for node in nodes]
     pages = [
         uuids[start : start + fleet.PAGE]
@@ -231,6 +220,28 @@ def evaluate_nodes(
     # A page counts for as many steps of the progress as it has nodes.
     results = threads.map(evaluate, pages, _('Trying'), weigh=len)
     return itertools.chain.from_iterable(results)
+
+
+def _evaluate_page(
+    baremetal: Any,
+    options: dict[str, Any],
+    needs_whole: bool,
+    uuids: Sequence[str],
+) -> list[NodeResults]:
+    """Return the results of the nodes of one page, in their order.
+
+    The parameters are those of :func:`evaluate_nodes`.
+    """
+    answer = fleet.evaluate_page(baremetal, uuids, **options)
+    compared = answer['nodes']
+    whole = compared
+    if needs_whole and options.get('compare'):
+        whole_options = {**options, 'compare': False}
+        answer = fleet.evaluate_page(baremetal, uuids, **whole_options)
+        whole = answer['nodes']
+    return [
+        NodeResults(*entries) for entries in zip(compared, whole, strict=True)
+    ]
 
 
 class _TriedRules(NamedTuple):
@@ -494,10 +505,10 @@ def _machines(fleet: Plain) -> Iterator[str]:
                 'error': command.cut(node['error'] or '', _LONGEST_ERROR),
             }
         elif node['result'] == 'ok':
-            yield _passing(node)
+            yield _passing_sentence(node)
 
 
-def _passing(node: Plain) -> str:
+def _passing_sentence(node: Plain) -> str:
     """Return a sentence on a node that passes, and what it would have.
 
     That is its resource class and its traits, by which Nova chooses it.

@@ -113,8 +113,7 @@ class ExportInspectionData(command.BaremetalCommand):
     ) -> None:
         """Write the data of every selected node to a file of the directory.
 
-        A file is written completely or not at all. At the end the numbers of
-        files and of nodes without data are printed.
+        At the end the numbers of files and of nodes without data are printed.
 
         :param anonymizer: makes the data anonymous, None if they stay as they
             are.
@@ -130,20 +129,8 @@ class ExportInspectionData(command.BaremetalCommand):
             for node_fields, data in zip(nodes, machines, strict=True):
                 if data is None:
                     continue
-                path = directory / _file_name(node_fields, anonymizer, names)
-                # Another suffix, so that an incomplete file is not taken for
-                # an inventory.
-                unfinished = path.with_suffix('.part')
-                with contextlib.ExitStack() as on_error:
-                    with (
-                        exceptions.naming(str(unfinished)),
-                        open(unfinished, 'w', encoding='utf-8') as stream,
-                    ):
-                        on_error.callback(os.unlink, unfinished)
-                        json.dump(data, stream, indent=2)
-                        stream.write('\n')
-                    os.replace(unfinished, path)
-                    on_error.pop_all()
+                name = _file_name(node_fields, anonymizer, names)
+                _write(directory / name, data)
                 count += 1
         self.app.stdout.write(
             _P(
@@ -227,6 +214,22 @@ def _read(
     if node_fields['name']:
         names.append(node_fields['name'])
     return anonymizer.machine(data, names)
+
+
+def _write(path: pathlib.Path, data: dict[str, Any]) -> None:
+    """Write a file of JSON, completely or not at all."""
+    # Another suffix, so that an incomplete file is not taken for an inventory.
+    unfinished = path.with_suffix('.part')
+    with contextlib.ExitStack() as on_error:
+        with (
+            exceptions.naming(str(unfinished)),
+            open(unfinished, 'w', encoding='utf-8') as stream,
+        ):
+            on_error.callback(os.unlink, unfinished)
+            json.dump(data, stream, indent=2)
+            stream.write('\n')
+        os.replace(unfinished, path)
+        on_error.pop_all()
 
 
 def _file_name(

@@ -152,16 +152,20 @@ def _learn(
     :param by: fields that machines are compared within, as of ``--by``.
     :param uuids: of nodes, by what they are called.
     """
-
-    def read(name: str) -> norm_rules.Reduced:
-        data = node_client.inventory(baremetal, uuids[name])
-        return norm_rules.reduce(_facts(data), by)
-
     norms = norm_rules.Norms(result)
-    all_reduced = threads.map(read, norms.machines, _('Learning'))
+    reduce = functools.partial(_reduce, baremetal, by, uuids)
+    all_reduced = threads.map(reduce, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):
         norms.add(name, reduced)
     return norms.rules()
+
+
+def _reduce(
+    baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
+) -> norm_rules.Reduced:
+    """Return what rules are learned from, of the inventory of a machine."""
+    data = node_client.inventory(baremetal, uuids[name])
+    return norm_rules.reduce(_facts(data), by)
 
 
 class _Search:

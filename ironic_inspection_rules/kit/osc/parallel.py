@@ -51,6 +51,7 @@ class RequestThreads:
     """
 
     def __init__(self, jobs: int = _JOBS) -> None:
+        # Set when the context is left: it ends all pauses.
         self._stop = threading.Event()
         self._jobs = jobs
         self._pool = futures.ThreadPoolExecutor(jobs)

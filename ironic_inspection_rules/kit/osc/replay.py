@@ -123,16 +123,10 @@ class ReplayInspectionRules(command.BaremetalCommand):
             nodes = selection.matching(baremetal)
             result = _replay(ask, nodes, parsed_args.jobs)
         if parsed_args.report:
-            title = _('The rules of their time')
-            if paths:
-                title = ', '.join(map(os.path.basename, paths))
-            content = page.render(
-                _('%s on kept inspections') % title,
-                result.plain(),
-                _names(
-                    baremetal, [*in_force, *rules_of_files], result.different
-                ),
+            names = _names(
+                baremetal, [*in_force, *rules_of_files], result.different
             )
+            content = page.render(_title(paths), result.plain(), names)
             arguments.write(parsed_args.report, content, self.app.stdout)
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
@@ -143,6 +137,17 @@ class ReplayInspectionRules(command.BaremetalCommand):
             if parsed_args.report:
                 output.write(_('The whole of it: %s\n') % parsed_args.report)
         return result.status
+
+
+def _title(paths: list[str]) -> str:
+    """Return the title of the page: which rules decided, and on what.
+
+    :param paths: of files of rules; none for the rules of every inspection.
+    """
+    rules = _('The rules of their time')
+    if paths:
+        rules = ', '.join(map(os.path.basename, paths))
+    return _('%s on kept inspections') % rules
 
 
 def _replay(

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 import dataclasses
+import operator
 import os.path
 import typing
 
@@ -147,16 +148,13 @@ def _groups_card(result: peers.Result) -> page.Card | None:
     findings_by_label: dict[str, list[finding.Outlier]] = {}
     for odd in result.findings:
         findings_by_label.setdefault(odd.group, []).append(odd)
-
-    def findings_of(group: peers.PeerGroup) -> list[finding.Outlier]:
-        return findings_by_label.get(group.label, [])
-
-    def count_findings(group: peers.PeerGroup) -> int:
-        return len(findings_of(group))
-
-    items = []
-    for group in sorted(result.groups, key=count_findings, reverse=True):
-        items.append(_group(group, findings_of(group)))
+    counted = []
+    for group in result.groups:
+        findings = findings_by_label.get(group.label, [])
+        counted.append((len(findings), group, findings))
+    # Groups with equally many findings stay in their order.
+    counted.sort(key=operator.itemgetter(0), reverse=True)
+    items = [_group(group, findings) for _count, group, findings in counted]
     return page.Card(
         'groups',
         'Groups',

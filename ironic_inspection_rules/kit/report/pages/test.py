@@ -145,15 +145,21 @@ class Matrix:
         self._files = files
         self._rules = repository.order(rules)
         self._names = {rule.uuid: rule.description for rule in self._rules}
-        # Tables of what the page has once, with a number for every entry.
+        # What the page has once, with a number for every entry. Texts: lines
+        # of diffs, ops, reasons.
         self._texts = shell.Numbers()
+        # Conditions and actions in cells, as tuples with numbers of texts.
         self._conditions = shell.Numbers()
         self._actions = shell.Numbers()
+        # What a rule does to a machine, as texts of RuleCell.
         self._cells = shell.Numbers()
         # For every rule, in their order: its cells that keep their reasons.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
+        # What rules change on a machine: tuples of numbers of texts.
         self._diffs = shell.Numbers()
+        # Tuples of numbers of cells, one for every rule.
         self._rows = shell.Numbers()
+        # Result and error, with the numbers of a diff and of a row.
         self._outcomes = shell.Numbers()
         # The path of each machine, and the number of its outcome.
         self._machines: list[tuple[str, int]] = []
