@@ -106,9 +106,6 @@ class CompiledAction:
                 op, operation.get('args'), loop
             )
             self._undo = op.for_machines(op.plugin.revert, 'revert')
-            # Only who undoes the action uses it: where a field in it is
-            # missing, the action is carried out all the same.
-            self._call.varying.pop(CLEANUP, None)
         # Returns the items of the loop, if there is one.
         self._items: engine_loop.Items | None = None
         if loop is not None:

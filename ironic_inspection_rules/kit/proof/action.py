@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import origin
 from ironic_inspection_rules.engine.language import registry
@@ -245,9 +244,6 @@ class Actions:
         """
         args: effect.Arguments = {}
         for name, written in call.bound.items():
-            if name == engine_action.CLEANUP:
-                # Only undoing the action reads it.
-                continue
             if name == 'path':
                 args[name] = _path(written, scope, literal)
             else:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import string
 import typing
 
-from ironic_inspection_rules.engine.language import action as engine_action
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
@@ -281,9 +280,8 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             # reason.
             continue
         for name, value in action.templates.items():
-            if name in ('msg', engine_action.CLEANUP):
-                # In a message a missing field does no harm, and a cleanup
-                # value is read where the conditions do not hold.
+            if name == 'msg':
+                # In a message a missing field does no harm.
                 continue
             for field in interpolation.fields(value):
                 if not field.root or field.filters:

@@ -83,29 +83,6 @@ class RevertTestCase(base.TestCase):
         )
         self.assertEqual('clean', roots['ports'][0]['extra']['a'])
 
-    def test_a_cleanup_value_that_is_missing_stops_only_the_undoing(self):
-        gone = '{plugin_data.gone}'
-        actions = [
-            {'op': 'set-attribute', 'args': ['/extra/a', 5, gone]},
-            {
-                'op': 'set-port-attribute',
-                'args': [MAC, '/extra/a', 5, {'x': gone}],
-            },
-            {
-                'op': 'set-attribute',
-                'args': ['/extra/{item}', 5, '{plugin_data.gone}-{item}'],
-                'loop': ['b'],
-            },
-        ]
-        roots, _traces = self.run_rules({'actions': actions})
-        extra = roots['node']['extra']
-        self.assertEqual((5, 5), (extra['a'], extra['b']))
-        self.assertEqual(5, roots['ports'][0]['extra']['a'])
-        roots, _traces = self.run_rules(
-            {'conditions': [NEVER], 'actions': actions}
-        )
-        self.assertNotIn('b', roots['node']['extra'])
-
     def test_undoing_is_in_the_order_of_actions_and_rules(self):
         first, second, third = (
             {'op': 'set-attribute', 'args': ['/extra/a', 5, value]}

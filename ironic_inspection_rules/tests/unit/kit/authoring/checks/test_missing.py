@@ -25,13 +25,6 @@ class CheckMissingTestCase(base.CheckTestCase):
     def test_what_the_conditions_say_is_missing(self):
         self.assertEqual(['/actions/0/args/value'], self.check(READS))
 
-    def test_a_cleanup_value_is_read_where_the_rule_does_not_match(self):
-        action = (
-            '{op: set-attribute, args: {path: /extra/a, value: 1, '
-            'cleanup: "{plugin_data.site}"}}'
-        )
-        self.assertEqual([], self.check(action))
-
     def test_an_action_before_may_write_it(self):
         writes = '{op: set-plugin-data, args: {path: /%s, value: 1}}'
         self.assertEqual([], self.check(writes % 'site', READS))
