@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes: Ironic's controller of nodes, with lists by trait."""
+"""/v1/nodes: lists by trait; 404 for a trait in versions without traits."""
 
 from http import client as http_client
 import typing
