@@ -219,7 +219,7 @@ class RuleSetCommandsTestCase(CommandsTestCase):
             'key.yaml',
             """
 - sensitive: true
-  actions: [{op: set-attribute, args: {path: /extra/code, value: pa55}}]
+  actions: [{op: set-attribute, args: {path: /extra/code, value: pa55-word}}]
 """,
         )
         code, printed = self.run_command(rule_set.PlanInspectionRules, path)
@@ -229,7 +229,7 @@ class RuleSetCommandsTestCase(CommandsTestCase):
             'anybody who may read the node reads it there',
             self.stderr.getvalue(),
         )
-        self.assertNotIn('pa55', printed + self.stderr.getvalue())
+        self.assertNotIn('pa55-word', printed + self.stderr.getvalue())
 
     def test_the_problems_of_all_rules_are_told_with_their_places(self):
         bad = RULES.replace('msg: one', 'mgs: one') + (

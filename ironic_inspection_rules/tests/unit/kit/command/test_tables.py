@@ -201,7 +201,7 @@ rules:
         self.write('new/rules.yaml', RULES.replace('SECRET', 'pin'))
         self.write(
             'new/machines.csv',
-            'serial,sku,pin\nA1,z,hush\nA2,b,8\nA4,d,hush\n',
+            'serial,sku,pin\nA1,z,hush-word\nA2,b,8\nA4,d,hush-word\n',
         )
         return self.call(
             'diff',
@@ -231,7 +231,7 @@ rules:
             self.assertEqual(2, code, words)
             self.assertIn('A4', output)
             self.assertIn('******', output)
-            self.assertNotIn('hush', output)
+            self.assertNotIn('hush-word', output)
 
     def test_same_tables_are_no_difference(self):
         self.assertEqual(0, self.call('diff', self.rules, self.rules)[0])
