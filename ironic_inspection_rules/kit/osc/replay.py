@@ -124,7 +124,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
             result = _replay(ask, nodes, parsed_args.jobs)
         if parsed_args.report:
             names = _names(
-                baremetal, [*in_force, *rules_of_files], result.different
+                baremetal, [*in_force, *rules_of_files], result.to_show
             )
             content = page.render(_title(paths), result.plain(), names)
             arguments.write(parsed_args.report, content, self.app.stdout)
@@ -195,14 +195,14 @@ def _pages(uuids: list[str]) -> list[list[str]]:
 class _Result:
     """Counts of outcomes, and the entries of the runs to show.
 
-    :ivar different: the entries of runs that end differently or could not be
+    :ivar to_show: the entries of runs that end differently or could not be
         decided, with the ``name`` of the node.
     """
 
     def __init__(self) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
         self._reasons: collections.Counter[str] = collections.Counter()
-        self.different: list[Entry] = []
+        self.to_show: list[Entry] = []
 
     def add(self, entry: Entry) -> None:
         """Count an entry, and keep it unless its run ends as it did.
@@ -213,7 +213,7 @@ class _Result:
         if entry['outcome'] == INCOMPARABLE:
             self._reasons[entry['reason']] += 1
         elif entry['outcome'] != SAME:
-            self.different.append(entry)
+            self.to_show.append(entry)
 
     @property
     def status(self) -> int:
@@ -237,14 +237,15 @@ class _Result:
         for outcome in (SAME, DIFFERENT, INCOMPARABLE, ERROR):
             result[outcome] = self._counts[outcome]
         result['reasons'] = dict(self._reasons)
-        result['runs'] = self.different
+        result['runs'] = self.to_show
         return result
 
     def text(self) -> str:
         """Return the result for a terminal.
 
-        It has a table of the runs that end differently, the number of runs by
-        outcome, and why runs cannot be compared.
+        It has a table of the runs that end differently or could not be
+        decided, the number of runs by outcome, and why runs cannot be
+        compared.
         """
         if not self._counts:
             return _(
@@ -254,7 +255,7 @@ class _Result:
                 'default.\n'
             )
         lines = []
-        if self.different:
+        if self.to_show:
             lines.append(
                 table.render(
                     [
@@ -264,30 +265,34 @@ class _Result:
                         _('Now'),
                         _('What'),
                     ],
-                    [_row(_Replayed.of(entry)) for entry in self.different],
+                    [_row(_Replayed.of(entry)) for entry in self.to_show],
                 )
             )
-        lines.append(
-            _(
-                '%(all)d inspections: %(same)d end as they did, %(different)d '
-                'end otherwise, %(incomparable)d cannot be compared'
-            )
-            % {
-                'all': sum(self._counts.values()),
-                'same': self._counts[SAME],
-                'different': self._counts[DIFFERENT],
-                'incomparable': self._counts[INCOMPARABLE],
-            }
-        )
+        lines.append(self._total())
         lines += [
             f'  {count}: {reason}'
             for reason, count in self._reasons.most_common()
         ]
         return '\n'.join(lines) + '\n'
 
+    def _total(self) -> str:
+        """Return the line with the number of runs by outcome."""
+        line = _(
+            '%(all)d inspections: %(same)d end as they did, %(different)d '
+            'end otherwise, %(incomparable)d cannot be compared'
+        ) % {
+            'all': sum(self._counts.values()),
+            'same': self._counts[SAME],
+            'different': self._counts[DIFFERENT],
+            'incomparable': self._counts[INCOMPARABLE],
+        }
+        if self._counts[ERROR]:
+            line += _(', %d could not be decided') % self._counts[ERROR]
+        return line
+
 
 def _names(
-    baremetal: Any, rules: list[Any], different: list[Entry]
+    baremetal: Any, rules: list[Any], to_show: list[Entry]
 ) -> dict[str, str | None]:
     """Return the descriptions of rules by UUID: the page names rules so.
 
@@ -295,11 +300,11 @@ def _names(
     rule set of that time, if Ironic still keeps it.
 
     :param rules: the rules in force and those of the files.
-    :param different: the entries of the runs that the page shows.
+    :param to_show: the entries of the runs that the page shows.
     """
     names = {rule['uuid']: rule.get('description') for rule in rules}
     read_revisions = set()
-    for entry in different:
+    for entry in to_show:
         revision = entry['revision']
         then = entry.get('then') or {}
         are_all_known = names.keys() >= set(then.get('matched', ()))
@@ -341,7 +346,7 @@ class _Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class _Replayed:
-    """A run that ends differently."""
+    """A run that ends differently or could not be decided."""
 
     node_name: str
     created_at: str

@@ -158,6 +158,16 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
             json.loads(text),
         )
 
+    def test_the_counts_name_runs_that_could_not_be_decided(self):
+        self.answer(NODES, page(SAME, GONE, LOST), page())
+        status, text = self.replay()
+        self.assertEqual(replay.EXIT_ERROR, status)
+        self.assertIn(
+            '3 inspections: 1 end as they did, 0 end otherwise, 1 cannot be '
+            'compared, 1 could not be decided\n',
+            text,
+        )
+
     def test_nothing_to_compare_is_an_error_but_no_runs_are_none(self):
         self.answer(NODES, page(GONE), page())
         self.assertEqual(replay.EXIT_ERROR, self.replay()[0])
