@@ -43,15 +43,18 @@ def remove_unlocked(
             .scalars()
             .all()
         )
-        remove(session, table, unlocked)
+        remove_by_id(session, table, unlocked)
     return len(unlocked)
 
 
-def remove(
+def remove_by_id(
     session: orm.Session | sa.Connection, table: Any, ids: Iterable[int]
 ) -> None:
-    """Remove rows one by one; it waits for those that are locked.
+    """Remove rows with one DELETE for each; wait for those that are locked.
 
+    One DELETE for all could wait for other rows as well, see the module.
+
+    :param session: or the connection that a transaction runs on.
     :param table: a mapped class with the primary key ``id``.
     """
     if isinstance(session, sa.Connection):

@@ -32,7 +32,7 @@ def find_or_create_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
     accept: Callable[[orm.Session], datetime.datetime | None],
-    why_over: Callable[
+    reason_to_end: Callable[
         [models.RequestRow, datetime.datetime | None], str | None
     ],
     state_of_ended: str,
@@ -40,23 +40,24 @@ def find_or_create_request(
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless an open one of the node goes on.
 
-    An open request that does not go on ends for the new one, and the worker
-    that processes it can no longer save anything. The new request may be
-    delivered at once, or after the precedence.
+    First ``accept`` takes the request for the node, in the same transaction:
+    what it changes and what is stored hold together or not at all. An open
+    request that does not go on ends for the new one, and the worker that
+    processes it can no longer save anything.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``state``, and ``version``, that of the versioned object which can
         show the row, are required.
     :param data: as for :func:`unprocessed.put`.
-    :param accept: called within the transaction, which its errors undo;
-        returns when the node's inspection began, if this is the first of it
-        that is accepted.
-    :param why_over: called with the open request that there is, and what
+    :param accept: accepts the request for its node, or raises, which undoes
+        all; also called where the open request goes on. It returns when the
+        inspection began if the request is the first of it, else None.
+    :param reason_to_end: called with the open request that there is, and what
         ``accept`` returned; returns why that request ends, None if it goes
         on.
     :param state_of_ended: state of a request that ends for the new one.
-    :param precedence: seconds in which later requests of others, without a
-        precedence, are delivered before it.
+    :param precedence: seconds by which it is due later, so that requests
+        without one that come in this time are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile.
     """
@@ -67,7 +68,7 @@ def find_or_create_request(
             # Any: SQLAlchemy 2.0 tells mypy that attributes are columns.
             present: Any = _open_request(session, node_uuid)
             if present is not None:
-                reason = why_over(present, began)
+                reason = reason_to_end(present, began)
                 if reason is None:
                     return present, False
                 _supersede(session, present.id, state_of_ended, reason)

@@ -52,7 +52,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         )
         with transaction.writer_without_session() as connection:
             ids = connection.execute(left_over).scalars().all()
-            removal.remove(connection, models.EarlyPhaseRow, ids)
+            removal.remove_by_id(connection, models.EarlyPhaseRow, ids)
             connection.execute(
                 sa.insert(_ROWS).values(
                     request_id=context.request_id,
@@ -80,5 +80,5 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         if row is None:
             return None
         with transaction.writer_without_session() as connection:
-            removal.remove(connection, models.EarlyPhaseRow, [row.id])
+            removal.remove_by_id(connection, models.EarlyPhaseRow, [row.id])
         return dict(row.kept)

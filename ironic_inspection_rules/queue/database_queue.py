@@ -158,7 +158,7 @@ class DatabaseQueue:
                 new_row,
                 data,
                 functools.partial(self._accept_event, event, node_uuid),
-                functools.partial(queue_request.why_over, event),
+                functools.partial(queue_request.reason_to_end, event),
                 state.ERROR,
                 _precedence(event),
             )

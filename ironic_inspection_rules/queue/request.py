@@ -102,7 +102,7 @@ def displaces(event: str, present: typing.Any) -> bool:
     return event == TIMEOUT and present.event == TIMEOUT
 
 
-def why_over(
+def reason_to_end(
     event: str, present: typing.Any, began: datetime.datetime | None
 ) -> str | None:
     """Return why a node's open request ends when another one is put.

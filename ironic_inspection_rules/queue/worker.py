@@ -355,7 +355,7 @@ class Worker:
         return retrying(self._ask)
 
     def _ask(self) -> queue_request.Request | None:
-        """Claim a request, if one is due."""
+        """Claim a request, if one is due; any answer ends an outage."""
         claim = self._claim or self._queue.get
         request = claim(self.name)
         self._outage.over()
