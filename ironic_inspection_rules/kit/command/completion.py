@@ -122,8 +122,8 @@ def _cases(known: list[CommandWords]) -> Iterator[str]:
     for command in known:
         before = ' '.join((command.program, *command.words))
         for option, choices in command.options.items():
-            # Without choices the value is left to the shell: often it is a
-            # file.
+            # An option that must have a value gets a branch even without
+            # choices: it offers nothing, so that the shell completes files.
             if choices or option in command.valued:
                 yield _case(f'"{before}"*" {option}"', choices)
         yield _case(f'"{before}"*', (*command.choices, *command.options))

@@ -75,8 +75,10 @@ class Diff(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print what changes, of rules, tables and machines.
 
-        :returns: EXIT_ERROR if a machine cannot be read, EXIT_DIFFERENT if
-            anything is different, otherwise 0.
+        :returns: EXIT_ERROR if a machine cannot be read; EXIT_DIFFERENT if a
+            rule does something else, a table changes or a machine is treated
+            differently; otherwise 0, also where rules are only renamed or
+            written otherwise.
         """
         old = self._load(parsed_args.old)
         new = self._load(parsed_args.new)

@@ -65,7 +65,7 @@ def lines(
         yield ', '.join(_shortened(paths))
         yield from treatment.lines
         yield ''
-    yield from _sums(changes, groups, count)
+    yield from _totals(changes, groups, count)
 
 
 def markdown(
@@ -79,7 +79,7 @@ def markdown(
     What machines and authors have written is code, so that nothing of it is
     a link, a name or a picture. What is too much for a comment is left out.
     """
-    parts = [*_sums(changes, groups, count)]
+    parts = [*_totals(changes, groups, count)]
     blocks = []
     for change in changes:
         _sign, word = _SIGNS_AND_WORDS[change.change]
@@ -134,13 +134,15 @@ def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
     return titled
 
 
-def _sums(
+def _totals(
     changes: Sequence[rule_diff.RuleChange], groups: Groups, count: int
 ) -> Iterator[str]:
     """Yield how many rules changed, and how many machines are affected.
 
-    :param count: the number of machines that were tried; none says nothing.
+    :param count: the number of machines that were tried; for zero there is no
+        line about machines.
     """
+    # By kind of change: "added", "removed" …
     numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
         numbers[change.change] += 1
@@ -151,7 +153,8 @@ def _sums(
         )
         % numbers
     )
-    if not all(change.differs for change in changes):
+    are_some_alike = not all(change.differs for change in changes)
+    if are_some_alike:
         text += (
             _(
                 '; no difference: %(renamed)d renamed, %(rewritten)d '
