@@ -3,7 +3,7 @@
 """Tables on a terminal: width, colours; diffs in colour.
 
 On a terminal a table fits its width and may be coloured; elsewhere it has at
-most 200 columns.
+most 200 columns, unless ``CLIFF_MAX_TERMINAL_WIDTH`` sets the width.
 """
 
 import io
@@ -55,8 +55,9 @@ def render(
 ) -> str:
     """Return a table as text, with lines around its cells.
 
-    Texts that are too long for the width of the output are folded. Where
-    ``CLIFF_MAX_TERMINAL_WIDTH`` is set, that is the width.
+    Texts that are too long for the width of the output are folded, and
+    control characters are escaped. Where ``CLIFF_MAX_TERMINAL_WIDTH`` is set,
+    that is the width.
 
     :param columns: the heads of the columns.
     :param rows: on a terminal, cells that are verdicts (ok, failed,
@@ -73,8 +74,8 @@ def render(
     for row in rows:
         texts.append([_printable(cell) for cell in row])
     for block in _blocks(texts, columns, width):
-        # A row of the grid holds a block: each of its cells has one line for
-        # every row of the block.
+        # A row of the grid costs a millisecond, so it holds a whole block:
+        # each of its cells has one line for every row of the block.
         texts_by_column = zip(*block, strict=True)
         grid.add_row(*[_cell(lines) for lines in texts_by_column])
     colours: typing.Literal['standard'] | None = None
@@ -113,9 +114,9 @@ def _blocks(
 ) -> list[list[list[str]]]:
     """Divide rows into blocks; those of one block are laid out together.
 
-    rich takes about a millisecond for a row. Rows whose cells have one line
-    and fit are one block, which costs as much as one row; any others are
-    blocks of their own, for rich to break their lines.
+    All are one block if they fit the width and no cell has several lines.
+    Otherwise each row is a block, for rich to break its lines: that costs
+    about a millisecond for a row.
 
     :param rows: the texts of their cells.
     :param columns: the heads of the columns.
@@ -126,11 +127,8 @@ def _blocks(
     for texts in zip(columns, *rows, strict=True):
         # Every column has two spaces and a line beside its text.
         total_width += max(map(cells.cell_len, texts)) + 3
-    are_of_one_line = True
-    for row in rows:
-        if any('\n' in cell for cell in row):
-            are_of_one_line = False
-    if total_width <= width and are_of_one_line:
+    has_line_breaks = any('\n' in cell for row in rows for cell in row)
+    if total_width <= width and not has_line_breaks:
         return [rows]
     return [[row] for row in rows]
 
