@@ -2,7 +2,7 @@
 
 """Calls for plan, apply, revisions and restore."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 from typing import Any
@@ -145,29 +145,40 @@ def plan(
     }
     given_uuids = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
-    # The answer has the rules of the request in their order, and then those
-    # that would be removed, for which there is no rule of the request.
+    # The answer has the rules of the request in their order, and then the
+    # stored ones that are not in it: deleted with prune, else unchanged.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         before = stored.get(step['uuid'])
         if step['outcome'] == 'created' and step['uuid'] not in given_uuids:
             # The UUID of a dry run is made up: applying makes another one.
             step['uuid'] = KNOWN_LATER
-        after = before
         if step['outcome'] == 'deleted':
             after = None
-        if rule is not None:
+        elif rule is None:
+            after = before
+        else:
             after = _after(step, before, stored_rule.with_defaults(rule))
         steps.append({**step, 'before': before, 'after': after})
     if not prune:
-        # The rules in the request do not change the order of the stored ones,
-        # and new rules come after those.
-        places = {uuid: place for place, uuid in enumerate(stored)}
-
-        def place_of(step: Mapping[str, Any]) -> int:
-            return places.get(step['uuid'], len(places))
-
-        steps.sort(key=place_of)
+        steps = _in_stored_order(steps, stored)
     return Plan(answer['revision'], steps, in_force, answer.get('tables', ()))
+
+
+def _in_stored_order(
+    steps: Iterable[dict[str, Any]], stored: Iterable[str]
+) -> list[dict[str, Any]]:
+    """Return steps in the order of the stored rules, those of new ones last.
+
+    The rules of a request do not change the order of the stored ones.
+
+    :param stored: the UUIDs of the stored rules, in order.
+    """
+    places = {uuid: place for place, uuid in enumerate(stored)}
+
+    def place_of(step: dict[str, Any]) -> int:
+        return places.get(step['uuid'], len(places))
+
+    return sorted(steps, key=place_of)
 
 
 def _after(
