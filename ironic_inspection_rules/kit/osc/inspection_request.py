@@ -332,7 +332,7 @@ def _check_queue(baremetal: Any) -> None:
 
 
 def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
-    """Ask Ironic to reapply for one node, and return whether it accepted.
+    """Ask Ironic to reapply for one node; return what came of it.
 
     :param node_fields: the node, with ``uuid`` and ``name``.
     :raises: the error of the request if another attempt may help.
