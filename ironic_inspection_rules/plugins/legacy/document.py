@@ -196,6 +196,7 @@ def _local_gb(document: InspectorData) -> int:
     """
     disk = _root_disk(document)
     if not disk:
+        # There are no root device hints: with them, it is a disk or an error.
         # The ramdisk names no root disk if it finds no disk. Inspection
         # by Redfish lists disks, and never names one.
         if document.inventory.get('disks'):
@@ -237,8 +238,8 @@ def _root_disk(document: InspectorData) -> typing.Any:
 def _plain_hints(hints: typing.Any) -> dict[str, str] | None:
     """Return root device hints that are plain text, in lower case.
 
-    :returns: None if one has an operator or is a number: only Ironic's own
-        hook finds the disk then.
+    :returns: None if they are no mapping, or one of them is no text or has
+        an operator: only Ironic's own hook finds the disk then.
     """
     if not isinstance(hints, dict):
         return None

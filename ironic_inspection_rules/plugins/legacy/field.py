@@ -37,7 +37,7 @@ Step = str | int | types.EllipsisType
 MAX_STEPS = 64  # Maximum number of steps, alternatives and brackets.
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
-# [*] and * are the same in the syntax tree.
+# Newer releases of the library read it as *, see _mark_any_item().
 _ANY_ITEM = re.compile(
     r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
     r'\[\s*\*\s*\]'
@@ -96,7 +96,11 @@ def parse(path: str) -> Path:
 
 
 def _mark_any_item(match: re.Match[str]) -> str:
-    """Return ``[:]`` for ``[*]``; quoted text stays as it is."""
+    """Return ``[:]`` for ``[*]``; quoted text stays as it is.
+
+    In syntax trees of newer releases of the library ``[*]`` is the same as
+    ``*``; ``[:]`` never is.
+    """
     quoted: str | None = match[1]
     if quoted:
         return quoted

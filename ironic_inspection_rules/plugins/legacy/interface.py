@@ -148,10 +148,14 @@ def choose_suitable(
 
 
 def boot_mac(document: Container) -> str | None:
-    """Return the MAC address of the interface that a machine booted from.
+    """Return the MAC address that a machine booted from, in lower case.
 
-    pxelinux writes it with the type of the hardware in front:
+    It is ``boot_interface``, else ``pxe_interface`` of the inventory. Either
+    may be as pxelinux writes it, with the type of the hardware in front:
     ``01-aa-bb-cc-dd-ee-ff``.
+
+    :param document: the data of the machine as ironic-inspector had them.
+    :returns: None if neither is there, or what is there is no text.
     """
     mac = document.get('boot_interface') or data_path.get(
         document, ('inventory', 'boot', 'pxe_interface')
@@ -159,7 +163,8 @@ def boot_mac(document: Container) -> str | None:
     if not isinstance(mac, str) or not mac:
         return None
     if '-' in mac:
-        mac = mac.partition('-')[2].replace('-', ':')
+        _hardware_type, _dash, address = mac.partition('-')
+        mac = address.replace('-', ':')
     return mac.lower()
 
 
