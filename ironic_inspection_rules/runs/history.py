@@ -205,6 +205,7 @@ def _store_parts(
     :param before: the parts that were known after that inspection.
     :param known: the parts that are known now.
     """
+    # Where the content of the last one was removed, it is stored again.
     if last is not None and last.parts in loaded and known == before:
         digest: str = last.parts
     else:
@@ -296,6 +297,7 @@ def read_back(
     :param since: when the oldest was made, at the earliest, in UTC.
     """
     while True:
+        # With their patches, of which the documents are made.
         rows = db_history.list_inventories(
             node_uuid, _ROWS, before, since, patches=True
         )

@@ -79,7 +79,7 @@ def of_phase(
     # What was there already takes no room from what was changed.
     room_to_confirm = Room()
     # Of a sensitive rule there is only what may be shown.
-    describe = functools.partial(_describe, room, room_to_confirm)
+    describe = functools.partial(_describe_rule, room, room_to_confirm)
     # In this order, as each takes room from those after it.
     rules = [
         rule.described(describe) for rule in outcome.traces if rule.matched
@@ -134,7 +134,7 @@ def _describe_changes(
 ) -> tuple[list[Record], list[Record]]:
     """Return the changes of a rule, and the values that it has confirmed.
 
-    Both have those for which there is room, see :func:`_describe`.
+    Both have those for which there is room, see :func:`_describe_rule`.
     """
     changes = []
     confirmed = []
@@ -162,15 +162,22 @@ def _describe_changes(
     return changes, confirmed
 
 
-def _describe(
+def _describe_rule(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
 ) -> Record:
-    """Build the whole record of a rule, and take room for it.
+    """Build the record of a rule that may be shown as a whole::
 
-    Changes for which there is no room are left out, and counted by ``room``.
+        {'uuid': …, 'description': …, 'revision': 3,
+         'conditions': [{'op': 'eq', 'result': True, 'reason': …}],
+         'actions': ['set-attribute'],
+         'changes': [{'path': '/extra/rack', 'before': …, 'after': …, …}],
+         'confirmed': […],  # If a value was set that was there already.
+         'when': […],       # If an action has conditions, or did not run.
+         'error': …}        # In mode audit only.
 
-    :param room: for its changes.
-    :param room_to_confirm: for what was there already.
+    :param room: what is left for changes; those that do not fit are left
+        out, and counted by it.
+    :param room_to_confirm: the same for ``confirmed``.
     """
     rule = rule_trace.rule
     changes, confirmed = _describe_changes(room, room_to_confirm, rule_trace)
@@ -188,13 +195,13 @@ def _describe(
     }
     if confirmed:
         record['confirmed'] = confirmed
-    decided = [
+    conditional = [
         _describe_action(action)
         for action in rule_trace.actions
         if action.when or action.idle
     ]
-    if decided:
-        record['when'] = decided
+    if conditional:
+        record['when'] = conditional
     if rule.mode == model.AUDIT:
         record['error'] = shortening.shorten_text(rule_trace.error)
     return record
@@ -206,14 +213,14 @@ def _describe_action(action: trace.ActionTrace) -> Record:
     for condition in action.when:
         reason = shortening.shorten_text(condition.reason)
         conditions.append({**condition._asdict(), 'reason': reason})
-    decided: Record = {
+    record: Record = {
         'action': action.op,
         'ran': action.ran,
         'conditions': conditions,
     }
     if action.idle:
-        decided['reason'] = shortening.shorten_text(action.idle.reason)
-    return decided
+        record['reason'] = shortening.shorten_text(action.idle.reason)
+    return record
 
 
 def was_matched(kind: str, rule: Record) -> bool:
