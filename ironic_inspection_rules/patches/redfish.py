@@ -50,19 +50,19 @@ class RedfishInspection:
     reconciled: dict[str, Any]
 
     def reconcile_properties(self, node: Any) -> None:
-        """Merge the node's properties and those held by the inspection.
+        """Make the node's properties and those of the inspection the same.
 
-        Before rules run, the node gets the findings of the inspection. After
-        their changes are saved, the inspection gets the result.
+        Called before rules run, for the node to get the findings of the
+        inspection, and after their changes are saved, for the inspection to
+        get those. Where both changed a key, the inspection's value stays.
         """
         merged = _merge(
             base=self.reconciled, ours=node.properties, theirs=self.properties
         )
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
-        # The same mapping goes on: Ironic's code has a reference to it. A
-        # copy for each of the three, as each of them is changed by somebody
-        # else.
+        # In place: Ironic's code holds this very mapping. Three copies, as
+        # each is changed by somebody else.
         self.properties.clear()
         self.properties.update(copy.deepcopy(merged))
         self.reconciled = copy.deepcopy(merged)

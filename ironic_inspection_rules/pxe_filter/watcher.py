@@ -217,14 +217,19 @@ class Watcher:
         )
 
     def run(self, stop: threading.Event) -> None:
-        """Read until a stop is requested; store the first error and end."""
+        """Read and apply messages until a stop is requested or one fails.
+
+        A turn waits up to POLL_INTERVAL for a message. The error is stored
+        for :meth:`machines`, which raises it in the thread that sets the
+        filter.
+        """
         try:
             while not stop.is_set():
                 self._read()
                 self._apply_messages()
-        # machines() raises it in the other thread.
         except Exception as exc:
             self._error = exc
+            # Wakes the thread that sets the filter.
             self._changed.set()
 
     def _read(self) -> None:
