@@ -244,9 +244,10 @@ class PartGroups:
         Without that, their own source would announce the same changes once
         more when it reports the next time.
 
-        :param parts: what their source reported the last time.
-        :param moved: the parts whose slot changed.
-        :param changed: the parts whose attributes changed.
+        :param parts: what their sources reported the last time.
+        :param moved: parts of another source before and after their slot
+            changed.
+        :param changed: the same for changed attributes.
         """
         new_slots = self._new_slots(moved)
         new_values = self._new_values(changed)

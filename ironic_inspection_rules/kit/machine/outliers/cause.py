@@ -254,7 +254,7 @@ def _follows(
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
     # The kind of part that the field is about, such as disks.
-    about = peer_difference.component(field.field)
+    about = peer_difference.part_kind(field.field)
     parts = by_kind.get(about or '', [])
     if field.kind in _WITH_PARTS:
         return bool(parts)

@@ -144,8 +144,14 @@ def is_measured(path: str) -> bool:
 
 
 @functools.lru_cache(20000)
-def component(path: str) -> str | None:
-    """Return the kind of parts that a field is about, None if it is none."""
+def part_kind(path: str) -> str | None:
+    """Return the kind of parts that a field is about, by words of its path.
+
+    ``raid.disks`` is about disks. The first kind in _COMPONENTS with such a
+    word is taken.
+
+    :returns: None if no word tells.
+    """
     words = field_name.words(path)
     for kind, names in _COMPONENTS:
         if words & names:
@@ -172,7 +178,7 @@ def kind_of(path: str, is_number: bool = False) -> str:
         words & {'motherboard', 'chassis'}
     ):
         return part_source.SYSTEM
-    kind = component(path)
+    kind = part_kind(path)
     if kind is not None:
         return kind
     if is_number:
@@ -191,7 +197,7 @@ def cause(path: str, kind: str) -> tuple[str, str]:
         about; empty where the kind alone is the key.
     """
     if kind == finding.BENCHMARK:
-        return kind, component(path) or ''
+        return kind, part_kind(path) or ''
     if kind == part_source.FIRMWARE and path.startswith(_BIOS):
         return kind, 'bios'
     if kind in (finding.FIELD, finding.NUMBER) and '[]' in path:
