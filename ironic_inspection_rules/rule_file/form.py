@@ -170,7 +170,7 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
     written wrongly, and is an error.
 
     :returns: an empty list if no variable is a rule.
-    :raises: MarkedYAMLError for a variable that is neither.
+    :raises: MarkedYAMLError for such a variable, beside ones that are rules.
     """
     names = {key.value for key, _value in node.value}
     rules: list[yaml.Node] = []

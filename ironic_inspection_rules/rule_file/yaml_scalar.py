@@ -37,7 +37,9 @@ def reads_otherwise(node: yaml.Node) -> bool:
     odd = _ODD_FLOAT
     if node.tag.endswith('int'):
         odd = _ODD_INTEGER
-    return odd.fullmatch(node.value) is not None or is_number(node.value)
+    return odd.fullmatch(node.value) is not None or is_rare_notation(
+        node.value
+    )
 
 
 def may_be_meant(written: str) -> bool:
@@ -46,7 +48,7 @@ def may_be_meant(written: str) -> bool:
     Of what :func:`reads_otherwise` that is a switch, or a number in a
     notation that is hardly used for anything else.
     """
-    return is_switch(written) or is_number(written)
+    return is_switch(written) or is_rare_notation(written)
 
 
 def is_switch(written: str) -> bool:
@@ -54,7 +56,7 @@ def is_switch(written: str) -> bool:
     return _SWITCH.fullmatch(written) is not None
 
 
-def is_number(written: str) -> bool:
+def is_rare_notation(written: str) -> bool:
     """Return whether a text is in a notation of numbers that few know.
 
     It is a number to the base of 16 or 2, or has underscores or an exponent.

@@ -79,7 +79,7 @@ class Repository:
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
     :param source: where stored tables are read from; None without any.
     :param limits: limits of each phase; also an attribute.
-    :ivar options: the built-in rules and the two parameters before the limits,
+    :ivar options: the built-in rules, ``default_scope`` and ``mask_secrets``,
         as JSON text. A stored run has it, and :meth:`with_options` reads it
         when the run is replayed.
     """

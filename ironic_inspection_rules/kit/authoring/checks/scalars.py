@@ -217,7 +217,7 @@ def _may_be_no_text(
         values.subject(rule, fact.field, item).value.type
         for fact in facts.of(operation, looped=True)
     ]
-    if yaml_scalar.is_number(raw):
+    if yaml_scalar.is_rare_notation(raw):
         return field_value.TEXT not in types_of_fields
     if not yaml_scalar.is_switch(raw):
         # Such as "1:30", a number to the base of 60: nobody means that.
