@@ -187,10 +187,16 @@ class CompiledAction:
     def _revert_once(
         self, target: Target, roots: budget.View
     ) -> reasons.Idle | None:
-        """Undo the action with the present data, and item of a loop."""
-        # Rendered before secrets are refused: what lacks a field is not
-        # undone, and that is no error, whatever its other fields hold.
+        """Undo the action once; in a loop, for its present item.
+
+        :returns: why it was not undone, which is a missing field; None if it
+            was undone.
+        :raises: :class:`.exceptions.MaskedField` if it would write a masked
+            secret.
+        """
         rendered = self._revert_call.render(roots)
+        # Checked before masked secrets are: an action that is not undone
+        # writes none.
         if isinstance(rendered, rendering.Missing):
             return _idle_without(rendered)
         self._refuse_masked(target, roots, undoes=True)

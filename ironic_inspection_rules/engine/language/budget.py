@@ -90,7 +90,7 @@ class Budget:
         # Operations that are left, and the number of them below which the
         # clock is looked at again.
         self._left = limits.operations
-        # Not below zero: that too few are left is seen at once.
+        # At least zero: below zero operations the next call looks, and raises.
         self._look_below = max(self._left - _LOOK_EVERY, 0)
         # Characters that the phase may still write.
         self._room = limits.size
@@ -108,7 +108,11 @@ class Budget:
             self._look()
 
     def _look(self) -> None:
-        """Check what is left and the time, and say when to look again."""
+        """Check what is left and the time, and note when to look again.
+
+        :raises: :class:`.exceptions.BudgetExceeded` if too few operations are
+            left, or time is up.
+        """
         if self._left < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase does more than %d operations')

@@ -111,7 +111,8 @@ class Tree:
             data = self.assign(data, path, items)
         items.append(value)
         if id(items) in self._members:
-            self._members[id(items)][1].add(data_path.identity(value))
+            _items, identities = self._members[id(items)]
+            identities.add(data_path.identity(value))
         return data
 
     def has_member(
