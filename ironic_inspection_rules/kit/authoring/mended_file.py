@@ -6,7 +6,7 @@ A name is mended where it can only be a slip: no rule, op, filter or machine
 has it, and exactly one known name is one letter away.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 import contextlib
 import os
 import re
@@ -235,23 +235,27 @@ def changes(
 
 
 def _keys(
-    pointer: str, mapping: dict[str, typing.Any], known: Iterable[str]
+    pointer: str, mapping: dict[str, typing.Any], known: Collection[str]
 ) -> Iterator[Change]:
-    """Yield what mends the keys of a mapping that are not known.
+    """Yield the changes that rename unknown keys of a mapping.
 
-    A key is renamed to a known one that is a letter away, and that the
-    mapping does not have yet.
+    A key becomes the known one that is a typing error away, if the mapping
+    does not have that yet.
+
+    :param pointer: the place of the mapping in the rule.
     """
     free = set(known) - mapping.keys()
-    slips = {}
+    name_meant = {}
     for key in mapping:
         if key not in known:
-            slips[key] = suggestion.slip(key, free)
-    meant = list(slips.values())
-    for old, new in slips.items():
-        # Two keys cannot both become the same one, and either may be meant.
-        if new is not None and meant.count(new) == 1:
-            yield mended_text.RenameKey(pointer, old, new)
+            name = suggestion.slip(key, free)
+            if name is not None:
+                name_meant[key] = name
+    names = list(name_meant.values())
+    for key, name in name_meant.items():
+        # Of two keys that seem to mean the same name, either may be right.
+        if names.count(name) == 1:
+            yield mended_text.RenameKey(pointer, key, name)
 
 
 def _choice(
@@ -302,7 +306,7 @@ def _operation(
     pointer: str,
     operation: dict[str, typing.Any],
     known: Mapping[str, registry.Op],
-    keys: Iterable[str],
+    keys: Collection[str],
 ) -> Iterator[Change]:
     """Yield the changes that mend one condition or action.
 

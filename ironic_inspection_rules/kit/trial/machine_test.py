@@ -287,7 +287,8 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
     Where the file of the node says nothing of ports, there is one for each
     interface, as Ironic's hook ``ports`` makes them.
 
-    :raises: :class:`.exceptions.InvalidDocument` where there is none.
+    :raises: :class:`.exceptions.InvalidDocument` where the file has no
+        inventory.
     """
     facts = machine_file.load(path)
     machine_ports = node.ports

@@ -128,12 +128,17 @@ def _reads(action: file_rule.Operation, effect: effects.Effect) -> bool:
 
 
 def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
-    """Return whether an action writes the place of a write or one above."""
+    """Return whether an action surely writes over a write.
+
+    It does so at the place of the write or above. For a place with fields or
+    an appended item that is not known.
+    """
     if interpolation.fields(list(write.place)) or write.extends:
         return False
     place = write.place
     if write.value is data_path.ABSENT and place[-1].isdigit():
-        # Once an item is removed, the same number is that of the next one.
+        # Once an item is removed, the same number is that of the next one:
+        # only a write of the whole list undoes it.
         place = place[:-1]
     for other in effects.effects(action):
         if other.kind != write.kind or other.extends:

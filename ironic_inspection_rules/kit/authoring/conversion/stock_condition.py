@@ -450,6 +450,7 @@ def _field_of_idiom(op: str, args: Args, text: Text) -> str | None:
 
     :returns: the field with its braces, None if it is no such condition.
     """
+    # A text that is one field and no more.
     if op != 'matches' or text.source != text.literal:
         return None
     regex = stock_text.plain(args['regex'])
