@@ -374,17 +374,20 @@ class _Reader:
         return number
 
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return an object; note it if a member is there twice.
+        """Build the dict of a JSON object; the decoder calls it for each.
 
-        Equal texts become one text, which saves memory in large tables.
+        An object with a name twice is noted in ``doubled``. Equal texts
+        become one text, which saves memory in large tables.
+
+        :param members: names and values, in the order of the document.
         """
-        read = self._equal_texts.build_mapping(members)
-        if len(read) != len(members):
+        decoded = self._equal_texts.build_mapping(members)
+        if len(decoded) < len(members):
             counts = collections.Counter(name for name, _value in members)
-            # The first one of the document among those that are there twice.
+            # Only the first such name is reported.
             twice = next(name for name, count in counts.items() if count > 1)
-            self.doubled.append((read, twice))
-        return read
+            self.doubled.append((decoded, twice))
+        return decoded
 
 
 def _read_integer(text: str) -> int:

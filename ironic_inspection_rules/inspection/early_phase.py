@@ -124,22 +124,25 @@ def facts_before(
 def _difference_to_before(
     after: dict, before: dict, revision: int | None
 ) -> dict[str, Any]:
-    """Return how plugin data before the phase differ from those after it.
+    """Return what turns the plugin data after a phase into those before it.
 
-    The history keeps what the phase found. The conductor gets the data after
-    the phase, so that the difference is less to store than those before it.
+    The history needs the data before the phase. The conductor has those after
+    it anyway, so only the difference is stored.
 
-    :returns: what is kept as ``found``, see the module.
+    :param revision: the revision of the rules that ran.
+    :returns: values to ``set``, names to ``unset``, and the ``revision``;
+        :func:`facts_before` applies it.
     """
+    # Backwards: from the data after the phase to those before it.
     to_before = checkpoint.difference(after, before)
     values = to_before['set']
-    # The history masks them in the end: they need not be stored until then.
+    # Secrets that the history will mask are not stored here either.
     is_kept_masked = disclosure.is_kept_masked(
         CONF.inspection_rules.mask_secrets
     )
     if is_kept_masked:
         values = disclosure.data(values)
-    # Ironic sets the flag after the phase, which has not seen it.
+    # Ironic sets the flag after the phase: it was not there before.
     unset = [*to_before['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
     return {'set': values, 'unset': unset, 'revision': revision}
 
