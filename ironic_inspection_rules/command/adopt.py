@@ -271,7 +271,7 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
 
     Stock Ironic runs rules of one priority in this order. Rules of the file
     that were adopted before are left out. Priorities above the highest that is
-    allowed here are lowered, and with them those that come next.
+    allowed here are lowered, and those below only as far as to stay below.
 
     :raises: Invalid if rules would get the UUIDs of others.
     """
