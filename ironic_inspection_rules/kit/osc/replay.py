@@ -305,10 +305,12 @@ def _names(
     names = {rule['uuid']: rule.get('description') for rule in rules}
     read_revisions = set()
     for entry in to_show:
-        revision = entry['revision']
         then = entry.get('then') or {}
-        are_all_known = names.keys() >= set(then.get('matched', ()))
-        if are_all_known or revision in read_revisions:
+        if names.keys() >= set(then.get('matched', ())):
+            continue
+        # Only here: a node that could not be read has none.
+        revision = entry['revision']
+        if revision in read_revisions:
             continue
         read_revisions.add(revision)
         try:

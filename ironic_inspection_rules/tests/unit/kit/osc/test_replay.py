@@ -174,6 +174,13 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         self.answer(NODES, page(), page())
         self.assertEqual(0, self.replay()[0])
 
+    def test_a_page_shows_a_node_that_could_not_be_read(self):
+        path = self.useFixture(fixtures.TempDir()).join('page.html')
+        self.answer({'inspection_rules': []}, NODES, page(LOST), page())
+        status, _text = self.replay('--report', path)
+        self.assertEqual(replay.EXIT_ERROR, status)
+        self.assertIn('not found', pathlib.Path(path).read_text())
+
     def test_a_page_shows_what_ends_otherwise(self):
         path = self.useFixture(fixtures.TempDir()).join('page.html')
         self.answer(
