@@ -221,6 +221,10 @@ def _steps(operation: dict[str, Any], document: Any) -> list[dict[str, Any]]:
     if operation['op'] != 'move':
         return [operation]
     value = jsonpointer.resolve_pointer(document, operation['from'])
+    if operation['path'] == operation['from']:
+        # Nothing moves: the members of a mapping keep their order, in which
+        # vars are computed. It is a test that the value is there.
+        return [{'op': 'test', 'path': operation['path'], 'value': value}]
     return [
         {'op': 'remove', 'path': operation['from']},
         {'op': 'add', 'path': operation['path'], 'value': value},

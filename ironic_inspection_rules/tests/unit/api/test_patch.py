@@ -240,6 +240,23 @@ class ApplyTestCase(base.TestCase):
                 [{'op': 'move', 'from': source, 'path': path}],
             )
 
+    def test_a_move_to_the_same_place_leaves_the_order_of_vars(self):
+        rule = {**RULE, 'vars': {'a': 1, 'b': '{vars.a}'}}
+        move = {'op': 'move', 'from': '/vars/a', 'path': '/vars/a'}
+
+        result = patch.apply(rule, [move])
+
+        self.assertEqual(['a', 'b'], list(result['vars']))
+        self.assertEqual(rule, result)
+
+    def test_nothing_is_moved_from_where_nothing_is(self):
+        for place in ('/vars/a', '/actions/1', '/actions/-'):
+            move = {'op': 'move', 'from': place, 'path': place}
+            exc = self.assertRaises(
+                exceptions.Invalid, patch.apply, {**RULE, 'vars': {}}, [move]
+            )
+            self.assertIn('there is nothing to work on', str(exc))
+
     @hypothesis.given(st.lists(OPERATIONS, max_size=6))
     def test_the_size_is_exact_after_each_operation(self, given):
         document = copy.deepcopy(RULE)
