@@ -352,11 +352,15 @@ def _effect(write: plugin.Write) -> Effect | None:
         place = (str(write.owner).lower(), *place)
     value = write.value
     extends = write.extends
-    appends = write.kind in _WITH_PATHS and data_path.APPEND in place
+    # A path begins with a name, where "-" is one as any other.
+    first = 1
+    if write.kind == 'port':
+        first = 2
+    appends = write.kind in _WITH_PATHS and data_path.APPEND in place[first:]
     if appends and value is not data_path.ABSENT:
         # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
         # new item become part of its value.
-        position = place.index(data_path.APPEND)
+        position = place.index(data_path.APPEND, first)
         for step in reversed(place[position + 1 :]):
             value = {step: value}
         place = place[:position]

@@ -4,6 +4,7 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import effects
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
@@ -135,6 +136,19 @@ class EffectsTestCase(base.TestCase):
             effects.Effect('plugin_data', ('a',), {'b': 1}, True),
             self.effect('set-plugin-data', path='/a/-/b', value=1),
         )
+
+    def test_a_hyphen_is_a_name_where_nothing_can_be_appended(self):
+        for path, place, value in (
+            ('/-', ('-',), 1),
+            ('/-/a', ('-', 'a'), 1),
+            ('/-/-/a', ('-',), {'a': 1}),
+        ):
+            found = self.effect('set-plugin-data', path=path, value=1)
+            self.assertEqual((place, value), (found.place, found.value))
+            reads = interpolation.sole_field('{plugin_data.-}')
+            self.assertTrue(found.may_be_at(reads))
+            others = interpolation.sole_field('{plugin_data.a}')
+            self.assertFalse(found.may_be_at(others))
 
     def test_what_is_removed_is_absent(self):
         found = self.effect('del-attribute', path='/extra/a')
