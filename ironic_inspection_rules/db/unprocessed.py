@@ -126,7 +126,6 @@ def store_by_content(limit: int, after: int = 0) -> int:
     return after
 
 
-@transaction.retried_on_lock_conflict
 def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
     """Find data of nodes without an open request, in a few chunks of rows.
 
@@ -149,6 +148,7 @@ def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
     return ended, after
 
 
+@transaction.retried_on_lock_conflict
 def _list_in_place(after: int) -> Sequence[Any]:
     """Read which rows still have their data, and whether they are needed.
 

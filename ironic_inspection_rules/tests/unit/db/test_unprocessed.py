@@ -9,6 +9,7 @@ from concurrent import futures
 import threading
 from unittest import mock
 
+from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import clock
@@ -199,6 +200,28 @@ class UnprocessedMixin:
 
         with mock.patch.object(content, 'store', store_slowly):
             unprocessed.store_by_content(9)
+
+    def test_a_lock_conflict_repeats_one_query_only(self):
+        for number in range(3):
+            self.post(number, f'node-{number}')
+        reader = transaction.reader
+        failures = iter([None, db_exc.DBDeadlock()])
+        calls = []
+
+        def read():
+            calls.append(1)
+            failure = next(failures, None)
+            if failure is not None:
+                raise failure
+            return reader()
+
+        with (
+            mock.patch.object(unprocessed, 'CHUNK', 1),
+            mock.patch.object(transaction, 'reader', read),
+        ):
+            self.assertEqual(0, unprocessed.store_by_content(9))
+        # Three rows, the end, and the second row once more.
+        self.assertEqual(5, len(calls))
 
     def test_data_that_come_meanwhile_stay_where_they_are(self):
         self.post()
