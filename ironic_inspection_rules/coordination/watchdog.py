@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Restarting loops that hang, and logging outages once.
+"""Threads whose rounds hang are replaced; outages are logged once.
 
 A thread cannot be ended from outside, and may wait forever: for a connection,
 a BMC, or a lock in a library. So a thread that hangs is abandoned, and another

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``log`` and ``api-call``: lines, requests, retries, redirects, TLS."""
+"""``log`` and ``api-call``: lines, requests, retries, redirects."""
 
 import logging
 import math

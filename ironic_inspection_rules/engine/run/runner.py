@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A phase: rules in order, their modes, errors; what Ironic stores of it."""
+"""A phase: rules in order, modes, budgets, errors; what Ironic stores."""
 
 import contextlib
 import dataclasses

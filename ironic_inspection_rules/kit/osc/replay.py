@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""inspection rule replay: pages, table of inspections, exit codes."""
+"""inspection rule replay: what is counted and listed, pages, exit codes."""
 
 import collections
 from collections.abc import Callable

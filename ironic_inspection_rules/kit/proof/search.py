@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search of a proof for a machine that meets a formula, and its limits."""
+"""The search of a proof for a machine: limits, and reasons for unknown."""
 
 import dataclasses
 import math
