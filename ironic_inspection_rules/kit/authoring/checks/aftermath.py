@@ -46,6 +46,50 @@ def fails(action: file_rule.Operation) -> bool:
     return not action.loops and not action.inner and action.op.plugin.FAILS
 
 
+class RuleCondition:
+    """A condition of a rule that may come behind many others.
+
+    It is compiled once, when it is first decided.
+
+    :param rule: the rule that it is of.
+    :param condition: the condition.
+    """
+
+    def __init__(
+        self, rule: model.Rule, condition: file_rule.Operation
+    ) -> None:
+        self._rule = rule
+        self._condition = condition
+
+    @functools.cached_property
+    def fields(self) -> list[interpolation.Field]:
+        """The fields that it reads; none where its arguments name not all."""
+        fields: list[interpolation.Field] = []
+        for part in self._condition.all:
+            if part.op.plugin.NEEDS_VIEW:
+                return []
+            fields += effects.read_by(part)
+        return fields
+
+    @functools.cached_property
+    def plan(self) -> compiler.CompiledRule | None:
+        """A rule of this condition alone; None if it is refused."""
+        plugins = {
+            part.op.name: part.op.plugin for part in self._condition.all
+        }
+        alone = dataclasses.replace(
+            self._rule,
+            vars={},
+            conditions=(self._condition.written,),
+            actions=(),
+        )
+        try:
+            return compiler.compile_rule(alone, registry.Registry(plugins, {}))
+        except exceptions.InspectionRulesError:
+            # Other checks say so.
+            return None
+
+
 class Aftermath:
     """The data behind a rule that a machine has met.
 
@@ -64,23 +108,22 @@ class Aftermath:
         self._subject = subject
         self._carried_out = carried_out
 
-    def decides(
-        self, rule: model.Rule, condition: file_rule.Operation
-    ) -> bool | None:
+    def decides(self, condition: RuleCondition) -> bool | None:
         """Return the result of a condition of a later rule.
 
-        :param rule: the later one.
         :returns: None where it depends on the machine.
         """
-        read: list[interpolation.Field] = []
-        for part in condition.all:
-            if part.op.plugin.NEEDS_VIEW:
-                # It reads data that its arguments do not name.
-                return None
-            read += effects.read_by(part)
-        if not read or not all(map(self._knows, read)):
+        fields = condition.fields
+        if not fields or not all(map(self._knows, fields)):
             return None
-        return self._result(rule, condition)
+        if self._target is None or condition.plan is None:
+            return None
+        view = self._target.view(condition.plan.masked)
+        try:
+            return condition.plan.conditions[0].check(view)
+        except exceptions.InspectionRulesError:
+            # It fails each inspection, which other checks find.
+            return None
 
     def _knows(self, field: interpolation.Field) -> bool:
         """Return whether a field reads what the rule has written."""
@@ -134,24 +177,6 @@ class Aftermath:
         if runner.run([plan], target).error is not None:
             return None
         return target
-
-    def _result(
-        self, rule: model.Rule, condition: file_rule.Operation
-    ) -> bool | None:
-        """Return the result of a condition on the data that are left."""
-        if self._target is None:
-            return None
-        plugins = {part.op.name: part.op.plugin for part in condition.all}
-        alone = dataclasses.replace(
-            rule, vars={}, conditions=(condition.written,), actions=()
-        )
-        try:
-            plan = compiler.compile_rule(alone, registry.Registry(plugins, {}))
-            view = self._target.view(plan.masked)
-            return plan.conditions[0].check(view)
-        except exceptions.InspectionRulesError:
-            # It is refused or fails each inspection, which other checks find.
-            return None
 
 
 def _covers(effect: effects.Effect, field: interpolation.Field) -> bool:

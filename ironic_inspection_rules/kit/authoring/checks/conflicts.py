@@ -87,6 +87,8 @@ class _WritingRule:
         self._decides_first = aftermath.decides_first(rule)
         # By the pointer to an action, made when they are first asked for.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
+        # By the pointer to a condition, likewise.
+        self._conditions: dict[str, aftermath.RuleCondition] = {}
         # The "when" of actions, by the pointer to the action.
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
@@ -157,7 +159,7 @@ class _WritingRule:
         for claim in claims:
             result = None
             if not other._is_decided_otherwise(claim, theirs):
-                result = after.decides(other.rule.rule, claim.condition)
+                result = after.decides(other._condition_of(claim))
             if result is False:
                 return None
             if result is None:
@@ -172,6 +174,15 @@ class _WritingRule:
         if pointer not in self._aftermaths:
             self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
         return self._aftermaths[pointer]
+
+    def _condition_of(self, claim: exclusion.Claim) -> aftermath.RuleCondition:
+        """Return a condition of this rule, to be decided behind others."""
+        pointer = claim.condition.pointer
+        if pointer not in self._conditions:
+            self._conditions[pointer] = aftermath.RuleCondition(
+                self.rule.rule, claim.condition
+            )
+        return self._conditions[pointer]
 
     def _is_decided_otherwise(
         self, claim: exclusion.Claim, of_action: ActionEffect
