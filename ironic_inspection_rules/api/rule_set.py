@@ -186,6 +186,7 @@ def decide_tables(
         back, and not posted.
     """
     rules = start.rules()
+    # Another process may have changed the tables that are replaced.
     in_force = rules.refresh(api.request.context)
     posted = tables
     of_revision = None

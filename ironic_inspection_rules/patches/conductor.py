@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The process of a conductor: how it ends, what it waits for; TLS of requests.
+"""How a conductor or an API ends, and what it waits for; TLS of requests.
 
 Ironic 35 to 38 have no options for TLS, and use the defaults of requests.
 """
@@ -114,7 +114,11 @@ def after_work(finish: Callable[[], None]) -> None:
 def _followed_by(
     finish: Callable[[], None], stop: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Wrap the method that stops a service: afterwards it calls ``finish``."""
+    """Wrap the method that stops a service: afterwards it calls ``finish``.
+
+    It does so after an error, too. So the last records of a conductor or an
+    API are stored, which may end without the functions of ``atexit``.
+    """
 
     @functools.wraps(stop)
     def stop_and_finish(*args: Any, **kwargs: Any) -> Any:

@@ -379,7 +379,7 @@ _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 
 def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the cells of a rule that may be shown whole.
+    """Return the cells of a rule that is not sensitive.
 
     :returns: its name and its phase; and the results of its conditions, a
         line each.

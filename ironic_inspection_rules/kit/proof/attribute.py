@@ -230,12 +230,13 @@ def capability_text(
     )
 
 
-def no_capabilities(
+def spoils_capabilities(
     machine: machines.SymbolicMachine, path: data_path.Path, value: Value
 ) -> logic.Formula:
-    """Return on which machines the capabilities would be no text.
+    """Return on which machines a write spoils the capabilities.
 
-    A write that makes them so is an error of the rule.
+    They are something else than text then, which is an error of the rule. A
+    write that leaves none of them, such as null, is no error.
 
     :param path: where the value is written, from the node on: at the text of
         the capabilities, above it with the text inside of the value, below it

@@ -234,7 +234,7 @@ class SymbolicEffects:
                 self._put_in_port(call, guard, args['port_id'], path, value)
                 continue
             if 'value' in args:
-                is_broken = attributes.no_capabilities(
+                is_broken = attributes.spoils_capabilities(
                     self._machine, path, value
                 )
                 guard = self.unless(guard, is_broken)

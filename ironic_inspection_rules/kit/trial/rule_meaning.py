@@ -129,7 +129,8 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
     """Return the meaning of a path: its tokens.
 
     If the path has the item of a literal loop in it, the meaning is a list
-    with the tokens of the path of each item.
+    with the tokens of the path of each item: an item such as ``extra/rack`` is
+    several tokens, which are known once it is filled in.
 
     :param loop: the innermost loop around the path.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The journal of a phase: what its rules changed, with secrets masked."""
+"""The journal of a phase: what its rules changed; hidden secrets masked."""
 
 import typing
 
@@ -195,7 +195,7 @@ class Journal:
         before: typing.Any = None,
         part: data_path.Path = (),
     ) -> None:
-        """Record a change, with secrets masked.
+        """Record a change, with those secrets masked that rules do not see.
 
         That of a sensitive rule is withheld: it is not among ``changes``.
 
@@ -253,7 +253,7 @@ class Journal:
         before: typing.Any,
         part: data_path.Path = (),
     ) -> engine_change.Change:
-        """Build a change in which secrets are masked."""
+        """Build a change; secrets that the rule does not see are masked."""
         if root != engine_change.TRAITS:
             # Below a secret, None would be shown as one, too.
             if op == 'remove':
