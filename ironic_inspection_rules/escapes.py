@@ -8,7 +8,9 @@ another order than it is stored in.
 
 import collections.abc
 import contextlib
+import errno
 import io
+import os
 import re
 import sys
 import typing
@@ -34,13 +36,27 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
+class _Closed(io.TextIOBase):
+    """A standard stream that was closed before the process started."""
+
+    def write(self, _text: str) -> int:
+        """Fail as writing to a closed descriptor does.
+
+        :raises: OSError.
+        """
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), 'stdout')
+
+
 class Guard:
     """A stream that escapes control characters.
 
+    :param stream: None for one that was closed before the process started.
     :ivar unguarded: the wrapped stream, for progress bars.
     """
 
-    def __init__(self, stream: typing.TextIO) -> None:
+    def __init__(self, stream: typing.TextIO | None) -> None:
+        if stream is None:
+            stream = typing.cast('typing.TextIO', _Closed())
         if isinstance(stream, io.TextIOWrapper):
             # A machine may send characters that the locale does not have.
             stream.reconfigure(errors='backslashreplace')
@@ -80,8 +96,11 @@ class Guard:
 @contextlib.contextmanager
 def guarded() -> collections.abc.Iterator[None]:
     """Guard standard output and standard error."""
-    with (
-        contextlib.redirect_stdout(Guard(sys.stdout)),
-        contextlib.redirect_stderr(Guard(sys.stderr)),
-    ):
+    with contextlib.ExitStack() as opened:
+        errors: typing.TextIO | None = sys.stderr
+        if errors is None:
+            # Nobody can read an error, and the exit status has to do.
+            errors = opened.enter_context(open(os.devnull, 'w'))
+        opened.enter_context(contextlib.redirect_stdout(Guard(sys.stdout)))
+        opened.enter_context(contextlib.redirect_stderr(Guard(errors)))
         yield

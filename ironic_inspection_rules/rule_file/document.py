@@ -4,10 +4,12 @@
 
 import contextlib
 import dataclasses
+import errno
 import functools
 import io
 import json
 import math
+import os
 import pathlib
 import sys
 import typing
@@ -206,6 +208,9 @@ def read(path: str) -> str:
     """
     try:
         if path == STDIN:
+            # Python has none where the descriptor was closed at its start.
+            if sys.stdin is None:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             text = sys.stdin.read()
             # In some locales Python lets through what is no text.
             return text.encode(errors='surrogateescape').decode('utf-8-sig')

@@ -56,7 +56,9 @@ def confirm(question: str, yes: bool) -> bool:
     """
     if yes:
         return True
-    if not sys.stdin.isatty():
+    # Python has no stream where the descriptor was closed at its start.
+    is_closed = sys.stdin is None or sys.stdout is None
+    if is_closed or not sys.stdin.isatty():
         raise osc_exceptions.CommandError(
             _('There is no terminal to ask on: add --yes')
         )

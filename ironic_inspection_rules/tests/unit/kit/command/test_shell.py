@@ -3,6 +3,7 @@
 """The commands on files, as someone calls them."""
 
 import contextlib
+import errno
 import io
 import json
 import logging
@@ -181,6 +182,33 @@ class ShellTestCase(CallTestCase):
             warnings.simplefilter('always')
             self.assertEqual(0, shell.main(['lint']))
         self.assertEqual([], caught)
+
+
+class ClosedStreamTestCase(CallTestCase):
+    """Python has None where a standard stream is closed at its start."""
+
+    def test_an_output_that_is_closed_is_named(self):
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', None))
+        rules = self.write('rules.yaml', '- actions: []')
+        for words in (('schema',), ('lint', rules)):
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors):
+                self.assertEqual(1, shell.main(words))
+            self.assertIn(os.strerror(errno.EBADF), errors.getvalue())
+            self.assertIn('stdout', errors.getvalue())
+
+    def test_the_status_does_not_need_a_place_for_errors(self):
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', None))
+        rules = self.write('rules.yaml', GOOD)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(0, shell.main(['lint', rules]))
+            self.assertEqual(1, shell.main(['lint', '/not/there']))
+
+    def test_an_input_that_is_closed_is_named(self):
+        self.useFixture(fixtures.MonkeyPatch('sys.stdin', None))
+        code, output = self.call('lint', '-')
+        self.assertEqual(1, code)
+        self.assertIn(os.strerror(errno.EBADF), output)
 
 
 class LintTestCase(CallTestCase):

@@ -2,6 +2,9 @@
 
 """Revisions, which count rules and name tables."""
 
+import fixtures
+from osc_lib import exceptions as osc_exceptions
+
 from ironic_inspection_rules.kit.osc import rule_set
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
@@ -77,3 +80,12 @@ class RevisionsTestCase(base.TestCase):
     def test_rules_alone_are_counted(self):
         self.assertEqual('2 created', self.history(CREATED, CREATED))
         self.assertEqual('nothing changed', self.history())
+
+
+class ConfirmTestCase(base.TestCase):
+    def test_who_has_closed_the_input_cannot_answer(self):
+        self.useFixture(fixtures.MonkeyPatch('sys.stdin', None))
+        error = self.assertRaises(
+            osc_exceptions.CommandError, rule_set.confirm, 'Apply?', False
+        )
+        self.assertIn('--yes', str(error))
