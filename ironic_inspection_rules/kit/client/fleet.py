@@ -65,4 +65,5 @@ def evaluate_page(
         '/inspection_rules/evaluate',
         body=request,
         needed='nodes',
+        is_list=True,
     )

@@ -7,6 +7,7 @@ openstacksdk connection, of which several threads may ask.
 """
 
 from collections.abc import Iterator
+from http import client as http_client
 import io
 import json
 import logging
@@ -31,17 +32,45 @@ def call(
     method: str,
     path: str,
     *,
-    needed: str | None = None,
+    needed: str,
+    is_list: bool = False,
     **kwargs: Any,
-) -> Any:
+) -> dict[str, Any]:
     """Send a request and return what the answer holds.
 
     :param path: below ``/v1``.
     :param needed: a member that the answer must have.
+    :param is_list: whether that member is a list of objects.
     :param kwargs: as of requests.
-    :returns: None for an answer without a body.
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON, or lacks what is needed.
+    """
+    response = _send(baremetal, method, path, **kwargs)
+    return content(response, needed, is_list)
+
+
+def delete(baremetal, path: str) -> None:
+    """Send a request to delete something, which Ironic answers without a body.
+
+    :raises: an exception of openstacksdk for any error; Invalid for an answer
+        of something else than Ironic.
+    """
+    response = _send(baremetal, 'DELETE', path)
+    if response.status_code != http_client.NO_CONTENT:
+        raise exceptions.Invalid(
+            _(
+                'The answer from %(url)s has the status %(status)d, and that '
+                'of Ironic has 204: check the endpoint of the bare metal '
+                'service'
+            )
+            % {'url': response.url, 'status': response.status_code}
+        )
+
+
+def _send(baremetal, method: str, path: str, **kwargs: Any) -> Any:
+    """Send a request and return the response.
+
+    :raises: an exception of openstacksdk for any error.
     """
     # The SDK would also send a request again after 409, by which Ironic says
     # that a node is locked. Our calls say by it that rules have changed or a
@@ -65,13 +94,16 @@ def call(
     except sdk_exceptions.HttpException as exc:
         exc.details = _description(response) or exc.details
         raise
-    return content(response, needed)
+    return response
 
 
-def content(response: Any, needed: str | None = None) -> Any:
-    """Return what an answer holds, None if it has no body.
+def content(
+    response: Any, needed: str, is_list: bool = False
+) -> dict[str, Any]:
+    """Return what an answer holds.
 
     :param needed: a member that it must have.
+    :param is_list: whether that member is a list of objects.
     :raises: Invalid if it is no JSON, or lacks what is needed: it may be the
         answer of another service, or of a proxy.
     """
@@ -87,8 +119,7 @@ def content(response: Any, needed: str | None = None) -> Any:
                 )
                 % response.url
             ) from exc
-    has_needed = isinstance(answer, dict) and needed in answer
-    if needed is not None and not has_needed:
+    if not _has(answer, needed, is_list):
         raise exceptions.Invalid(
             _(
                 'The answer from %(url)s has no "%(name)s": check the '
@@ -97,6 +128,18 @@ def content(response: Any, needed: str | None = None) -> Any:
             % {'url': response.url, 'name': needed}
         )
     return answer
+
+
+def _has(answer: Any, name: str, is_list: bool) -> bool:
+    """Check whether an answer has a member, of the kind that it has to be."""
+    if not isinstance(answer, dict) or name not in answer:
+        return False
+    if not is_list:
+        return True
+    items = answer[name]
+    return isinstance(items, list) and all(
+        isinstance(item, dict) for item in items
+    )
 
 
 def call_large(
@@ -228,7 +271,9 @@ def items(
     """
     query = without_none(**query)
     while True:
-        page = call(baremetal, 'GET', path, needed=name, params=query)
+        page = call(
+            baremetal, 'GET', path, needed=name, is_list=True, params=query
+        )
         yield from page[name]
         if 'next' not in page:
             return

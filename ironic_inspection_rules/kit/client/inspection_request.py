@@ -26,7 +26,7 @@ def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:
 
 def abort_inspection_request(baremetal, uuid: str) -> None:
     """Abort a request that is not yet processed."""
-    http.call(baremetal, 'DELETE', f'{_REQUESTS}/{uuid}')
+    http.delete(baremetal, f'{_REQUESTS}/{uuid}')
 
 
 def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:

@@ -65,7 +65,13 @@ def find_inspection_rule(baremetal, name: str) -> str:
 def warnings(baremetal) -> list[str]:
     """Return warnings about options of Ironic that rules need."""
     # They come with any page, so one rule is enough.
-    answer = http.call(baremetal, 'GET', _RULES, params={'limit': 1})
+    answer = http.call(
+        baremetal,
+        'GET',
+        _RULES,
+        needed='inspection_rules',
+        params={'limit': 1},
+    )
     return answer.get('warnings', [])
 
 
@@ -75,7 +81,11 @@ def is_served(baremetal) -> bool:
     # filter keeps the answer small.
     try:
         http.call(
-            baremetal, 'GET', '/traits', params={'name': 'in:CUSTOM_ANY'}
+            baremetal,
+            'GET',
+            '/traits',
+            needed='traits',
+            params={'name': 'in:CUSTOM_ANY'},
         )
     except sdk_exceptions.NotFoundException:
         return False
@@ -86,7 +96,11 @@ def is_ironic(baremetal) -> bool:
     """Check whether it is Ironic that answers: every Ironic has nodes."""
     try:
         http.call(
-            baremetal, 'GET', '/nodes', params={'limit': 1, 'fields': 'uuid'}
+            baremetal,
+            'GET',
+            '/nodes',
+            needed='nodes',
+            params={'limit': 1, 'fields': 'uuid'},
         )
     except (sdk_exceptions.NotFoundException, exceptions.Invalid):
         return False
@@ -100,7 +114,7 @@ def create_inspection_rule(
     baremetal, rule: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Make a rule and return it."""
-    return http.call(baremetal, 'POST', _RULES, json=rule)
+    return http.call(baremetal, 'POST', _RULES, needed='uuid', json=rule)
 
 
 def update_inspection_rule(
@@ -110,12 +124,14 @@ def update_inspection_rule(
     patch = []
     for name, value in fields.items():
         patch.append({'op': 'replace', 'path': f'/{name}', 'value': value})
-    return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=patch)
+    return http.call(
+        baremetal, 'PATCH', f'{_RULES}/{uuid}', needed='uuid', json=patch
+    )
 
 
 def delete_all_inspection_rules(baremetal) -> None:
     """Remove all rules but the built-in ones."""
-    http.call(baremetal, 'DELETE', _RULES)
+    http.delete(baremetal, _RULES)
 
 
 def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
@@ -130,4 +146,5 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
         f'{_RULES}/evaluate',
         body=http.without_none(**request),
         needed='rules',
+        is_list=True,
     )

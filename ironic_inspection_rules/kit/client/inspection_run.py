@@ -24,7 +24,9 @@ def inspection_runs(
 
 def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
     """Show a run, whole."""
-    return http.call(baremetal, 'GET', f'{_runs(node)}/{uuid}')
+    return http.call(
+        baremetal, 'GET', f'{_runs(node)}/{uuid}', needed='phases'
+    )
 
 
 def failed_data(baremetal, node: str) -> dict[str, Any] | None:
@@ -41,6 +43,7 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
         baremetal,
         'GET',
         f'{_runs(node)}/{newest["uuid"]}',
+        needed='inventory',
         params={'fields': 'inventory,plugin_data'},
     )
     if data['inventory'] is None:
@@ -55,10 +58,14 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
         given.
     """
+    needed = 'rule'
+    if query.get('rule') is not None:
+        needed = 'matched'
     return http.call(
         baremetal,
         'GET',
         f'{_runs(node)}/explain',
+        needed=needed,
         params=http.without_none(**query),
     )
 
@@ -74,6 +81,7 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
         'GET',
         '/inspection_rules/statistics',
         needed='statistics',
+        is_list=True,
         params=http.without_none(**query),
     )
     return answer['statistics']

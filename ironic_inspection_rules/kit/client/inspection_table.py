@@ -15,7 +15,9 @@ _DEFINITION = ('key', 'of', 'types', 'secret', 'expect')
 
 def inspection_tables(baremetal) -> list[dict[str, Any]]:
     """List the tables, without their rows."""
-    answer = http.call(baremetal, 'GET', _TABLES, needed='tables')
+    answer = http.call(
+        baremetal, 'GET', _TABLES, needed='tables', is_list=True
+    )
     return answer['tables']
 
 
@@ -26,7 +28,12 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
         given.
     """
     return http.call(
-        baremetal, 'GET', _path(name), params=http.without_none(**query)
+        baremetal,
+        'GET',
+        _path(name),
+        needed='rows',
+        is_list=True,
+        params=http.without_none(**query),
     )
 
 
@@ -47,6 +54,7 @@ def inspection_table_machines(
         'GET',
         f'{_path(name)}/machines',
         needed='machines',
+        is_list=True,
         params=http.without_none(state=state),
     )
     return answer['machines']

@@ -21,7 +21,9 @@ def inventories(
 
 def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
     """Show what one inspection found: ``inventory`` and ``plugin_data``."""
-    return http.call(baremetal, 'GET', f'{_history(node)}/{uuid}')
+    return http.call(
+        baremetal, 'GET', f'{_history(node)}/{uuid}', needed='inventory'
+    )
 
 
 def diff(
@@ -39,6 +41,7 @@ def diff(
         'GET',
         f'{_history(node)}/diff',
         needed='parts',
+        is_list=True,
         params=query,
     )
 
@@ -53,6 +56,7 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
         'GET',
         '/inspection_parts',
         needed='parts',
+        is_list=True,
         params={'id': identity},
     )
     return answer['parts']
@@ -95,6 +99,7 @@ def replay_page(
         '/inspection_rules/replay',
         body=request,
         needed='runs',
+        is_list=True,
     )
 
 

@@ -28,7 +28,11 @@ def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
     :param fields: names of the fields to show.
     """
     return http.call(
-        baremetal, 'GET', f'/nodes/{name}', params={'fields': ','.join(fields)}
+        baremetal,
+        'GET',
+        f'/nodes/{name}',
+        needed=fields[0],
+        params={'fields': ','.join(fields)},
     )
 
 
@@ -39,4 +43,6 @@ def inventory(baremetal, name: str) -> dict[str, Any]:
     :returns: ``inventory`` and ``plugin_data``.
     :raises: NotFoundException of openstacksdk if there is nothing.
     """
-    return http.call(baremetal, 'GET', f'/nodes/{name}/inventory')
+    return http.call(
+        baremetal, 'GET', f'/nodes/{name}/inventory', needed='inventory'
+    )

@@ -86,6 +86,7 @@ def replace_inspection_rules(
         _RULES,
         body=body,
         needed='rules',
+        is_list=True,
         params={'dry_run': dry_run, 'prune': prune},
     )
 
@@ -103,7 +104,11 @@ def inspection_rule_revisions(
 def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
     """Show the rule set as it was."""
     return http.call(
-        baremetal, 'GET', f'{_REVISIONS}/{revision}', needed='rules'
+        baremetal,
+        'GET',
+        f'{_REVISIONS}/{revision}',
+        needed='rules',
+        is_list=True,
     )
 
 
@@ -112,7 +117,12 @@ def restore_inspection_rule_revision(
 ) -> dict[str, Any]:
     """Put the rule set of a revision in force again."""
     return http.call(
-        baremetal, 'POST', f'{_REVISIONS}/{revision}/restore', json={}
+        baremetal,
+        'POST',
+        f'{_REVISIONS}/{revision}/restore',
+        needed='rules',
+        is_list=True,
+        json={},
     )
 
 

@@ -69,4 +69,4 @@ def traits(
         params=http.without_none(name=name, associated=associated),
     )
     sdk_exceptions.raise_from_response(response)
-    return http.content(response, 'traits')['traits']
+    return http.content(response, 'traits', is_list=True)['traits']

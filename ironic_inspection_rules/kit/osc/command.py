@@ -93,6 +93,12 @@ class Guarded:
             # class, the status and the URL before it.
             details = getattr(exc, 'details', None)
             text = escapes.escaped(details or str(exc))
+            if isinstance(exc, requests.JSONDecodeError):
+                # From a call of the SDK, which does not name the URL.
+                text = _(
+                    'An answer is no JSON (%s): check the endpoint of the '
+                    'bare metal service'
+                ) % escapes.escaped(str(exc))
             missing = self._what_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc

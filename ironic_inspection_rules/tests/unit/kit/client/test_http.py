@@ -17,6 +17,7 @@ from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.client import inspection_run
 from ironic_inspection_rules.kit.client import inspection_table
 from ironic_inspection_rules.kit.client import inventory_history
+from ironic_inspection_rules.kit.client import node
 from ironic_inspection_rules.kit.client import rule_set
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
@@ -29,6 +30,7 @@ class Baremetal:
         self.arguments = arguments
         response = requests.Response()
         response.status_code = 200
+        response._content = b'{"rules": []}'
         response.headers['openstack-request-id'] = 'req-1'
         return response
 
@@ -81,7 +83,16 @@ class ItemsTestCase(base.TestCase):
 class ContentTestCase(base.TestCase):
     def test_an_answer_of_something_else_is_told(self):
         ironic = fakes.Baremetal()
-        for body in (None, {}, [], 'nodes', {'node': []}):
+        for body in (
+            None,
+            {},
+            [],
+            'nodes',
+            {'node': []},
+            {'nodes': None},
+            {'nodes': {}},
+            {'nodes': [5]},
+        ):
             ironic.answers = [(200, body)]
             error = self.assertRaises(
                 exceptions.Invalid,
@@ -100,24 +111,55 @@ class ContentTestCase(base.TestCase):
             (fleet.evaluate_page, {'nodes': {}}),
             (inspection_request.get_inspection_request, {'uuid': 'u'}),
             (inspection_request.reapply_inspection, {'node': 'n'}),
+            (inspection_rule.create_inspection_rule, {'rule': {}}),
+            (
+                inspection_rule.update_inspection_rule,
+                {'uuid': 'u', 'fields': {}},
+            ),
             (inspection_rule.evaluate_inspection_rules, {'node': 'n'}),
+            (inspection_rule.warnings, {}),
+            (inspection_run.explain, {'node': 'n', 'path': '/extra/a'}),
+            (inspection_run.explain, {'node': 'n', 'rule': 'u'}),
+            (inspection_run.get_inspection_run, {'node': 'n', 'uuid': 'u'}),
             (inspection_run.rule_statistics, {}),
+            (inspection_table.get_inspection_table, {'name': 't'}),
             (inspection_table.inspection_tables, {}),
             (inspection_table.inspection_table_machines, {'name': 't'}),
+            (inventory_history.diff, {'node': 'n'}),
+            (inventory_history.inventory, {'node': 'n', 'uuid': 'u'}),
             (inventory_history.parts, {'identity': 'i'}),
             (inventory_history.replay_page, {'nodes': {}}),
+            (node.inventory, {'name': 'n'}),
+            (node.node, {'name': 'n', 'fields': ('uuid', 'name')}),
             (rule_set.get_inspection_rule_revision, {'revision': 1}),
+            (rule_set.replace_inspection_rules, {'rules': []}),
+            (rule_set.restore_inspection_rule_revision, {'revision': 1}),
         ):
             ironic.answers = [(200, {})]
             self.assertRaises(
                 exceptions.Invalid, function, ironic, **arguments
             )
 
+    def test_nothing_is_deleted_by_something_else(self):
+        ironic = fakes.Baremetal()
+        for function, arguments in (
+            (inspection_request.abort_inspection_request, {'uuid': 'u'}),
+            (inspection_rule.delete_all_inspection_rules, {}),
+        ):
+            for status, body in ((200, {}), (200, None), (302, None)):
+                ironic.answers = [(status, body)]
+                error = self.assertRaises(
+                    exceptions.Invalid, function, ironic, **arguments
+                )
+                self.assertIn(f'has the status {status}', str(error))
+
 
 class LargeTestCase(base.TestCase):
     def send(self, body):
         ironic = Baremetal()
-        http.call_large(ironic, 'PUT', '/inspection_rules', body=body)
+        http.call_large(
+            ironic, 'PUT', '/inspection_rules', body=body, needed='rules'
+        )
         return ironic.arguments
 
     def test_body_is_sent_as_json(self):
@@ -176,6 +218,7 @@ class ProblemsTestCase(base.TestCase):
             ironic,
             'PUT',
             '/inspection_rules',
+            needed='rules',
         )
         return http.problems(exc)
 

@@ -62,15 +62,16 @@ class InspectionRunTestCase(base.TestCase):
         )
 
     def test_one_run_is_shown(self):
-        self.answer({'uuid': 'a'})
+        run = {'uuid': 'a', 'phases': {}}
+        self.answer(run)
         self.assertEqual(
-            {'uuid': 'a'},
+            run,
             inspection_run.get_inspection_run(self.baremetal, 'one', 'a'),
         )
         self.assertEqual([('GET', f'{RUNS}/a', {})], self.baremetal.calls)
 
     def test_a_question_has_only_what_was_asked(self):
-        self.answer({'object': 'node'})
+        self.answer({'object': 'node', 'rule': {'uuid': 'a'}})
         inspection_run.explain(
             self.baremetal, 'one', path='/extra/a', trait=None, port=None
         )

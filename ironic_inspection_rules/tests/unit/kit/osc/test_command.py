@@ -14,6 +14,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.osc import inspection_rule
 from ironic_inspection_rules.kit.osc import inspection_run
 from ironic_inspection_rules.kit.osc import rule_set
+from ironic_inspection_rules.kit.osc import trait
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
@@ -124,6 +125,26 @@ class ErrorTestCase(base.TestCase):
         self.assertIn(
             'No API of Ironic is at /nodes/one/inspection_runs', told
         )
+
+    def test_no_json_for_the_sdk_is_said_to_be_none(self):
+        def fail(_command, _parsed_args):
+            json_answer = requests.Response()
+            json_answer._content = b'<html>'
+            json_answer.json()
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.kit.osc.trait.FindNodes.take_action',
+                fail,
+            )
+        )
+        command = trait.FindNodes(fakes.App(), None)
+        error = self.assertRaises(
+            osc_exceptions.CommandError,
+            command.run,
+            command.get_parser('openstack').parse_args(['--trait', 'A']),
+        )
+        self.assertIn('check the endpoint', str(error))
 
     def test_an_answer_that_is_no_json_is_said_to_be_none(self):
         app = fakes.App()
