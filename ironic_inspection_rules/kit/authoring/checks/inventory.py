@@ -5,7 +5,7 @@
 Or data that are missing where the conditions hold, or not written yet.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import string
 import typing
 
@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
@@ -257,24 +258,62 @@ def _fields_of_inspector(
                     )
 
 
-def _absent_fields(rule: checked_rule.CheckedRule) -> set[str]:
-    """Return the fields that are missing or null where a rule matches.
+def _absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
+    """Return the fields that are missing or null where all conditions hold.
 
     ``{'/inventory/bmc_address'}``, for example, if ``is-none`` asks for it.
     """
     absent = set()
-    for condition in rule.conditions:
-        for fact in facts.of(condition):
-            # The fact that is-none states: the field is one of [null].
-            if fact.relation == 'one-of' and fact.value == [None]:
-                absent.add(fact.field)
+    for condition in conditions:
+        absent |= _absent_where(condition, True)
     return absent
+
+
+_ABSENT_WHERE = {'exists': False, 'is-none': True}
+"""The result of a condition that says of its value that it is missing or null,
+before it is inverted."""
+
+
+def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
+    """Return the fields that are missing or null by one condition.
+
+    :param holds: whether the condition holds, or does not.
+    """
+    if condition.loops:
+        return set()
+    name = condition.op.name
+    result = holds != condition.inverted
+    if isinstance(condition.op.plugin, plugin.ConditionGroup):
+        inner_result = result
+        if name == 'none-of':
+            inner_result = not result
+        absent_by_inner = [
+            _absent_where(inner, inner_result) for inner in condition.inner
+        ]
+        # The result of "any-of" is false, and that of the others true, by all
+        # of its conditions; the opposite may be by any of them.
+        if result == (name != 'any-of'):
+            return set().union(*absent_by_inner)
+        return set.intersection(*absent_by_inner)
+    if _ABSENT_WHERE.get(name) == result:
+        value = condition.arguments['value']
+        if facts.is_field(value):
+            return {facts.field_name(value)}
+    if not holds:
+        # Of a missing field a condition does not hold, whatever it says.
+        return set()
+    return {
+        fact.field
+        for fact in facts.of(condition)
+        if facts.values(fact) == [None]
+    }
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions that use what a condition says is missing or null."""
-    absent = _absent_fields(rule)
+    absent_by_rule = _absent_fields(rule.conditions)
     for index, action in enumerate(rule.actions):
+        absent = absent_by_rule | _absent_fields(action.inner)
         if action.op.plugin.FAILS:
             # An action such as fail: that a field is missing may be its
             # reason.
@@ -292,7 +331,7 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 ):
                     # An action before this one may write it.
                     continue
-                if data_path.pointer([field.root, *field.steps]) in absent:
+                if _is_absent([field.root, *field.steps], absent):
                     yield (
                         action.pointer_to(name),
                         _(
@@ -301,6 +340,17 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                         )
                         % field.text,
                     )
+
+
+def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
+    """Return whether a field, or what it is in, is missing or null.
+
+    :param path: the root of the field and its steps.
+    """
+    return any(
+        data_path.pointer(path[:length]) in absent
+        for length in range(1, len(path) + 1)
+    )
 
 
 def check_order(
