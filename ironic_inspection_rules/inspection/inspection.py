@@ -60,7 +60,8 @@ class Inspection:
     force in the first one. An inspection that may be made again, after a
     crash, is :class:`.attempt.Attempt`.
 
-    :param task: a TaskManager instance with an exclusive lock.
+    :param task: a TaskManager instance with an exclusive lock, which holds
+        the inspection from now on, see :func:`of_task`.
     :param run: the run, which has just begun.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
         error in its ``last_error`` if that fails.
@@ -100,18 +101,8 @@ class Inspection:
         # The facts at the begin of a phase, as JSON texts, by phase; for the
         # history.
         self._facts: dict[str, dict[str, str]] = {}
-
-    @contextlib.contextmanager
-    def attached_to_task(self) -> Iterator[None]:
-        """Attach the inspection to its task while the context lasts.
-
-        There the rules and hooks that Ironic calls meanwhile find it.
-        """
-        setattr(self.task, _ATTRIBUTE, self)
-        try:
-            yield
-        finally:
-            setattr(self.task, _ATTRIBUTE, None)
+        # Rules and hooks that Ironic calls with the task find it there.
+        setattr(task, _ATTRIBUTE, self)
 
     def begin(
         self,
@@ -545,20 +536,23 @@ def of_task(
     current = Inspection(
         task, recorder.RunRecorder(recorder.INSPECTION), is_of_ironic
     )
-    if inventory is not None:
-        current.begin(inventory, plugin_data or {}, _take_early_phase(task))
-    with current.attached_to_task():
-        try:
-            yield current
-        # The interface processes no data. For Ironic this is no inspection
-        # that failed either: it leaves the node as it is.
-        except ironic_exception.UnsupportedDriverExtension:
-            raise
-        # The run is kept, whatever the inspection failed for.
-        except Exception as exc:
-            current.store(str(exc))
-            raise
+    try:
+        if inventory is not None:
+            early = _take_early_phase(task)
+            current.begin(inventory, plugin_data or {}, early)
+        yield current
+    # The interface processes no data. For Ironic this is no inspection that
+    # failed either: it leaves the node as it is.
+    except ironic_exception.UnsupportedDriverExtension:
+        raise
+    # The run is kept, whatever the inspection failed for.
+    except Exception as exc:
+        current.store(str(exc))
+        raise
+    else:
         current.store(None)
+    finally:
+        setattr(task, _ATTRIBUTE, None)
 
 
 def _take_early_phase(task: Any) -> Any:

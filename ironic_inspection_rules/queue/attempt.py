@@ -116,9 +116,8 @@ class Attempt(inspection.Inspection):
             queue_request.POWER_ON: self._power_on,
         }[self.request.event]
         try:
-            with self.attached_to_task():
-                self._take_request()
-                error = carry_out()
+            self._take_request()
+            error = carry_out()
             self._run_store = self.prepare(error)
             return error
         except surroundings.Abandoned as exc:

@@ -33,12 +33,17 @@ class InspectionTestCase(base.GlueTestCase):
         self.assertFalse(self.inspection.is_repeatable)
         self.assertEqual({}, self.inspection.checkpoints)
 
-    def test_a_task_has_it_while_it_lasts(self):
-        with self.inspection.attached_to_task():
-            with inspection.of_task(self.task) as current:
-                self.assertIs(self.inspection, current)
+    def test_its_task_has_it(self):
         with inspection.of_task(self.task) as current:
-            self.assertIsNot(self.inspection, current)
+            self.assertIs(self.inspection, current)
+
+    def test_a_task_has_one_of_its_own_while_it_lasts(self):
+        task = self.make_task(mac='52:54:00:12:34:57', name='two')
+        with inspection.of_task(task) as outer:
+            with inspection.of_task(task) as inner:
+                self.assertIs(outer, inner)
+        with inspection.of_task(task) as current:
+            self.assertIsNot(outer, current)
 
     def test_only_a_run_that_did_something_is_stored(self):
         self.assertIsNone(self.inspection.prepare(None))

@@ -35,9 +35,8 @@ class DeliveryTestCase(base.GlueTestCase):
         self.task.node.refresh()
         current = attempt.Attempt(self.task, self.queue, self.request, 900)
         try:
-            with current.attached_to_task():
-                for phase in phases:
-                    phase(self.task, {}, self.plugin_data)
+            for phase in phases:
+                phase(self.task, {}, self.plugin_data)
         except surroundings.Abandoned as exc:
             raise surroundings.error_of(exc) from exc
         finally:
