@@ -94,9 +94,9 @@ class Inspection:
         self._is_preprocessed = False
         # Rules of a node that was just discovered run before the power-off.
         self._main_is_over = False
-        # Whether a rule reads what the inspection before has stored, None
-        # before the first phase; and what it has stored, if one does.
-        self._reads_previous: bool | None = None
+        # Whether a rule reads what the inspection before has stored; and what
+        # it has stored, if one does.
+        self._reads_previous = False
         self._previous: dict[str, Any] | None = None
         # The facts at the begin of a phase, as JSON texts, by phase; for the
         # history.
@@ -235,7 +235,7 @@ class Inspection:
             self._plugin_data,
             self._facts,
             self._options,
-            bool(self._reads_previous),
+            self._reads_previous,
             self._previous,
         )
 
@@ -277,9 +277,21 @@ class Inspection:
         :raises: HardwareInspectionFailure if a rule fails.
         """
         task = self.task
-        plans = self._begin_phase(phase, inventory, plugin_data)
+        rules = self._rules_in_force(phase)
+        # Taken again: Ironic replaces an empty mapping of plugin data by
+        # another one, in which the rules make their changes.
+        self._inventory = inventory
+        self._plugin_data = plugin_data
+        plans = rules.plans[phase]
+        keeps_history = bool(CONF.inspection_rules.keep_history)
         saved = self.checkpoints.get(phase)
-        if saved is None and not self._has_purpose(plans):
+        is_supported = facts.is_supported(task.node.inspect_interface)
+        if is_supported:
+            self._has_run_rules = True
+            self.run.revision = rules.revision
+        # Even without rules, the history needs what they would have had.
+        has_purpose = is_supported and bool(plans or keeps_history)
+        if saved is None and not has_purpose:
             return
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
@@ -295,7 +307,7 @@ class Inspection:
         target = working_copy.WorkingCopy(
             machine, side_effects.ServiceEffects()
         )
-        if saved is None and CONF.inspection_rules.keep_history:
+        if saved is None and keeps_history:
             self._facts[phase] = history.facts_of(machine)
         before = dict(plugin_data)
         try:
@@ -306,34 +318,6 @@ class Inspection:
         finally:
             self._note_before_rules(before, plugin_data)
             self._reconcile_properties()
-
-    def _begin_phase(
-        self, phase: str, inventory: dict, plugin_data: dict
-    ) -> Sequence[compiler.CompiledRule]:
-        """Take the data that the rules of a phase read, and these rules.
-
-        :returns: the rules in force of the phase, in the order they run in.
-        """
-        rules = self._rules_in_force()
-        # Taken again: Ironic replaces an empty mapping of plugin data by
-        # another one, in which the rules make their changes.
-        self._inventory = inventory
-        self._plugin_data = plugin_data
-        self._read_previous(rules, phase)
-        if facts.is_supported(self.task.node.inspect_interface):
-            self._has_run_rules = True
-            self.run.revision = rules.revision
-        return rules.plans[phase]
-
-    def _has_purpose(self, plans: Sequence[compiler.CompiledRule]) -> bool:
-        """Return whether a phase has anything to do on this node.
-
-        :param plans: the rules of the phase.
-        """
-        if not facts.is_supported(self.task.node.inspect_interface):
-            return False
-        # Even without rules, the history needs what they would have had.
-        return bool(plans or CONF.inspection_rules.keep_history)
 
     def _reconcile_properties(self) -> None:
         """Merge the properties of the node and of a redfish inspection.
@@ -473,9 +457,12 @@ class Inspection:
                 error=saved['error']
             )
 
-    def _rules_in_force(self) -> repository.Snapshot:
+    def _rules_in_force(self, phase: str) -> repository.Snapshot:
         """Return the rules of this inspection, read for its first phase.
 
+        With them what was stored before is read, if one of them reads it.
+
+        :param phase: the phase that begins.
         :raises: HardwareInspectionFailure if the plugin's tables are missing
             or too old. Another error of the database stays what it is:
             durable inspection waits until it is over.
@@ -484,23 +471,23 @@ class Inspection:
             return self._rules
         rules = start.rules()
         try:
-            self._rules = rules.refresh(self.task.context)
+            in_force = rules.refresh(self.task.context)
         except db_exc.DBError as exc:
             _refuse_without_tables(exc)
             raise
         self._options = rules.options
-        return self._rules
+        self._read_previous(in_force, phase)
+        self._rules = in_force
+        return in_force
 
     def _read_previous(self, rules: repository.Snapshot, phase: str) -> None:
         """Read what was stored before, if a rule of this inspection reads it.
 
-        In the first phase, as Redfish stores its data before the main one.
+        :param phase: the first phase.
         """
-        if self._reads_previous is not None:
-            return
         if phase == model.MAIN and redfish.of_task(self.task) is not None:
-            # Without a preprocess phase it is too late: what is stored now is
-            # of this inspection.
+            # Redfish stores its data before the main phase. Without one before
+            # it is too late: what is stored now is of this inspection.
             return
         plans = (*rules.plans[model.PREPROCESS], *rules.plans[model.MAIN])
         self._reads_previous = any(plan.reads_previous for plan in plans)
