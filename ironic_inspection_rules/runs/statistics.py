@@ -15,10 +15,8 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
-from ironic_inspection_rules.engine.run import trace
 
 LOG = log.getLogger(__name__)
 
@@ -29,13 +27,6 @@ FOR_METRICS = frozenset(('label', 'would_fail'))
 nothing, and how many of its failures were in mode ``audit``."""
 
 Write = collections.abc.Callable[[list[Row]], None]
-
-
-def _rules_by_uuid(
-    traces: collections.abc.Iterable[trace.RuleTrace],
-) -> dict[str, model.Rule]:
-    """Return the rules of traces, by UUID."""
-    return {rule_trace.rule.uuid: rule_trace.rule for rule_trace in traces}
 
 
 class RuleCounter:
@@ -75,16 +66,6 @@ class RuleCounter:
             one that is no RuleError is not counted.
         """
         now = timeutils.utcnow().isoformat()
-        enforced = _rules_by_uuid(
-            rule_trace for rule_trace in outcome.traces if rule_trace.matched
-        )
-        audited = _rules_by_uuid(
-            rule_trace for rule_trace in outcome.audited if rule_trace.matched
-        )
-        matched = {**audited, **enforced}
-        would_fail = _rules_by_uuid(
-            rule_trace for rule_trace in outcome.audited if rule_trace.error
-        )
         with self._lock:
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
@@ -92,17 +73,21 @@ class RuleCounter:
                 row = self._rows[uuid]
                 row['runs'] += 1
                 row['seconds'] += seconds
-                if uuid in matched:
-                    row['label'] = disclosure.label(matched[uuid])
+            for rule_trace in outcome.audited:
+                row = self._rows[rule_trace.rule.uuid]
+                if rule_trace.matched:
+                    row['audited'] += 1
+                if rule_trace.error:
+                    row['label'] = disclosure.label(rule_trace.rule)
+                    row['failed'] += 1
+                    row['would_fail'] += 1
+            for rule_trace in (*outcome.traces, *outcome.audited):
+                if rule_trace.matched:
+                    row = self._rows[rule_trace.rule.uuid]
+                    row['label'] = disclosure.label(rule_trace.rule)
                     row['matched'] += 1
                     row['last_matched_at'] = now
                     row['last_matched_node'] = node_uuid
-                if uuid in audited:
-                    row['audited'] += 1
-                if uuid in would_fail:
-                    row['label'] = disclosure.label(would_fail[uuid])
-                    row['failed'] += 1
-                    row['would_fail'] += 1
             if isinstance(error, exceptions.RuleError):
                 failed = self._rows.get(error.rule_uuid)
                 if failed is not None:
