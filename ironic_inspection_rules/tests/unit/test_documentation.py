@@ -226,18 +226,19 @@ class PagesTestCase(base.TestCase):
                 for room in re.findall('``([a-z_/]+)``', row)
             },
         )
-        behaviours = text.partition('   * - Behaviour\n')[2].partition(
+        behaviours = text.partition('Where a behaviour lives')[2].partition(
             'Non-goals'
         )[0]
-        folder = package
-        for name in re.findall(r'``([a-z_/]+\.py)``', behaviours):
-            # Without a folder it is in that of the file before it.
-            if '/' in name or package.joinpath(name).exists():
-                path = package / name
-            else:
-                path = folder / name
-            self.assertTrue(path.is_file(), name)
-            folder = path.parent
+        # A row has its file, or the folder of some, behind the bar.
+        rows = re.findall(r'^   (\S.*) \| (.+)$', behaviours, re.MULTILINE)
+        self.assertTrue(rows)
+        for behaviour, place in rows:
+            for name in re.findall('``([^`]+)``', place):
+                self.assertTrue(
+                    package.joinpath(name).exists()
+                    or package.with_name(name).exists(),
+                    (behaviour, name),
+                )
         for name in re.findall('``([a-z_]+/[a-z_/.-]+)``', text):
             self.assertTrue(
                 any(
