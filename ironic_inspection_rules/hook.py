@@ -17,6 +17,7 @@ from ironic_inspection_rules.patches import deploy as deploy_patch
 from ironic_inspection_rules.patches import inspection as inspection_patch
 from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.patches import tls
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.traits import deploy
 
@@ -28,6 +29,7 @@ NAMES = (
     *deploy_patch.NAMES,
     *redfish.NAMES,
     *conductor.NAMES,
+    *tls.NAMES,
 )
 """Names of Ironic without which a conductor does not start."""
 

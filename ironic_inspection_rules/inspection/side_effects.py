@@ -19,7 +19,7 @@ from urllib3.util import retry as urllib3_retry
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.patches import conductor
+from ironic_inspection_rules.patches import tls
 
 LOG = log.getLogger(__name__)
 
@@ -147,9 +147,7 @@ def _get(
         retry.watch = watch
         with _Session(request, watch) as session:
             for scheme in ('http://', 'https://'):
-                session.mount(
-                    scheme, conductor.make_adapter(max_retries=retry)
-                )
+                session.mount(scheme, tls.make_adapter(max_retries=retry))
             with session.get(
                 request.url,
                 headers=request.headers,

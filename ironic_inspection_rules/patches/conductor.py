@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a conductor or an API ends, and what it waits for; TLS of requests.
-
-Ironic 35 to 38 have no options for TLS, and use the defaults of requests.
-"""
+"""How a conductor or an API ends, and what it waits for."""
 
 import atexit
 from collections.abc import Callable
 import functools
 import threading
 from typing import Any
-
-from requests import adapters
 
 from ironic_inspection_rules.patches import name
 
@@ -49,18 +44,7 @@ STOP_API = name.Name(
 STOPS = (DEL_HOST, STOP_API)
 """Methods with which a service ends its work, of a conductor or an API."""
 
-ADAPTER = name.Name(
-    'ironic.common.image_service',
-    'TLSHTTPAdapter',
-    "api-call does not keep to Ironic's options for TLS",
-    required=False,
-)
-
-NAMES: tuple[name.Name, ...] = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
-if ADAPTER.find():
-    # A release without the class never had those options for TLS, so that no
-    # warning is due there.
-    NAMES += (ADAPTER,)
+NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
 
 
 def is_in_this_process() -> bool:
@@ -135,13 +119,3 @@ def _manager() -> Any:
     if name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED]):
         return MANAGER.find()
     return None
-
-
-def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
-    """Build an adapter that keeps to Ironic's options for TLS.
-
-    It is of the class that Ironic uses for images. Where Ironic has none, it
-    is a plain one of requests.
-    """
-    adapter_class = ADAPTER.find() or adapters.HTTPAdapter
-    return adapter_class(**arguments)

@@ -83,7 +83,7 @@ class ApiCallTestCase(base.IronicTestCase):
 
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.patches.conductor.make_adapter', fail
+                'ironic_inspection_rules.patches.tls.make_adapter', fail
             )
         )
         logs = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))

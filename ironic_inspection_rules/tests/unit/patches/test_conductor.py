@@ -9,11 +9,8 @@ from ironic.common import rpc
 from ironic.common import wsgi_service
 from ironic.conductor import base_manager
 from ironic.conductor import rpc_service
-from requests import adapters
 
-from ironic_inspection_rules import releases
 from ironic_inspection_rules.patches import conductor
-from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -133,20 +130,3 @@ class StoppingTestCase(base.IronicTestCase):
         conductor.after_work(self.finish)
         self.assertRaises(ValueError, wsgi_service.BaseWSGIService.stop, None)
         self.assertEqual('finished', self.seen[-1])
-
-
-class MakeAdapterTestCase(base.IronicTestCase):
-    def test_it_is_ironics_where_ironic_has_one(self):
-        made = conductor.make_adapter(max_retries=3)
-        self.assertEqual(3, made.max_retries.total)
-        if releases.major(name.release()) > 38:
-            self.assertIs(conductor.ADAPTER.find(), type(made))
-
-    def test_it_is_a_plain_one_where_ironic_has_none(self):
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'ironic_inspection_rules.patches.conductor.ADAPTER',
-                name.Name('ironic.common.image_service', 'NoAdapter', ''),
-            )
-        )
-        self.assertIs(adapters.HTTPAdapter, type(conductor.make_adapter()))
