@@ -638,6 +638,9 @@ def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
             schema = {'allOf': [_defined('written')], **schema}
     if argument.type is data_path.Path:
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
+    if op.name.startswith(_HIDDEN):
+        # A word of language servers: accept the name, but do not complete it.
+        schema['doNotSuggest'] = True
     description = DESCRIPTIONS.get(argument.name)
     if not description:
         return schema

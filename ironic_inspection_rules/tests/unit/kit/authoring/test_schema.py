@@ -261,6 +261,30 @@ class SchemaTestCase(base.TestCase):
     def messages(self, data):
         return [error.message for error in self.schema.iter_errors(data)]
 
+    def test_arguments_of_old_ops_are_not_offered(self):
+        """Rules of ironic-inspector keep even those that do nothing."""
+        offered_by_op = {}
+        definitions = self.schema.schema['definitions']
+        for name in ('conditionArgs', 'actionArgs'):
+            for call in definitions[name]['allOf']:
+                op = call['if']['properties']['op']['pattern']
+                args = call['then']['properties']['args']['anyOf'][0]
+                offered_by_op[op] = [
+                    argument
+                    for argument, about in args.get('properties', {}).items()
+                    if not about.get('doNotSuggest')
+                ]
+        for op, arguments in offered_by_op.items():
+            if 'inspector' in op:
+                self.assertEqual([], arguments, op)
+        # As editors complete them in new rules.
+        (of_log,) = (
+            arguments
+            for op, arguments in offered_by_op.items()
+            if ':log)' in op
+        )
+        self.assertEqual(['msg', 'level'], of_log)
+
     def test_public_rules_are_rules(self):
         built_in = validator(built_in=True)
         for path in shared_data.directory().glob('rules-ironic/*'):
