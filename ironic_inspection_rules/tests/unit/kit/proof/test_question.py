@@ -205,6 +205,42 @@ class QuestionTestCase(base.TestCase):
             for each in question.Proof(rules, SECONDS).answers(questions)
         }
 
+    def test_a_text_of_many_fields_is_followed(self):
+        """Their kinds have more combinations than anybody waits for."""
+        fields = '-'.join(f'{{plugin_data.{name}}}' for name in 'abcdefgh')
+        answers = self.ask(
+            self.parse(
+                [
+                    {
+                        'uuid': _uuid(0),
+                        'description': 'text',
+                        'actions': [
+                            {
+                                'op': 'set-attribute',
+                                'args': {'path': '/extra/x', 'value': fields},
+                            }
+                        ],
+                    },
+                    {
+                        'uuid': _uuid(1),
+                        'description': 'never',
+                        'conditions': [
+                            {
+                                'op': 'eq',
+                                'args': {'values': ['{plugin_data.a}', value]},
+                            }
+                            for value in ('one', 'two')
+                        ],
+                        'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+                    },
+                ]
+            ),
+            'dead',
+            'shadowed',
+        )
+        self.assertEqual('yes', answers['dead', 'never'].verdict)
+        self.assertEqual('no', answers['shadowed', 'text'].verdict)
+
     def equivalent(self, one, other):
         (answer,) = question.Proof(one, SECONDS, other).answers(
             [question.DIFFERENT]
