@@ -11,7 +11,6 @@ import time
 
 from oslo_log import log
 from oslo_utils import uuidutils
-import tenacity
 
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.queue import attempt
@@ -65,21 +64,17 @@ class WorkerSettings:
     time_limit: float = 600.0
 
 
+@dataclasses.dataclass(eq=False)
 class _OngoingDelivery:
     """A delivery in progress, when it began, and the thread that does it."""
 
-    def __init__(self, request: queue_request.Request) -> None:
-        self.request = request
-        self.since = time.monotonic()
-        self.thread: threading.Thread | None = None
+    request: queue_request.Request
+    since: float
+    thread: threading.Thread | None = None
 
 
 def _observe_nothing(_outcome: delivery.Outcome) -> None:
     """Ignore the outcome of a delivery."""
-
-
-def _return_none(_retry_state: tenacity.RetryCallState) -> None:
-    """Return no request, as the worker stops; tenacity would raise."""
 
 
 class Worker:
@@ -260,7 +255,7 @@ class Worker:
         other is in progress, and until it is done, half a lease at most for
         either. A request that cannot begin goes back into the queue.
         """
-        ongoing = _OngoingDelivery(request)
+        ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_hand[request.delivery] = ongoing
         if not self._is_at_last_attempt(request):
             self._start_thread(ongoing)
@@ -343,39 +338,35 @@ class Worker:
 
         :returns: None if no request is due, or the worker stops.
         """
-        if self._stop.is_set():
-            return None
-        retrying = tenacity.Retrying(
-            sleep=tenacity.sleep_using_event(self._stop),
-            stop=tenacity.stop_when_event_set(self._stop),
-            wait=self._seconds_to_wait,
-            before_sleep=self._note_outage,
-            retry_error_callback=_return_none,
-        )
-        return retrying(self._ask)
-
-    def _ask(self) -> queue_request.Request | None:
-        """Claim a request, if one is due; any answer ends an outage."""
         claim = self._claim or self._queue.get
-        request = claim(self.name)
-        self._outage.over()
-        return request
+        failures = 0
+        while not self._stop.is_set():
+            try:
+                request = claim(self.name)
+            # The next try may succeed, whatever it was.
+            except Exception as exc:
+                if self._stop.is_set():
+                    # Who waits for a turn of the throttle raises one then.
+                    return None
+                failures += 1
+                self._outage.failed(exc)
+                self.pause(self._seconds_to_wait(failures))
+                continue
+            # Any answer ends an outage.
+            self._outage.over()
+            return request
+        return None
 
-    def _seconds_to_wait(self, retry_state: tenacity.RetryCallState) -> float:
-        """Return the pause after a failed try; it grows in a long outage."""
+    def _seconds_to_wait(self, failures: int) -> float:
+        """Return the pause after a failed try; it grows in a long outage.
+
+        :param failures: failed tries in a row.
+        """
         # The interval grows only after the first tries.
-        excess = retry_state.attempt_number - self._settings.connection_retries
+        excess = failures - self._settings.connection_retries
         doublings = min(max(excess, 0), _MOST_DOUBLINGS)
         interval = self._settings.retry_interval * 2**doublings
         return min(interval, _MAX_RETRY_INTERVAL)
-
-    def _note_outage(self, retry_state: tenacity.RetryCallState) -> None:
-        """Log a failed try; the dispatcher does not hang meanwhile."""
-        assert retry_state.outcome is not None
-        failure = retry_state.outcome.exception()
-        assert failure is not None
-        self._dispatcher.note_life()
-        self._outage.failed(failure)
 
     def _deliver(self, ongoing: _OngoingDelivery) -> None:
         """Carry out a delivery and free its slot, in a thread of its own."""
