@@ -103,6 +103,11 @@ for _row in TRANSITIONS:
     _MACHINE.add_transition(_row.state, _row.target, _row.event)
 _MACHINE.freeze()
 
+_REPETITIONS = frozenset(
+    (row.event, row.target) for row in TRANSITIONS if row.event in STRICT
+)
+"""Strict events, each with a state that it leads to."""
+
 
 def advance(state: str, event: str) -> StateChange:
     """Return the verdict on an event, and the state that follows.
@@ -130,13 +135,6 @@ def advance(state: str, event: str) -> StateChange:
     target = typing.cast(str, machine.current_state)
     if target == state:
         return StateChange(Verdict.IGNORED, target)
-    if event in STRICT and _leads_to(event, state):
+    if (event, state) in _REPETITIONS:
         return StateChange(Verdict.FORBIDDEN, target)
     return StateChange(Verdict.ALLOWED, target)
-
-
-def _leads_to(event: str, state: str) -> bool:
-    """Return whether an event leads to a state, from any other."""
-    return any(
-        row.event == event and row.target == state for row in TRANSITIONS
-    )
