@@ -8,7 +8,6 @@ happens only if that delivery is still the last one.
 
 from collections.abc import Callable, Collection, Mapping
 import datetime
-import functools
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -233,11 +232,7 @@ def _execute(statement: sa.Update, session: orm.Session | None) -> int:
     """
     if session is not None:
         return session.connection().execute(statement).rowcount
-    return transaction.write(functools.partial(_count_rows, statement))
-
-
-def _count_rows(statement: sa.Update, connection: sa.Connection) -> int:
-    return connection.execute(statement).rowcount
+    return transaction.update(statement)
 
 
 def finish_request(

@@ -180,6 +180,13 @@ def write(work: Callable[[sa.Connection], Any]) -> Any:
         return work(connection)
 
 
+@retried_on_lock_conflict
+def update(statement: sa.Update) -> int:
+    """Update rows in a transaction of its own; return how many there were."""
+    with writer_without_session() as connection:
+        return connection.execute(statement).rowcount
+
+
 def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
     """Yield values in parts of a size, the last of which may be smaller."""
     for start in range(0, len(values), size):
