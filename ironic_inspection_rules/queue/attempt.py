@@ -14,11 +14,14 @@ from ironic.common import states
 from ironic.common.inspection_rules import engine
 from ironic.conductor import inspection as conductor_inspection
 from ironic.conductor import utils as conductor_utils
+from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
+from oslo_db import exception as db_exc
 from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
@@ -30,6 +33,7 @@ from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -153,12 +157,26 @@ class Attempt(inspection.Inspection):
     def end(self, error: str | None) -> queue_request.Request:
         """End the request, store its run and unlock the node.
 
+        If the run cannot be stored, the other two are done without it.
+
         :param error: why it failed, None if it did not.
         :returns: the request as it ended.
         :raises: LeaseLost if this delivery is not the last one.
         """
+        task = self.task
+        store = self._run_store
         consume = functools.partial(self._queue.consume, self.request, error)
-        return self.task.end(consume, self._run_store)
+        try:
+            ended = task.end(consume, store)
+        except db_exc.DBError as exc:
+            if store is None or surroundings.are_to_blame(exc):
+                raise
+            recorder.warn_of_loss(task.node, exc)
+            ended = task.end(consume)
+        # The fence would refuse this, as the node is not locked any more.
+        with fence.suspended():
+            history.cleaner.clean(CONF.inspection_rules.keep_history)
+        return ended
 
     def settle(self) -> None:
         """Bring the node of the request, which has ended, into a final state.

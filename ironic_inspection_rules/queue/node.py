@@ -17,8 +17,6 @@ from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from ironic.common import states
 from ironic.conductor import task_manager
-from ironic.conf import CONF
-from oslo_db import exception as db_exc
 from oslo_log import log
 from oslo_utils import timeutils
 
@@ -31,7 +29,6 @@ from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
-from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -104,6 +101,7 @@ class DeliveryTask(task_manager.TaskManager):
         # Ironic's functions that need an exclusive lock look at this.
         self.shared = False
 
+    @transaction.retried_on_lock_conflict
     def end(
         self,
         consume: Callable[[Any], queue_request.Request],
@@ -111,33 +109,12 @@ class DeliveryTask(task_manager.TaskManager):
     ) -> queue_request.Request:
         """Unlock the node, end its request and store its run, atomically.
 
-        If the run cannot be stored, the other two are done without it.
-
         :param consume: ends the request in the given transaction; called
             again if the transaction is retried.
         :param store: stores the run of rules in the given transaction.
         :returns: the result of ``consume``.
-        :raises: any error of ``consume``; then nothing is changed.
+        :raises: any error of the two; then nothing is changed.
         """
-        try:
-            ended = self._end(consume, store)
-        except db_exc.DBError as exc:
-            if store is None or surroundings.are_to_blame(exc):
-                raise
-            recorder.warn_of_loss(self.node, exc)
-            ended = self._end(consume, None)
-        # The fence would refuse this, as the node is not locked any more.
-        with fence.suspended():
-            history.cleaner.clean(CONF.inspection_rules.keep_history)
-        return ended
-
-    @transaction.retried_on_lock_conflict
-    def _end(
-        self,
-        consume: Callable[[Any], queue_request.Request],
-        store: recorder.Store | None,
-    ) -> queue_request.Request:
-        """Do the work of :meth:`end`, once, in one transaction."""
         # All transactions lock the node first, then the request. Another
         # order would cause deadlocks. The fence is suspended, as it would ask
         # at the commit for the lock that is released here.

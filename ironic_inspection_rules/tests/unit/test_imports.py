@@ -93,6 +93,7 @@ MAY_IMPORT = {
     'queue': {'db'},
     'queue.attempt': {
         'queue',
+        'db',
         'engine.language.model',
         'inspection',
         'patches',
@@ -102,7 +103,7 @@ MAY_IMPORT = {
     'queue.database_queue': {'queue', 'db', 'objects'},
     'queue.maintenance': {'queue', 'coordination', 'db', 'runs', 'ironic'},
     'queue.power_on': {'queue', 'coordination', 'db', 'patches', 'ironic'},
-    'queue.node': {'queue', 'db', 'inspection', 'patches', 'runs', 'ironic'},
+    'queue.node': {'queue', 'db', 'runs', 'ironic'},
     'queue.failure': {'queue', 'ironic'},
     'queue.service': {
         'queue',

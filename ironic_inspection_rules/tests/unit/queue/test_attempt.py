@@ -100,7 +100,11 @@ class InspectorTestCase(base.GlueTestCase):
             return error
 
     def unlock(self, current, consume=lambda transaction: None):
-        return current.task.end(consume, current._run_store)
+        def end(request, error, transaction):
+            return consume(transaction)
+
+        with mock.patch.object(self.queue, 'consume', end):
+            return current.end(None)
 
 
 class InspectTestCase(InspectorTestCase):

@@ -6,7 +6,6 @@ from concurrent import futures
 import contextlib
 import functools
 
-import fixtures
 from ironic import objects
 from ironic.common import exception as ironic_exception
 from oslo_db.sqlalchemy import enginefacade
@@ -19,7 +18,6 @@ from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
-from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests.unit.inspection import base
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
 
@@ -81,10 +79,6 @@ class NodeLockTestCase(base.GlueTestCase):
         )
 
     def test_the_end_is_one_transaction(self):
-        # What a process cleans now and then is no part of it.
-        cleaner = history.Cleaner()
-        cleaner.clean(0)
-        self.useFixture(fixtures.MockPatchObject(history, 'cleaner', cleaner))
         with self.lock() as task, queue_base.statements() as asked:
             ended = task.end(
                 functools.partial(self.queue.consume, self.request, None)
