@@ -53,7 +53,7 @@ def prepare_conductor() -> None:
     inspection_patch.around_inspection(inspection.of_task)
     inspection_patch.after_removal(_forget)
     # A Redfish inspection would overwrite what rules have set.
-    redfish.install()
+    redfish.install(inspection.note_redfish)
     deploy_patch.check(deploy.node_problem)
     if CONF.inspection_queue.enabled:
         # Not loaded if it is switched off.

@@ -67,6 +67,8 @@ class Inspection:
         error in its ``last_error`` if that fails.
     :ivar is_repeatable: whether a later attempt may repeat the phases.
     :ivar checkpoints: what earlier attempts saved of phases, by phase.
+    :ivar of_redfish: the redfish inspection that this one is, None for one
+        of another interface.
     """
 
     is_repeatable = False
@@ -77,6 +79,7 @@ class Inspection:
         self.task = task
         self.run = run
         self.checkpoints: Mapping[str, checkpoint.Checkpoint] = {}
+        self.of_redfish: redfish.RedfishInspection | None = None
         self._is_of_ironic = is_of_ironic
         # None before the machine has posted anything.
         self._inventory: dict[str, Any] | None = None
@@ -184,7 +187,7 @@ class Inspection:
         before = dict(plugin_data)
         self._run_phase(phase, inventory, plugin_data)
         is_changed = plugin_data != before
-        if is_changed and redfish.of_task(self.task) is not None:
+        if is_changed and self.of_redfish is not None:
             # This interface has stored its data before it applied rules.
             redfish.store_again(self.task, inventory, plugin_data)
 
@@ -325,9 +328,8 @@ class Inspection:
         That inspection holds properties of its own, which it saves in the
         end. Other interfaces hold none.
         """
-        of_redfish = redfish.of_task(self.task)
-        if of_redfish is not None:
-            of_redfish.reconcile_properties(self.task.node)
+        if self.of_redfish is not None:
+            self.of_redfish.reconcile_properties(self.task.node)
 
     def _note_before_rules(self, before: dict, plugin_data: dict) -> None:
         """Note the values that a phase has changed, as it got them.
@@ -485,7 +487,7 @@ class Inspection:
 
         :param phase: the first phase.
         """
-        if phase == model.MAIN and redfish.of_task(self.task) is not None:
+        if phase == model.MAIN and self.of_redfish is not None:
             # Redfish stores its data before the main phase. Without one before
             # it is too late: what is stored now is of this inspection.
             return
@@ -540,6 +542,12 @@ def of_task(
         current.store(None)
     finally:
         setattr(task, _ATTRIBUTE, None)
+
+
+def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
+    """Note that the inspection of a task is a redfish inspection."""
+    with of_task(task) as current:
+        current.of_redfish = of_redfish
 
 
 def _take_early_phase(task: Any) -> Any:

@@ -8,6 +8,7 @@ save of the node in between replaces the node's mapping by a copy. Besides, it
 stores the data of the inspection before rules are applied, not afterwards.
 """
 
+from collections.abc import Callable
 import copy
 import dataclasses
 import functools
@@ -33,9 +34,6 @@ STORE = name.Name(
 NAMES = (INSPECT, STORE)
 
 _stock_inspect_hardware = INSPECT.find()
-
-_ATTRIBUTE = 'inspection_rules_redfish'
-"""The attribute of a task that holds its inspection; Ironic hands it on."""
 
 
 @dataclasses.dataclass
@@ -68,18 +66,25 @@ class RedfishInspection:
         self.reconciled = copy.deepcopy(merged)
 
 
-def install() -> None:
-    """Follow redfish inspections, for :func:`of_task`.
+def install(note: Callable[[Any, RedfishInspection], None]) -> None:
+    """Follow redfish inspections.
 
-    Where the names in Ironic have moved, no task has one.
+    Where the names in Ironic have moved, none is noted.
+
+    :param note: called with the task when a redfish inspection begins.
     """
-    if name.are_here(NAMES):
-        INSPECT.put(_inspect_hardware)
+    if not name.are_here(NAMES):
+        return
 
+    @functools.wraps(_stock_inspect_hardware)
+    def inspect_hardware(self: Any, task: Any) -> Any:
+        # Ironic's method takes this very mapping next, and puts it back in the
+        # end: reconcile_properties() merges into it what rules have changed.
+        properties = task.node.properties
+        note(task, RedfishInspection(properties, copy.deepcopy(properties)))
+        return _stock_inspect_hardware(self, task)
 
-def of_task(task: Any) -> RedfishInspection | None:
-    """Return the redfish inspection that a task is in the middle of."""
-    return getattr(task, _ATTRIBUTE, None)
+    INSPECT.put(inspect_hardware)
 
 
 def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
@@ -106,17 +111,3 @@ def _merge(
         if was_changed:
             merged[key] = value
     return merged
-
-
-@functools.wraps(_stock_inspect_hardware)
-def _inspect_hardware(self, task):
-    """Inspect a node as Ironic does; the task holds the inspection."""
-    # Ironic's method takes this very mapping next, and puts it back in the
-    # end: reconcile_properties() merges into it what rules have changed.
-    properties = task.node.properties
-    inspection = RedfishInspection(properties, copy.deepcopy(properties))
-    setattr(task, _ATTRIBUTE, inspection)
-    try:
-        return _stock_inspect_hardware(self, task)
-    finally:
-        setattr(task, _ATTRIBUTE, None)

@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
@@ -44,6 +45,11 @@ class InspectionTestCase(base.GlueTestCase):
                 self.assertIs(outer, inner)
         with inspection.of_task(task) as current:
             self.assertIsNot(outer, current)
+
+    def test_it_knows_that_it_is_of_redfish(self):
+        of_redfish = redfish.RedfishInspection({'found': 1}, {})
+        inspection.note_redfish(self.task, of_redfish)
+        self.assertIs(of_redfish, self.inspection.of_redfish)
 
     def test_only_a_run_that_did_something_is_stored(self):
         self.assertIsNone(self.inspection.prepare(None))
