@@ -185,7 +185,8 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def get_revision(cls, context):
         """Return the revision of the rule set."""
         query = sa.select(models.RulesRevisionRow.revision)
-        return transaction.read(query)[0]
+        [row] = transaction.read_rows(query)
+        return row['revision']
 
     @remotable.class_method
     def change(
