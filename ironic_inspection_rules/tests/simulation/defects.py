@@ -139,7 +139,7 @@ def claim_of_another() -> Iterator[None]:
         yield
 
 
-def _end_apart(self: Any, consume: Any, store: Any) -> Any:
+def _end_apart(self: Any, consume: Any, store: Any = None) -> Any:
     with fence.suspended(), transaction.writer() as session:
         self.shared = node_reservation.release(
             session, self.node.uuid, self._holder
@@ -151,7 +151,7 @@ def _end_apart(self: Any, consume: Any, store: Any) -> Any:
 @contextlib.contextmanager
 def end_apart() -> Iterator[None]:
     """Unlock a node and end its request in two transactions."""
-    with mock.patch.object(queue_node.DeliveryTask, '_end', _end_apart):
+    with mock.patch.object(queue_node.DeliveryTask, 'end', _end_apart):
         yield
 
 
