@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import functools
 import hashlib
 import json
+import threading
 from typing import Any
 import uuid
 
@@ -36,6 +37,14 @@ MEMBERS: dict[str, Any] = {
 _KEPT = 4
 _LARGEST = 1 << 20
 """Characters of a rule set that is kept: more is slow to read anyway."""
+
+_compiling = threading.Lock()
+"""Held by the thread that compiles a set to be kept.
+
+A client asks for several pages of a fleet at a time. Without the lock, each of
+the first would compile the same rules, and they would wait for each other all
+the same.
+"""
 
 _MOST_ROWS = 10_000
 """Rows of tables of a rule set that is kept, at most."""
@@ -92,7 +101,8 @@ def plans(
     text = json.dumps([posted, tables])
     if len(text) > _LARGEST:
         return _compile(rules, posted, tables, prune)
-    return _compile_kept(rules, revision, text, prune)
+    with _compiling:
+        return _compile_kept(rules, revision, text, prune)
 
 
 def _has_many_rows(tables: Any) -> bool:

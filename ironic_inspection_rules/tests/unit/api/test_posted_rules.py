@@ -2,7 +2,10 @@
 
 """Rules of a request are compiled once for many requests."""
 
+from concurrent import futures
+import threading
 import types
+from unittest import mock
 
 import fixtures
 
@@ -19,6 +22,22 @@ OTHER = '2d5c8e0a-6b1f-4a57-9a35-2f4f6f0f7a11'
 
 def rule(text='x', **fields):
     return {'actions': [{'op': 'log', 'args': [text]}], **fields}
+
+
+class WatchedLock:
+    """A lock that says when somebody has come to wait for it."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.awaited = threading.Event()
+
+    def __enter__(self):
+        if not self._lock.acquire(blocking=False):
+            self.awaited.set()
+            self._lock.acquire()
+
+    def __exit__(self, *_error):
+        self._lock.release()
 
 
 class PostedRulesTestCase(base.TestCase):
@@ -75,6 +94,28 @@ class PostedRulesTestCase(base.TestCase):
         self.assertIsNot(
             first, self.plans(rule(), rule(phase='early'), prune=True)
         )
+
+    def test_two_requests_at_a_time_compile_a_set_once(self):
+        lock = WatchedLock()
+        compile_set = posted_rules._compile
+        pool = futures.ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        second = []
+
+        def compile_while_another_waits(*arguments):
+            second.append(pool.submit(self.plans, rule()))
+            self.assertTrue(lock.awaited.wait(60))
+            return compile_set(*arguments)
+
+        with (
+            mock.patch.object(posted_rules, '_compiling', lock),
+            mock.patch.object(
+                posted_rules, '_compile', compile_while_another_waits
+            ),
+        ):
+            first = self.plans(rule())
+            [second_plans] = second
+            self.assertIs(first, second_plans.result(60))
 
     def test_it_is_compiled_again_when_stored_rules_change(self):
         self.store(rule(uuid=UUID))
