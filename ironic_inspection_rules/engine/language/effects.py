@@ -7,6 +7,7 @@ declare, those of this package and those of others alike
 (:meth:`.plugin.Action.writes`).
 """
 
+import collections.abc
 import contextlib
 import functools
 import typing
@@ -194,12 +195,17 @@ def mentions(root: str, value: typing.Any) -> bool:
     Nothing is parsed: it is a quick look that may say yes for other text, and
     saves the work for most values, which have no such field.
     """
-    if isinstance(value, str):
-        return '{' in value and root in value
-    if isinstance(value, typing.Mapping):
-        value = [*value, *value.values()]
-    if isinstance(value, list | tuple):
-        return any(mentions(root, part) for part in value)
+    ahead = [value]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, str):
+            if '{' in part and root in part:
+                return True
+        elif isinstance(part, list | tuple):
+            ahead += part
+        elif isinstance(part, collections.abc.Mapping):
+            ahead += part
+            ahead += part.values()
     return False
 
 
