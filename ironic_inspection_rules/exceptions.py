@@ -328,9 +328,9 @@ class InvalidTables(InvalidInput):
 
 
 class InvalidRuleSet(InvalidInput):
-    """Rules and tables that were posted together are refused.
+    """Rules, tables and other members of one body are refused.
 
-    :param refused: the errors of the rules and of the tables.
+    :param refused: the errors of each kind.
     """
 
     def __init__(self, refused: typing.Sequence[InvalidInput]) -> None:

@@ -105,6 +105,16 @@ def plans(
         return _compile_kept(rules, revision, text, prune)
 
 
+def check(body: Any) -> None:
+    """Check the rules and tables of a request that is refused otherwise.
+
+    :param body: as it was posted, of any type.
+    :raises: what :func:`.rule_set.check` raises.
+    """
+    if isinstance(body, dict):
+        rule_set.check(body, prune=body.get('prune') is True)
+
+
 def _has_many_rows(tables: Any) -> bool:
     """Return whether posted tables are too large to be kept compiled.
 
@@ -132,10 +142,9 @@ def _compile(
     _revision, stored = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
-    steps, decided = rule_set.decide_all(
+    steps, decided = rule_set.decide(
         posted, tables, stored, prune, new_uuid=_uuid_of
     )
-    rule_set.check_tables(steps, len(posted), decided.tables)
     stored_afterwards = replacement.rules_after(steps)
     return rules.compile(rules.with_stored(stored_afterwards), decided.tables)
 

@@ -10,6 +10,7 @@ from http import client as http_client
 from typing import Any
 
 from ironic_inspection_rules import policies
+from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.api.controllers import inspection_request
@@ -55,6 +56,7 @@ TABLE = (
         f'{RULE}:update',
         query=inspection_rule.REPLACE_SET,
         schema=inspection_rule.RULE_SET,
+        check_refused=inspection_rule.check_all,
     ),
     Route(
         'DELETE',
@@ -97,6 +99,7 @@ TABLE = (
         evaluate.post,
         policies.EVALUATE,
         schema=evaluate.SCHEMA,
+        check_refused=posted_rules.check,
     ),
     Route(
         'POST',
@@ -104,6 +107,7 @@ TABLE = (
         replay.post,
         policies.EVALUATE,
         schema=replay.SCHEMA,
+        check_refused=posted_rules.check,
     ),
     Route(
         'GET',

@@ -51,7 +51,9 @@ class Route:
     the URL and what converts them; the handler gets them as a mapping, unless
     there are none; None leaves them to the handler. ``schema`` is the JSON
     Schema of the body, which is the last argument; None leaves the body to
-    the handler. ``status`` is that of a good answer, None where the handler
+    the handler. ``check_refused`` gets the arguments of the handler where the
+    schema refuses the body, and raises InvalidInput for problems of other
+    members. ``status`` is that of a good answer, None where the handler
     sets it. ``since`` is the first minor version that has the call, None
     where all have it. ``is_queue`` calls need durable inspection.
     """
@@ -63,6 +65,7 @@ class Route:
     since: int | None = RULES
     query: Query | None = dataclasses.field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
+    check_refused: Callable[..., None] | None = None
     status: int | None = http_client.OK
     is_queue: bool = False
 
@@ -175,8 +178,27 @@ class Route:
             if self.query:
                 arguments.append(query)
         if self.schema is not None:
-            arguments.append(request.validate(request.body(), self.schema))
+            body = request.body()
+            try:
+                arguments.append(request.validate(body, self.schema))
+            except exceptions.InvalidBody as exc:
+                self._check_refused(exc, [*arguments, body])
+                raise
         return arguments
+
+    def _check_refused(
+        self, refused: exceptions.InvalidBody, arguments: Sequence[Any]
+    ) -> None:
+        """Find the problems that a refused body has besides those found.
+
+        :raises: InvalidRuleSet with all of them if there are others.
+        """
+        if self.check_refused is None:
+            return
+        try:
+            self.check_refused(*arguments)
+        except exceptions.InvalidInput as exc:
+            raise exceptions.InvalidRuleSet([refused, exc]) from exc
 
     @functools.cached_property
     def exposed(self) -> types.MethodType:

@@ -139,10 +139,9 @@ class _Replacement:
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
             wanted = stored_rule.restored(self.rules, present)
-        steps, decided = decide_all(
+        steps, decided = decide(
             wanted, self.tables, present, self.prune, self.restored
         )
-        check_tables(steps, len(self.rules), decided.tables)
         outcomes = {step.outcome for step in steps}
         outcomes |= {step.outcome for step in decided.steps}
         _check_policies(outcomes)
@@ -209,41 +208,43 @@ def _check_policies(outcomes: Iterable[str]) -> None:
             api_utils.check_policy(_POLICIES[outcome])
 
 
-def check_tables(
-    steps: Sequence[replacement.RuleStep], count: int, tables: table.Tables
+def _check_rules_that_stay(
+    steps: Iterable[replacement.RuleStep], tables: table.Tables
 ) -> None:
-    """Check that all rules find their tables afterwards.
+    """Check that stored rules that are not posted find their tables.
 
-    A posted rule is at fault itself. For a stored rule that stays, it is the
-    tables: the request takes away what the rule reads.
+    They are not at fault: the request takes away what they read.
 
-    :param steps: of the posted rules, then of the others.
-    :param count: the number of posted rules.
-    :raises: InvalidRules for posted rules, InvalidTables for others.
+    :param steps: of the rules that are not posted.
+    :raises: InvalidTables if a rule stays whose table goes.
     """
-    refused: dict[int, Sequence[exceptions.Problem]] = {}
-    stay = []
-    for index, step in enumerate(steps):
+    problems = []
+    for step in steps:
         if step.after is None:
             continue
-        problems = table_set.problems(step.after, tables)
-        if not problems:
-            continue
-        if stored_rule.is_closed(step.before):
-            # What the rule reads is for nobody.
-            problems = stored_rule.without_content(problems)
-        if index < count:
-            refused[index] = problems
-        else:
+        missing = _missing_of_tables(step.after, step.before, tables)
+        if missing:
             text = _('rule %(uuid)s stays: %(problem)s') % {
                 'uuid': step.after['uuid'],
-                'problem': problems[0],
+                'problem': missing[0],
             }
-            stay.append(exceptions.Problem('/tables', text))
-    if refused:
-        raise exceptions.InvalidRules(refused)
-    if stay:
-        raise exceptions.InvalidTables(stay)
+            problems.append(exceptions.Problem('/tables', text))
+    if problems:
+        raise exceptions.InvalidTables(problems)
+
+
+def _missing_of_tables(
+    rule: Fields, before: Fields | None, tables: table.Tables
+) -> Sequence[exceptions.Problem]:
+    """Return what a rule reads of tables that is not there.
+
+    :param before: the stored rule that it takes the place of, if any.
+    """
+    problems: Sequence[exceptions.Problem] = table_set.problems(rule, tables)
+    if stored_rule.is_closed(before):
+        # What the rule reads is for nobody.
+        return stored_rule.without_content(problems)
+    return problems
 
 
 def _listed_revision(revision: int) -> int:
@@ -262,30 +263,27 @@ def _random_uuid(_index: int, _rule: Fields) -> str:
     return str(uuidutils.generate_uuid())
 
 
-def decide(
+def _decide_rules(
     rules: Sequence[Any],
     present: Sequence[Fields],
     prune: bool,
-    restored: bool = False,
-    new_uuid: NewUUID = _random_uuid,
+    restored: bool,
+    new_uuid: NewUUID,
+    tables: table.Tables | None,
 ) -> list[replacement.RuleStep]:
     """Decide what becomes of the stored rules where some are given.
 
     A rule that is posted as it is stored is not checked: it stays, valid
     today or not. A sensitive one without its content keeps what is stored.
 
-    :param rules: as they were posted, or as GET shows them.
-    :param present: the stored rules; see :meth:`.StoredRule.read_rule_set`.
-    :param prune: whether stored rules that are not among these go.
-    :param restored: whether the rules are those of a revision that is put
-        back.
-    :param new_uuid: called for a rule that is not stored and has no UUID.
+    :param tables: those that are in force afterwards, which rules must find;
+        None if they are not known.
     :raises: InvalidRules with the place of each bad rule.
     """
     rules = [_canonicalize_uuid(rule) for rule in rules]
     matched = replacement.match(rules, present)
     wanted = []
-    refused = {}
+    refused: dict[int, Sequence[exceptions.Problem]] = {}
     rules_and_matches = zip(rules, matched, strict=True)
     for index, (rule, match_of_rule) in enumerate(rules_and_matches):
         stored = None
@@ -294,15 +292,21 @@ def decide(
         elif isinstance(rule, dict) and rule.get('uuid') in (None, ''):
             rule = {**rule, 'uuid': new_uuid(index, rule)}
         try:
-            wanted.append(_parse(rule, stored, restored))
+            fields = _parse(rule, stored, restored)
         except exceptions.InvalidRule as exc:
             refused[index] = exc.problems
+            continue
+        wanted.append(fields)
+        if tables is not None:
+            missing = _missing_of_tables(fields, stored, tables)
+            if missing:
+                refused[index] = missing
     if refused:
         raise exceptions.InvalidRules(refused)
     return replacement.decide(wanted, matched, present, prune)
 
 
-def decide_all(
+def decide(
     rules: Sequence[Any],
     tables: Any,
     present: Sequence[Fields],
@@ -312,26 +316,58 @@ def decide_all(
 ) -> tuple[list[replacement.RuleStep], table_set.Decided]:
     """Decide what becomes of the stored rules, and of the tables.
 
-    See :func:`decide` and :func:`decide_tables`.
-
+    :param rules: as they were posted, or as GET shows them.
+    :param tables: see :func:`decide_tables`.
+    :param present: the stored rules; see :meth:`.StoredRule.read_rule_set`.
+    :param prune: whether stored rules and tables that are not among these go.
+    :param restored: whether they are those of a revision that is put back.
+    :param new_uuid: called for a rule that is not stored and has no UUID.
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
     refused: list[exceptions.InvalidInput] = []
     steps: list[replacement.RuleStep] = []
     decided = None
-    try:
-        steps = decide(rules, present, prune, restored, new_uuid)
-    except exceptions.InvalidRules as exc:
-        refused.append(exc)
+    tables_afterwards = None
     try:
         decided = decide_tables(tables, prune, restored)
+        tables_afterwards = decided.tables
     except exceptions.InvalidTables as exc:
         refused.append(exc)
+    try:
+        steps = _decide_rules(
+            rules, present, prune, restored, new_uuid, tables_afterwards
+        )
+    except exceptions.InvalidRules as exc:
+        refused.insert(0, exc)
     if len(refused) == 1:
         raise refused[0]
     if decided is None:
         raise exceptions.InvalidRuleSet(refused)
+    _check_rules_that_stay(steps[len(rules) :], decided.tables)
     return steps, decided
+
+
+def check(body: Any, prune: bool) -> None:
+    """Check the rules and tables of a body that is refused for other members.
+
+    :param body: as it was posted, of any type.
+    :param prune: as for :func:`decide`.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
+    """
+    if not isinstance(body, dict):
+        return
+    rules = body.get('rules')
+    if not isinstance(rules, list):
+        rules = []
+    tables = body.get('tables')
+    _revision, present = rule_object.StoredRule.read_rule_set(
+        api.request.context
+    )
+    if tables is None or isinstance(tables, dict):
+        decide(rules, tables, present, prune)
+        return
+    # Which tables there will be is not known.
+    _decide_rules(rules, present, prune, False, _random_uuid, None)
 
 
 def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:

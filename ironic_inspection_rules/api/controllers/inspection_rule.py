@@ -393,6 +393,14 @@ def replace_all(query: Answer, body: Answer) -> Answer:
     )
 
 
+def check_all(query: Answer, body: Any) -> None:
+    """Check the rules and tables of a body that is refused otherwise.
+
+    :raises: what :func:`.rule_set.check` raises.
+    """
+    rule_set.check(body, query['prune'] is not False)
+
+
 def delete(rule_uuid: str) -> None:
     """Remove one rule."""
     rule = _read_changeable(rule_uuid)

@@ -84,6 +84,48 @@ class ProblemsTestCase(base.TestCase):
             )
             self.assertIn('/tables/x/rows', sentence)
 
+    def test_those_of_other_members_are_told_with_them(self):
+        body = {'rules': [UNKNOWN], 'tables': {'x': 5}, 'unknown': 1}
+        for sent, place in (
+            (('PUT', RULES, {**body, 'revision': 'x'}), '/revision'),
+            (('POST', f'{RULES}/evaluate', {**body, 'node': 5}), '/node'),
+            (('POST', f'{RULES}/replay', {**body, 'limit': 0}), '/limit'),
+        ):
+            sentence, problems = self.refused(*sent)
+            self.assertEqual(
+                {'', place, '/rules/0/actions/0/op', '/tables/x'},
+                set(problems),
+            )
+            self.assertIn('/rules/0: /actions/0/op: unknown op', sentence)
+
+    def test_rules_are_no_rules_where_another_member_is_wrong(self):
+        for body, places in (
+            ({'rules': 5, 'revision': 'x'}, {'/rules', '/revision'}),
+            (
+                {'rules': [GOOD], 'tables': 5, 'revision': 'x'},
+                {'/tables', '/revision'},
+            ),
+            ({'revision': 'x'}, {'', '/revision'}),
+            ([], {''}),
+        ):
+            _sentence, problems = self.refused('PUT', RULES, body)
+            self.assertEqual(places, set(problems))
+
+    def test_a_table_that_is_not_there_is_one_of_several(self):
+        reading = {
+            'actions': [{'op': 'log', 'args': ['{tables.y | row}']}],
+        }
+        rules = [reading, UNKNOWN]
+        for sent in (
+            ('PUT', RULES, {'rules': rules}),
+            ('POST', f'{RULES}/evaluate', {'inventory': {}, 'rules': rules}),
+        ):
+            _sentence, problems = self.refused(*sent)
+            self.assertEqual(
+                {'/rules/0/actions/0/args/0', '/rules/1/actions/0/op'},
+                set(problems),
+            )
+
     def test_that_a_rule_would_be_opened_is_one_of_several(self):
         made = self.send('POST', RULES, {**GOOD, 'sensitive': True}).json
         path = f'{RULES}/{made["uuid"]}'
