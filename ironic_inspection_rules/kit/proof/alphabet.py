@@ -201,7 +201,7 @@ class Alphabet:
                 return ''
         except effort.GivenUp:
             return ''
-        return logic.text_of(solver.model()[text])
+        return logic.example_of(text, solver)
 
     def _decide(
         self, text: logic.Term, matches: logic.Formula, among: str

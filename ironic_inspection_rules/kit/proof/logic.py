@@ -138,5 +138,14 @@ def text_of(term: Term) -> str:
     return _ESCAPE.sub(_character_of, term.as_string())
 
 
+def example_of(term: Term, solver: z3.Solver) -> str:
+    """Return a text that a term may be, where the last check found a model.
+
+    A text that the formulas leave open has no value in the model: it may be
+    any, and the solver takes one.
+    """
+    return text_of(solver.model().eval(term, model_completion=True))
+
+
 def _character_of(escape: re.Match[str]) -> str:
     return chr(int(escape[1], 16))

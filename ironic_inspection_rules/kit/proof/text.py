@@ -159,7 +159,7 @@ class TextVariable:
                 return None
         except effort.GivenUp:
             return None
-        return logic.text_of(solver.model()[self.term])
+        return logic.example_of(self.term, solver)
 
 
 def _before_filters(texts: list[str]) -> set[str]:

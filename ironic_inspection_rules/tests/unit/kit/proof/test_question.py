@@ -205,6 +205,30 @@ class QuestionTestCase(base.TestCase):
             for each in question.Proof(rules, SECONDS).answers(questions)
         }
 
+    def test_an_expression_that_matches_every_text_is_asked_for_one(self):
+        """The solver leaves such a text open."""
+        for name, pattern in (('contains', '.*'), ('contains', '')):
+            verdicts = self.one(
+                'dead',
+                {
+                    'conditions': [
+                        {
+                            'op': name,
+                            'args': {
+                                'value': '{plugin_data.a}',
+                                'regex': pattern,
+                            },
+                        },
+                        {
+                            'op': 'version-ge',
+                            'args': {'values': ['{plugin_data.a}', '1.10']},
+                        },
+                    ],
+                    'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+                },
+            )
+            self.assertEqual({('0',): 'no'}, verdicts, pattern)
+
     def test_a_text_of_many_fields_is_followed(self):
         """Their kinds have more combinations than anybody waits for."""
         fields = '-'.join(f'{{plugin_data.{name}}}' for name in 'abcdefgh')
