@@ -27,12 +27,14 @@ withheld rules by phase."""
 class SettingChange:
     """The change that last set a value.
 
-    ``run`` is the caller's name of the run. ``rule`` and ``change`` are of
-    its record (:mod:`.phase_record`); of a withheld rule there is no change.
-    ``place`` is where the value was after the change: an item of a list moves
-    if one before it is removed later.
-    ``uncertain`` are the UUIDs of rules that ran later and may have set it,
-    as that is not kept.
+    :param run: the caller's name of the run.
+    :param phase: such as ``main``.
+    :param rule: the record of the rule in that phase, see
+        :mod:`.phase_record`.
+    :param change: one of ``changes`` or ``confirmed`` of that record, None
+        for a withheld rule.
+    :param place: where the value was after the change: an item of a list moves
+        if one before it is removed later.
     """
 
     run: typing.Any
@@ -40,26 +42,74 @@ class SettingChange:
     rule: phase_record.Record
     change: phase_record.Record | None
     place: Place
-    uncertain: tuple[str, ...]
 
     def described(self, describe: recorded_rule.Describe) -> disclosure.Entry:
-        """Return what a function builds of the rule, unless it is withheld."""
+        """Return what a function builds of the rule, unless it is withheld.
+
+        :param describe: called with the record of the rule. For a withheld
+            rule it is not called: the entry is
+            ``{'rule': {'uuid': UUID}, 'withheld': True}``.
+        """
         return recorded_rule.read(self.rule).described(describe)
 
 
-def find(
-    runs: collections.abc.Iterable[RunRecord], place: Place
-) -> SettingChange | tuple[str, ...]:
+class Finding(typing.NamedTuple):
+    """What the records of runs say of who set a value.
+
+    :param setting: the change that last set the value, None if there is none.
+    :param possible_setters: UUIDs of sensitive rules that ran after that
+        change, or in any of the runs if there is none, and may have set the
+        value as well: what they set is not kept. The newest is first.
+    """
+
+    setting: SettingChange | None
+    possible_setters: tuple[str, ...]
+
+
+class _RuleInRun(typing.NamedTuple):
+    """A rule that ran: the run, the phase, and its record in that phase.
+
+    ``places`` are those that the withheld rules of the phase set.
+    """
+
+    run: typing.Any
+    phase: str
+    record: phase_record.Record
+    places: recorded_rule.Places | None
+
+
+def find(runs: collections.abc.Iterable[RunRecord], place: Place) -> Finding:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
 
     :param runs: newest first.
     :param place: where the value is now.
-    :returns: if there is none, the UUIDs of rules that may have set it.
     """
-    # A set that keeps its order: the newest rule first.
-    uncertain: dict[str, None] = {}
+    # Its keys are a set that keeps its order.
+    possible_setters: dict[str, None] = {}
+    for rule in _newest_first(runs):
+        recorded = recorded_rule.read(rule.record, rule.places)
+        trail = recorded.follow(place)
+        if trail.is_set:
+            setting = SettingChange(
+                rule.run, rule.phase, rule.record, trail.change, trail.place
+            )
+            return Finding(setting, tuple(possible_setters))
+        if trail.is_open:
+            possible_setters[rule.record['uuid']] = None
+        # Before the rule, the value may have been elsewhere.
+        place = trail.place
+    return Finding(None, tuple(possible_setters))
+
+
+def _newest_first(
+    runs: collections.abc.Iterable[RunRecord],
+) -> collections.abc.Iterator[_RuleInRun]:
+    """Yield all rules whose changes were saved, the last that ran first.
+
+    :param runs: newest first.
+    """
     for run, phases, places in runs:
         for phase in reversed(model.PHASES):
             record = phases.get(phase)
@@ -69,19 +119,4 @@ def find(
             # before its rules act.
             ran = [*record['reverted'], *record['rules']]
             for rule in reversed(ran):
-                recorded = recorded_rule.read(rule, places.get(phase))
-                trail = recorded.follow(place)
-                if trail.is_set:
-                    return SettingChange(
-                        run,
-                        phase,
-                        rule,
-                        trail.change,
-                        trail.place,
-                        tuple(uncertain),
-                    )
-                if trail.is_open:
-                    uncertain[rule['uuid']] = None
-                # Before the rule, the value may have been elsewhere.
-                place = trail.place
-    return tuple(uncertain)
+                yield _RuleInRun(run, phase, rule, places.get(phase))

@@ -135,15 +135,18 @@ def explain(node: Any, query: Query) -> Answer:
     context = api.request.context
     if rule_uuid is None:
         runs = run_object.InspectionRun.list(context, node.uuid, whole=True)
-        answer = _origin(node, runs, **query)
+        answer = _origin(
+            node, runs, query['path'], query['trait'], query['port']
+        )
     else:
         newest = run_object.InspectionRun.list(
             context, node.uuid, limit=1, whole=True
         )
         answer = rule_outcome.find(node, rule_uuid, newest, start.rules())
-    # Where a sensitive rule set the value, the answer names no run.
-    if 'run' in answer:
-        answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
+    # An answer about a sensitive rule names no run.
+    run = answer.get('run')
+    if run is not None:
+        answer['run'] = _represent(run, BRIEF_FIELDS)
     return answer
 
 
@@ -160,30 +163,36 @@ def _origin(
 ) -> Answer:
     """Return the answer of ``explain`` for a value: who last set it, and why.
 
-    :param runs: the runs kept of the node, whole, newest first.
-    :param path: of the value, in any of the forms that rules take.
-    :param port: MAC address or UUID of the port that ``path`` belongs to.
-    :returns: the answer, whose ``run`` is one of the runs; only the UUID of
-        the rule and ``withheld`` if the rule is sensitive.
+    :param runs: the :class:`.InspectionRun` objects that are kept of the
+        node, newest first, with their ``phases``.
+    :param path: of a value in the node, in plugin data or in the port, such
+        as ``/extra/rack``, ``extra.rack`` or ``plugin_data/rack``; None if it
+        is a trait that is asked for.
+    :param trait: name of that trait.
+    :param port: MAC address or UUID of the port, None for a value that is in
+        no port.
+    :returns: see :func:`_describe`. If the rule is sensitive, only
+        ``{'rule': {'uuid': UUID}, 'withheld': True}``.
     :raises: Invalid unless it is one value that is asked for.
     :raises: NotFound if no kept run has set the value.
     """
-    place, present = _place(node, path, trait, port)
-    runs_with_records = [(run, run.phases, run.places) for run in runs]
-    setting = run_explain.find(runs_with_records, place)
-    if not isinstance(setting, run_explain.SettingChange):
-        # No change, but the sensitive rules that may have made one.
-        sensitive_uuids = setting
-        raise _not_found(node, len(runs), trait or path, port, sensitive_uuids)
-    # Not called for a sensitive rule, of which little is said.
-    describe = functools.partial(_describe, setting, place, present)
-    return setting.described(describe)
+    place, value_now = _place(node, path, trait, port)
+    records_of_runs = [(run, run.phases, run.places) for run in runs]
+    finding = run_explain.find(records_of_runs, place)
+    if finding.setting is None:
+        asked_for = trait or path
+        raise _not_found(
+            node, len(runs), asked_for, port, finding.possible_setters
+        )
+    # described() calls it only if the rule may be shown.
+    describe = functools.partial(_describe, finding, place, value_now)
+    return finding.setting.described(describe)
 
 
 def _describe(
-    setting: run_explain.SettingChange,
+    finding: run_explain.Finding,
     place: recorded_change.RecordedPlace,
-    present: Any,
+    value_now: Any,
     rule: phase_record.Record,
 ) -> Answer:
     """Return the answer of ``explain`` for the change that set a value.
@@ -192,17 +201,21 @@ def _describe(
     still what the change made it. The present value is in it only if it is
     known to be another one.
 
-    :param setting: the change; not one of a sensitive rule.
+    :param finding: the change, which is there and of no sensitive rule.
     :param place: where the value is now.
-    :param present: the value that is there now, ABSENT or UNKNOWN.
+    :param value_now: the value that is there now, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
+    :returns: the answer as clients get it, but that its ``run`` is the
+        :class:`.InspectionRun`.
     """
+    setting = finding.setting
+    assert setting is not None
     change = setting.change
     assert change is not None
-    current = recorded_change.still_holds(change, setting.place, present)
+    current = recorded_change.still_holds(change, setting.place, value_now)
     current_value = None
-    if current is False and present is not data_path.ABSENT:
-        current_value = disclosure.value_at(place.path, present)
+    if current is False and value_now is not data_path.ABSENT:
+        current_value = disclosure.value_at(place.path, value_now)
     answer = {name: change[name] for name in _OF_CHANGE}
     answer.update(
         {
@@ -216,7 +229,7 @@ def _describe(
             'run': setting.run,
             'current': current,
             'current_value': current_value,
-            'sensitive_rules': list(setting.uncertain),
+            'sensitive_rules': list(finding.possible_setters),
         }
     )
     conditions_of_action = [
@@ -232,23 +245,28 @@ def _describe(
 def _not_found(
     node: Any,
     count: int,
-    what: str | None,
+    asked_for: str | None,
     port: str | None,
-    uncertain: tuple[str, ...],
+    possible_setters: tuple[str, ...],
 ) -> exceptions.NotFound:
     """Build the error of ``explain`` for a value that no kept run has set.
 
     :param count: how many runs are kept.
-    :param what: the path or the trait that was asked for.
-    :param port: the port that was asked for, None for a value of the node.
-    :param uncertain: UUIDs of sensitive rules, which may have set it.
+    :param asked_for: the path or the trait that was asked for.
+    :param port: the MAC address or UUID that was asked for, None for a value
+        that is in no port.
+    :param possible_setters: UUIDs of sensitive rules, which may have set it.
     """
     known_port = _port(node, port)
+    what = asked_for
     if port is not None:
-        name = port
+        port_name = port
         if known_port is not None:
-            name = known_port.address
-        what = _('%(path)s of port %(port)s') % {'path': what, 'port': name}
+            port_name = known_port.address
+        what = _('%(path)s of port %(port)s') % {
+            'path': asked_for,
+            'port': port_name,
+        }
     if not CONF.inspection_rules.keep_runs:
         return exceptions.NotFound(
             _(
@@ -269,13 +287,13 @@ def _not_found(
             _('It has no port %s: a port is named by its MAC address or UUID.')
             % port
         )
-    if uncertain:
+    if possible_setters:
         sentences.append(
             _(
                 'Of the sensitive rules that ran then, it is not told what '
                 'they changed: %s.'
             )
-            % ', '.join(uncertain)
+            % ', '.join(possible_setters)
         )
     return exceptions.NotFound(' '.join(sentences))
 
@@ -283,7 +301,7 @@ def _not_found(
 def _place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
-    """Return the place of the value that is asked for, and the value there.
+    """Return the place of the value that is asked for, and the value now.
 
     The value is :data:`.path.ABSENT` if there is none now, and
     :data:`.recorded_change.UNKNOWN` if it cannot be read.

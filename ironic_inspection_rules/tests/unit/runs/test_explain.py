@@ -80,9 +80,13 @@ SIZE = node('extra', 'size')
 
 
 class FindTestCase(base.TestCase):
-    def assert_found(self, run, name, found):
-        self.assertIsInstance(found, explain.SettingChange)
-        self.assertEqual((run, name), (found.run, found.rule['uuid']))
+    def assert_found(self, run, name, finding):
+        self.assertIsNotNone(finding.setting)
+        setting = finding.setting
+        self.assertEqual((run, name), (setting.run, setting.rule['uuid']))
+
+    def assert_not_found(self, finding, possible_setters=()):
+        self.assertEqual((None, possible_setters), finding)
 
     def test_the_last_change_counts(self):
         older = {'main': phase(rule('a', change('/extra/size', None, 1)))}
@@ -109,7 +113,7 @@ class FindTestCase(base.TestCase):
                 )
             },
         )
-        self.assertEqual(2, found.change['after'])
+        self.assertEqual(2, found.setting.change['after'])
 
     def test_reverting_comes_before_the_first_action(self):
         self.assert_found(
@@ -132,11 +136,10 @@ class FindTestCase(base.TestCase):
         found = find(
             SIZE, {'main': phase(rule('a', change('/extra/size', 1, None)))}
         )
-        self.assertEqual('remove', found.change['op'])
+        self.assertEqual('remove', found.setting.change['op'])
 
     def test_what_was_not_saved_did_not_happen(self):
-        self.assertEqual(
-            (),
+        self.assert_not_found(
             find(
                 SIZE,
                 {
@@ -144,7 +147,7 @@ class FindTestCase(base.TestCase):
                         rule('a', change('/extra/size', None, 1)), saved=False
                     )
                 },
-            ),
+            )
         )
 
     def test_a_change_of_a_part_is_a_change(self):
@@ -159,9 +162,9 @@ class FindTestCase(base.TestCase):
 
     def test_what_is_appended_to_another_list_does_not_count(self):
         changed = {'main': phase(rule('a', appended('/extra/a', 0, 1)))}
-        self.assertEqual((), find(node('extra', 'b', '0'), changed))
+        self.assert_not_found(find(node('extra', 'b', '0'), changed))
         for item in ('b', '1'):
-            self.assertEqual((), find(node('extra', 'a', item), changed))
+            self.assert_not_found(find(node('extra', 'a', item), changed))
         self.assert_found(0, 'a', find(node('extra', 'a', '0'), changed))
         self.assert_found(0, 'a', find(node('extra', 'a'), changed))
 
@@ -197,7 +200,7 @@ class FindTestCase(base.TestCase):
                 )
             )
         }
-        self.assertEqual((), find(SIZE, changed))
+        self.assert_not_found(find(SIZE, changed))
         self.assert_found(0, 'a', find(node('extra', 'other'), changed))
         self.assert_found(
             0,
@@ -224,7 +227,7 @@ class FindTestCase(base.TestCase):
         )
 
         self.assert_found(0, 'b', find(SIZE, *runs))
-        self.assertEqual((), find(node('extra', 'other'), runs[0]))
+        self.assert_not_found(find(node('extra', 'other'), runs[0]))
 
     def test_of_a_sensitive_rule_that_set_it_later_the_uuid_is_told(self):
         older = {'main': phase(rule('a', change('/extra/size', None, 1)))}
@@ -236,9 +239,9 @@ class FindTestCase(base.TestCase):
         ):
             newer = {'main': phase(sensitive('s', places))}
             finding = find(SIZE, newer, older)
-            self.assertEqual(found, finding.rule['uuid'])
-            self.assertEqual(found == 's', finding.change is None)
-            self.assertEqual((), finding.uncertain)
+            self.assertEqual(found, finding.setting.rule['uuid'])
+            self.assertEqual(found == 's', finding.setting.change is None)
+            self.assertEqual((), finding.possible_setters)
 
     def test_what_the_record_hides_may_have_changed(self):
         self.assert_found(
@@ -262,7 +265,7 @@ class FindTestCase(base.TestCase):
                 rule('b', change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')),
             )
         }
-        self.assertEqual((), find(SIZE, runs))
+        self.assert_not_found(find(SIZE, runs))
         self.assert_found(
             0,
             'a',
@@ -296,7 +299,7 @@ class FindTestCase(base.TestCase):
         path = ('properties', 'capabilities')
         self.assert_found(0, 'a', find(node(*path, 'x'), runs))
         self.assert_found(0, 'b', find(node(*path, 'y'), runs))
-        self.assertEqual((), find(node(*path, 'z'), runs))
+        self.assert_not_found(find(node(*path, 'z'), runs))
 
     def test_an_item_that_was_appended_is_known_by_its_index(self):
         runs = [
@@ -319,7 +322,9 @@ class FindTestCase(base.TestCase):
             self.assert_found(0, name, found)
             if name != 'a' and present is not recorded_change.UNKNOWN:
                 self.assertTrue(
-                    recorded_change.still_holds(found.change, place, present),
+                    recorded_change.still_holds(
+                        found.setting.change, place, present
+                    ),
                     (path, present, name),
                 )
 
@@ -332,9 +337,10 @@ class FindTestCase(base.TestCase):
             ('/extra/x', 'a'),
         ):
             newer = {'main': phase(sensitive('s', [['node', path]]))}
-            told = find(SIZE, newer, older)
-            self.assertEqual((found, ()), (told.rule['uuid'], told.uncertain))
-            self.assertEqual(found == 's', told.change is None)
+            finding = find(SIZE, newer, older)
+            self.assertEqual(found, finding.setting.rule['uuid'])
+            self.assertEqual(found == 's', finding.setting.change is None)
+            self.assertEqual((), finding.possible_setters)
 
     def test_the_sensitive_rule_that_set_a_trait_is_found(self):
         newer = {'main': phase(sensitive('s', [['traits', '/CUSTOM_A']]))}
@@ -344,21 +350,20 @@ class FindTestCase(base.TestCase):
                     rule('a', change(f'/{name}', None, name, 'traits'))
                 )
             }
-            told = find(
+            finding = find(
                 recorded_change.RecordedPlace('traits', (name,)), newer, older
             )
-            self.assertEqual(
-                ('s' if name == 'CUSTOM_A' else 'a', ()),
-                (told.rule['uuid'], told.uncertain),
-            )
-        self.assertEqual((), find(SIZE, newer))
+            setter = {'CUSTOM_A': 's', 'CUSTOM_B': 'a'}[name]
+            self.assertEqual(setter, finding.setting.rule['uuid'])
+            self.assertEqual((), finding.possible_setters)
+        self.assert_not_found(find(SIZE, newer))
 
     def test_what_a_sensitive_rule_appended_is_found(self):
         newer = {'main': phase(sensitive('s', [['node', '/extra/list/-']]))}
         self.assertEqual(
-            's', find(node('extra', 'list', '3'), newer).rule['uuid']
+            's', find(node('extra', 'list', '3'), newer).setting.rule['uuid']
         )
-        self.assertEqual((), find(node('extra', 'list', 'x'), newer))
+        self.assert_not_found(find(node('extra', 'list', 'x'), newer))
 
     def test_sensitive_rules_that_may_have_been_it_are_named(self):
         runs = {
@@ -368,5 +373,7 @@ class FindTestCase(base.TestCase):
                 sensitive('after'),
             )
         }
-        self.assertEqual(('after',), find(SIZE, runs).uncertain)
-        self.assertEqual(('after', 'before'), find(node('extra', 'x'), runs))
+        self.assertEqual(('after',), find(SIZE, runs).possible_setters)
+        self.assert_not_found(
+            find(node('extra', 'x'), runs), ('after', 'before')
+        )

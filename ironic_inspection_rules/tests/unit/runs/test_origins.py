@@ -178,13 +178,14 @@ class OriginTestCase(base.TestCase):
 
     def check(self, seed, history, place):
         events = history.model.events
-        found, present = self.ask(history, place)
-        context = (seed, place, found)
+        finding, present = self.ask(history, place)
+        found = finding.setting
+        context = (seed, place, finding)
         if is_moved_by_others(events, place):
             # Where its items were then is not recorded.
             return 'moved'
         rules = origins(events, place)
-        if not isinstance(found, explain.SettingChange):
+        if found is None:
             self.assertIn(None, rules, context)
             return 'none'
         rule = (
