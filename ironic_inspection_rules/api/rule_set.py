@@ -128,10 +128,10 @@ class _Replacement:
         :raises: Conflict if another change was first; also what
             :func:`replace` raises.
         """
-        before, present = rule_object.StoredRule.read_rule_set(
+        revision, present = rule_object.StoredRule.read_rule_set(
             api.request.context
         )
-        self._check_revision(before)
+        self._check_revision(revision)
         wanted = self.rules
         created_at = {}
         if self.restored:
@@ -139,25 +139,25 @@ class _Replacement:
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
             wanted = stored_rule.restored(self.rules, present)
-        steps, decided = decide(
+        steps, table_plan = decide(
             wanted, self.tables, present, self.prune, self.restored
         )
         outcomes = {step.outcome for step in steps}
-        outcomes |= {step.outcome for step in decided.steps}
+        outcomes |= {step.outcome for step in table_plan.steps}
         _check_policies(outcomes)
-        after = before
+        new_revision = revision
         if not self.dry_run:
-            after = _carry_out(
+            new_revision = _carry_out(
                 steps,
-                before,
+                revision,
                 self.message,
                 created_at,
-                decided.changes_to_store(),
+                table_plan.changes_to_store(),
             )
         return {
-            'revision': after,
+            'revision': new_revision,
             'rules': [_represent(step) for step in steps],
-            'tables': [step.as_dict() for step in decided.steps],
+            'tables': [step.as_dict() for step in table_plan.steps],
         }
 
     def _check_revision(self, present: int) -> None:
@@ -280,30 +280,42 @@ def _decide_rules(
         None if they are not known.
     :raises: InvalidRules with the place of each bad rule.
     """
-    rules = [_canonicalize_uuid(rule) for rule in rules]
-    matched = replacement.match(rules, present)
+    posted = [_canonicalize_uuid(rule) for rule in rules]
+    matched = replacement.match(posted, present)
     wanted = []
-    refused: dict[int, Sequence[exceptions.Problem]] = {}
-    rules_and_matches = zip(rules, matched, strict=True)
-    for index, (rule, match_of_rule) in enumerate(rules_and_matches):
+    problems_by_index: dict[int, Sequence[exceptions.Problem]] = {}
+    for index, rule in enumerate(posted):
+        match_of_rule = matched[index]
         stored = None
+        identified = rule
         if match_of_rule is not None:
             stored = match_of_rule.rule
-        elif isinstance(rule, dict) and rule.get('uuid') in (None, ''):
-            rule = {**rule, 'uuid': new_uuid(index, rule)}
+        else:
+            identified = _with_uuid(rule, index, new_uuid)
         try:
-            fields = _parse(rule, stored, restored)
+            parsed = _parse(identified, stored, restored)
         except exceptions.InvalidRule as exc:
-            refused[index] = exc.problems
+            problems_by_index[index] = exc.problems
             continue
-        wanted.append(fields)
+        wanted.append(parsed)
         if tables is not None:
-            missing = _missing_of_tables(fields, stored, tables)
+            missing = _missing_of_tables(parsed, stored, tables)
             if missing:
-                refused[index] = missing
-    if refused:
-        raise exceptions.InvalidRules(refused)
+                problems_by_index[index] = missing
+    if problems_by_index:
+        raise exceptions.InvalidRules(problems_by_index)
     return replacement.decide(wanted, matched, present, prune)
+
+
+def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:
+    """Return a posted rule with a new UUID if it has none.
+
+    :param rule: may be anything: what is no mapping is returned as it is.
+    :param index: the place of the rule in the request.
+    """
+    if isinstance(rule, dict) and rule.get('uuid') in (None, ''):
+        return {**rule, 'uuid': new_uuid(index, rule)}
+    return rule
 
 
 def decide(
@@ -379,30 +391,16 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
     :param restored: whether the rule is one of a revision that is put back.
     :raises: InvalidRule with the problems of the rule.
     """
+    # What is no mapping is refused by parse().
+    complete_rule = rule
     is_content_hidden = False
     if isinstance(rule, dict):
-        if rule.get('built_in'):
-            raise exceptions.InvalidRule.of(
-                _('a built-in rule is no part of the rule set')
-            )
-        rule = {
-            name: value
-            for name, value in rule.items()
-            if name == 'uuid' or name not in view.READ_ONLY
-        }
-        if before:
-            rule['uuid'] = before['uuid']
-        rule, is_content_hidden = stored_rule.completed(rule, before, restored)
-        built_in = start.rules().built_in_uuids
-        if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
-            raise exceptions.InvalidRule.of(
-                _('rule %s is built-in') % rule['uuid']
-            )
-        if before and _is_unchanged(rule, before):
+        complete_rule, is_content_hidden = _complete(rule, before, restored)
+        if before and _is_unchanged(complete_rule, before):
             # What is stored stays as it is, whatever is valid today.
             return {name: before[name] for name in model.WRITABLE}
     try:
-        parsed = parse(rule, before)
+        parsed = parse(complete_rule, before)
     except exceptions.InvalidRule as exc:
         problems: Sequence[exceptions.Problem] = exc.problems
         if is_content_hidden:
@@ -411,6 +409,39 @@ def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
         # No cause: it would say what is left out of a sensitive rule.
         raise exceptions.InvalidRule(problems) from None
     return parsed.to_mapping()
+
+
+def _complete(
+    rule: dict[str, Any], before: Fields | None, restored: bool
+) -> tuple[dict[str, Any], bool]:
+    """Return a posted rule, completed by what the stored one has.
+
+    The parameters are those of :func:`_parse`. Fields that are read only are
+    left out.
+
+    :returns: the rule, and whether its content is to be hidden, see
+        :func:`.stored_rule.completed`.
+    :raises: InvalidRule for a built-in rule, and for a sensitive rule without
+        content that replaces no sensitive rule.
+    """
+    if rule.get('built_in'):
+        raise exceptions.InvalidRule.of(
+            _('a built-in rule is no part of the rule set')
+        )
+    own_fields = {
+        name: value
+        for name, value in rule.items()
+        if name == 'uuid' or name not in view.READ_ONLY
+    }
+    if before:
+        own_fields['uuid'] = before['uuid']
+    complete_rule, is_content_hidden = stored_rule.completed(
+        own_fields, before, restored
+    )
+    uuid = complete_rule['uuid']
+    if isinstance(uuid, str) and uuid in start.rules().built_in_uuids:
+        raise exceptions.InvalidRule.of(_('rule %s is built-in') % uuid)
+    return complete_rule, is_content_hidden
 
 
 def parse(
@@ -495,19 +526,22 @@ def _changes(
     """
     changes = _Changes([], {}, [])
     for step in steps:
-        position = {}
-        if step.position is not None:
-            position['position'] = step.position
+        # The position is a column of the rule, but none of its fields.
+        position: dict[str, float] = {}
+        if step.new_position is not None:
+            position = {'position': step.new_position}
         if step.before is None and step.after is not None:
-            rule = {**step.after, **position}
-            if rule['uuid'] in created_at:
-                rule['created_at'] = created_at[rule['uuid']]
-            changes.created.append(rule)
+            new_rule = {**step.after, **position}
+            if new_rule['uuid'] in created_at:
+                new_rule['created_at'] = created_at[new_rule['uuid']]
+            changes.created.append(new_rule)
         elif step.after is None and step.before is not None:
             changes.deleted.append(step.before['uuid'])
-        elif step.before and step.after and (step.fields or position):
+        elif step.before is not None and step.after is not None:
             new_values = {name: step.after[name] for name in step.fields}
-            changes.updated[step.before['uuid']] = {**new_values, **position}
+            columns = {**new_values, **position}
+            if columns:
+                changes.updated[step.before['uuid']] = columns
     return changes
 
 

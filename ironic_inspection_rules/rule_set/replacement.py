@@ -37,16 +37,19 @@ _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 class RuleStep:
     """The part of the plan for one rule.
 
-    ``before`` and ``after`` have the fields of :data:`.model.WRITABLE`, None
-    where there is no rule. ``matched_by`` is why the two are one rule, see
-    :class:`Match`. ``position`` is its new place, None where it keeps the one
-    that it has.
+    :param before: the stored rule with the fields of :data:`.model.WRITABLE`
+        and its ``position``, None for a rule that is created.
+    :param after: the rule as it shall be, with these fields; None for a rule
+        that is deleted.
+    :param matched_by: why the two are one rule, see :class:`Match`.
+    :param new_position: the position of a rule that is created or moves, None
+        where a rule keeps its own.
     """
 
     before: Fields | None
     after: Fields | None
     matched_by: str | None = None
-    position: float | None = None
+    new_position: float | None = None
 
     @property
     def outcome(self) -> str:
@@ -56,18 +59,18 @@ class RuleStep:
         if self.after is None:
             return DELETED
         if self.fields:
-            # Its place may change as well.
+            # Its position may change as well.
             return UPDATED
-        if self.position is None:
+        if self.new_position is None:
             return UNCHANGED
         return MOVED
 
     @property
-    def place(self) -> float:
-        """The place that the rule has among the others afterwards."""
-        if self.position is not None:
-            return self.position
-        # A new rule always has a position.
+    def position_after(self) -> float:
+        """The position that the rule has afterwards, or a deleted one had."""
+        if self.new_position is not None:
+            return self.new_position
+        # A new rule always has a new position.
         assert self.before is not None
         return float(self.before['position'])
 
@@ -161,15 +164,16 @@ class _Matcher:
             # One with a UUID that is not stored is new.
             if matches[index] or not rule or rule.get('uuid'):
                 continue
-            same = stored_by_content[_content(rule)]
-            if same:
-                reason = None
-                if rule.get('description'):
-                    # Several rules have it: otherwise it would have matched
-                    # before.
-                    reason = 'description'
-                # Several equal rules are matched with as many stored ones.
-                matches[index] = Match(same.popleft(), reason)
+            equal_rules = stored_by_content[_content(rule)]
+            if not equal_rules:
+                continue
+            matched_by = None
+            if rule.get('description'):
+                # Several rules have it: otherwise it would have matched
+                # before.
+                matched_by = 'description'
+            # Several equal rules are matched with as many stored ones.
+            matches[index] = Match(equal_rules.popleft(), matched_by)
         return matches
 
     def _by_name(self, rule: Fields | None) -> Match | None:
@@ -258,10 +262,11 @@ def _content(rule: Fields) -> typing.Hashable:
     It can be hashed, and two rules of the same content have the same key.
     """
     own_vars = rule.get(model.VARS)
-    content: list[typing.Any] = [[]]
+    names_of_vars: list[typing.Any] = []
     if isinstance(own_vars, dict):
         # Vars are computed in their order, which a mapping does not compare.
-        content = [list(own_vars)]
+        names_of_vars = list(own_vars)
+    content: list[typing.Any] = [names_of_vars]
     for name in _CONTENT:
         value = rule.get(name)
         if value is None:
@@ -276,146 +281,165 @@ def decide(
     present: typing.Sequence[Fields],
     prune: bool = True,
 ) -> list[RuleStep]:
-    """Decide what becomes of all rules, those that are not wanted last.
+    """Decide of every rule whether it is created, changed, moved or deleted.
 
-    Nothing is changed: the steps are stored, or shown as a plan. The place of
-    a rule, its ``position``, is a number. Rules of equal priority run in the
-    order of their places.
+    Nothing is stored here: the caller stores the steps, or shows them as a
+    plan. The ``position`` of a rule is a number such as 3.0 or 1.5. Rules of
+    equal phase and priority run in the order of their positions.
 
-    :param wanted: the rules that shall be, in order.
-    :param matched: the result of :func:`match` for them.
-    :param present: the stored rules, in order, each with its ``position``.
-    :param prune: whether stored rules that are not wanted go. Where they
-        stay, all stored rules keep their places, and new ones come last.
-    :returns: a step for every rule, also for one that does not change.
+    :param wanted: the rules that shall be, in the order in which they shall
+        run.
+    :param matched: the result of :func:`match` for them: the stored rule
+        that each of them is, None for a new one.
+    :param present: all stored rules, in order, each with its ``position``.
+    :param prune: whether stored rules that are not wanted are deleted. Where
+        they stay, all stored rules keep their positions, and new ones come
+        last.
+    :returns: a step for each of the wanted rules in their order, then for the
+        other stored ones; also for a rule that does not change.
     """
-    present_places: list[float | None] = []
+    old_positions: list[float | None] = []
     for match_of_rule in matched:
-        position = None
-        if match_of_rule is not None:
-            position = match_of_rule.rule['position']
-        present_places.append(position)
+        if match_of_rule is None:
+            old_positions.append(None)
+        else:
+            old_positions.append(match_of_rule.rule['position'])
     if prune:
-        places = _places_in_set(wanted, present_places)
+        positions = _positions_in_set(wanted, old_positions)
     else:
-        places = _places_behind(present_places, present)
+        positions = _positions_behind(old_positions, present)
     steps = []
-    kept = set()
-    for rule, match_of_rule, place in zip(
-        wanted, matched, places, strict=True
+    for rule, match_of_rule, position in zip(
+        wanted, matched, positions, strict=True
     ):
         if match_of_rule is None:
-            steps.append(RuleStep(None, rule, position=place))
-            continue
-        before = match_of_rule.rule
-        kept.add(before['uuid'])
-        # None where the rule does not move.
-        new_place = None
-        if place != before['position']:
-            new_place = place
-        steps.append(
-            RuleStep(before, rule, match_of_rule.matched_by, new_place)
-        )
+            steps.append(RuleStep(None, rule, new_position=position))
+        else:
+            steps.append(_step_of_match(match_of_rule, rule, position))
+    wanted_uuids = {
+        match_of_rule.rule['uuid']
+        for match_of_rule in matched
+        if match_of_rule is not None
+    }
     for rule in present:
-        if rule['uuid'] in kept:
+        if rule['uuid'] in wanted_uuids:
             continue
-        after: Fields | None = rule
         if prune:
-            after = None
-        steps.append(RuleStep(rule, after))
+            steps.append(RuleStep(before=rule, after=None))
+        else:
+            steps.append(RuleStep(before=rule, after=rule))
     return steps
+
+
+def _step_of_match(
+    match_of_rule: Match, wanted: Fields, position: float
+) -> RuleStep:
+    """Return the step that makes a stored rule the wanted one.
+
+    :param match_of_rule: the stored rule.
+    :param position: the one that the rule is to have.
+    """
+    stored = match_of_rule.rule
+    new_position = None
+    if position != stored['position']:
+        new_position = position
+    return RuleStep(stored, wanted, match_of_rule.matched_by, new_position)
 
 
 def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
     """Return the stored rules after some steps, in their order."""
-    steps = sorted(steps, key=operator.attrgetter('place'))
-    return [step.after for step in steps if step.after is not None]
+    in_order = sorted(steps, key=operator.attrgetter('position_after'))
+    return [step.after for step in in_order if step.after is not None]
 
 
-def _places_behind(
-    present_places: typing.Sequence[float | None],
+def _positions_behind(
+    old_positions: typing.Sequence[float | None],
     present: typing.Sequence[Fields],
 ) -> list[float]:
-    """Return places where no rule moves and new ones come last.
+    """Return positions where no rule moves and new ones come last.
 
-    :param present_places: the place that each rule has, None for a new one.
+    :param old_positions: the position that each rule has, None for a new one.
     :param present: the stored rules.
     """
     last = max((rule['position'] for rule in present), default=0)
-    places = []
-    for position in present_places:
-        if position is None:
+    positions = []
+    for old_position in old_positions:
+        if old_position is None:
             last += 1
-            position = last
-        places.append(position)
-    return places
+            positions.append(last)
+        else:
+            positions.append(old_position)
+    return positions
 
 
-def _places_in_set(
+def _positions_in_set(
     wanted: typing.Sequence[Fields],
-    present_places: typing.Sequence[float | None],
+    old_positions: typing.Sequence[float | None],
 ) -> list[float]:
-    """Return places in which rules run in the order wanted.
+    """Return positions in which rules run in the order wanted.
 
-    Places that rise for the whole set are best. Where these would move a rule
-    that is stored, they rise only among the rules of one phase and priority:
-    no other order makes a difference.
+    Positions that rise for the whole set are best. Where these would move a
+    rule that is stored, they rise only among the rules of one phase and
+    priority: no other order makes a difference.
 
-    :param present_places: the place that each rule has, None for a new one.
+    :param old_positions: the position that each rule has, None for a new one.
     """
-    places = _rising_places(present_places)
+    positions = _rising_positions(old_positions)
     moves_any = any(
-        present_place not in (None, place)
-        for present_place, place in zip(present_places, places, strict=True)
+        old_position not in (None, position)
+        for old_position, position in zip(
+            old_positions, positions, strict=True
+        )
     )
     if not moves_any:
-        return places
-    # Only rules of one phase and priority run in the order of their places.
+        return positions
+    # Among these only does the order of positions matter.
     indexes_of_equals = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
         phase_and_priority = (rule.get('phase'), rule.get('priority'))
         indexes_of_equals[phase_and_priority].append(index)
     for indexes in indexes_of_equals.values():
-        among_equals = _rising_places(
-            [present_places[index] for index in indexes]
+        among_equals = _rising_positions(
+            [old_positions[index] for index in indexes]
         )
-        for index, place in zip(indexes, among_equals, strict=True):
-            places[index] = place
-    return places
+        for index, position in zip(indexes, among_equals, strict=True):
+            positions[index] = position
+    return positions
 
 
-def _rising_places(
-    present_places: typing.Sequence[float | None],
+def _rising_positions(
+    old_positions: typing.Sequence[float | None],
 ) -> list[float]:
-    """Return rising places that keep as many of the present ones as can be.
+    """Return rising positions that keep as many of the present ones as can be.
 
-    Where there is no room for a rule between two places, all get new ones.
+    Where there is no room for a rule between two positions, all get new ones.
 
-    :param present_places: the place that each rule has, None for a new one.
+    :param old_positions: the position that each rule has, None for a new one.
     """
-    places: list[float] = []
+    positions: list[float] = []
     low = None
     start = 0
-    for index, kept_place in _longest_rising(present_places):
-        # The rules before this one, up to the last that keeps its place.
-        places += _places_between(low, kept_place, index - start)
-        places.append(kept_place)
-        low = kept_place
+    for index, kept_position in _longest_rising(old_positions):
+        # The rules before this one, up to the last that keeps its position.
+        positions += _positions_between(low, kept_position, index - start)
+        positions.append(kept_position)
+        low = kept_position
         start = index + 1
-    places += _places_between(low, None, len(present_places) - start)
+    positions += _positions_between(low, None, len(old_positions) - start)
     if any(
-        place >= following for place, following in itertools.pairwise(places)
+        position >= following
+        for position, following in itertools.pairwise(positions)
     ):
-        # Places are floats, and halving them again and again ends: there is
-        # no more room between two of them.
-        return [float(number) for number in range(1, len(places) + 1)]
-    return places
+        # Positions are floats, and halving them again and again ends: there
+        # is no more room between two of them.
+        return [float(number) for number in range(1, len(positions) + 1)]
+    return positions
 
 
-def _places_between(
+def _positions_between(
     low: float | None, high: float | None, count: int
 ) -> list[float]:
-    """Return rising places for rules between two that keep theirs.
+    """Return rising positions for rules between two that keep theirs.
 
     They share the room between both evenly. Where only one is there, they
     are whole numbers away from it.
@@ -438,7 +462,7 @@ def _longest_rising(
 ) -> list[tuple[int, float]]:
     """Return the longest rising subsequence of numbers: index and number.
 
-    Rules at these indexes keep their places, and so as few as possible move:
+    Rules at these indexes keep their positions, so as few as possible move:
     of ``[3.0, None, 1.0, 2.0]`` it is ``[(2, 1.0), (3, 2.0)]``.
 
     This is patience sorting: ``tails`` has, by length, the least number that

@@ -210,7 +210,7 @@ def _rule_change(
         if 'description' in step.fields:
             change = RENAMED
             title = f'{_title(step.before or {})} → {title}'
-        if step.position is not None:
+        if step.new_position is not None:
             change = MOVED
     lines: typing.Iterable[str] = ()
     if step.outcome != replacement.MOVED:

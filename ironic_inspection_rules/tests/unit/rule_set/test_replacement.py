@@ -220,7 +220,7 @@ class DecideTestCase(base.TestCase):
             ['unchanged', 'created', 'unchanged'],
             [step.outcome for step in steps],
         )
-        self.assertEqual(1.5, steps[1].position)
+        self.assertEqual(1.5, steps[1].new_position)
 
     def test_what_is_not_wanted_may_stay_where_it_is(self):
         present = [
@@ -239,7 +239,7 @@ class DecideTestCase(base.TestCase):
                 ('b', 'unchanged', None),
             ],
             [
-                (step.after['uuid'], step.outcome, step.position)
+                (step.after['uuid'], step.outcome, step.new_position)
                 for step in steps
             ],
         )
@@ -247,7 +247,9 @@ class DecideTestCase(base.TestCase):
     def test_where_there_is_no_room_all_get_new_places(self):
         steps = self.decide('axb', 'ab', {'a': 1.0, 'b': 1.0 + 2**-52})
 
-        self.assertEqual([None, 2.0, 3.0], [step.position for step in steps])
+        self.assertEqual(
+            [None, 2.0, 3.0], [step.new_position for step in steps]
+        )
 
     @hypothesis.given(
         st.lists(st.sampled_from('abcdefgh'), unique=True),
@@ -261,7 +263,7 @@ class DecideTestCase(base.TestCase):
         for step in self.decide(wanted, present, positions):
             if step.after is None:
                 del positions[step.before['uuid']]
-            elif step.position is not None:
-                positions[step.after['uuid']] = step.position
+            elif step.new_position is not None:
+                positions[step.after['uuid']] = step.new_position
 
         self.assertEqual(wanted, sorted(positions, key=positions.get))
