@@ -2,7 +2,7 @@
 
 """Tables posted with rules: what becomes of stored ones, who may read them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -171,46 +171,46 @@ def _compare(
 ) -> table_change.Step:
     """Return what becomes of a table, compared with the stored one.
 
-    A large table changes in few rows. Only the rows in chunks that are not
-    equal are compared.
+    A large table changes in few rows. Rows are stored in chunks, by the
+    digest of their content: only those in chunks that one of both tables has
+    alone are compared.
 
-    :param before: None for a table that is new.
-    :param after: None for one that goes.
+    :param before: the stored table, None for one that is new.
+    :param after: the table that takes its place, None where it is removed.
     """
-    stored: Collection[str] = ()
     definition_before = None
+    digests_before: Collection[str] = ()
     if before is not None:
-        stored = before.chunks.keys()
         definition_before = before.table.definition
-    pairs_after: Iterable[db_table.Pair] = ()
+        digests_before = before.chunks.keys()
     definition_after = None
-    if after is not None:
-        pairs_after = after.pairs
-        definition_after = after.definition
-    # Rows of chunks that only one of both tables has. A row may be in both
-    # lists: a chunk is another one when one of its rows has changed.
-    new: list[db_table.Pair] = []
-    gone: list[db_table.Pair] = []
     # A dict keeps their order.
-    digests: dict[str, None] = {}
-    for chunk in db_table.split(pairs_after):
-        digests[chunk.digest] = None
-        if chunk.digest not in stored:
-            new += chunk.pairs
-    # Whether the order of rows or of columns is another.
-    moved = list(stored) != list(digests)
+    digests_after: dict[str, None] = {}
+    # Rows of chunks that only the new table has.
+    added: list[db_table.Pair] = []
+    if after is not None:
+        definition_after = after.definition
+        for chunk in db_table.split(after.pairs):
+            digests_after[chunk.digest] = None
+            if chunk.digest not in digests_before:
+                added += chunk.pairs
+    # Rows of chunks that only the stored table has. A row may be among the
+    # added ones, too: if a row changes, its neighbours are in another chunk.
+    dropped: list[db_table.Pair] = []
     if before is not None:
-        for digest in stored:
-            if digest not in digests:
-                gone += before.pairs(digest)
-        if after is not None:
-            moved = moved or before.table.columns != after.columns
+        for digest in digests_before:
+            if digest not in digests_after:
+                dropped += before.pairs(digest)
+    has_other_order = list(digests_before) != list(digests_after)
+    if before is not None and after is not None:
+        has_other_columns = before.table.columns != after.columns
+        has_other_order = has_other_order or has_other_columns
     return table_change.Step(
         name,
         definition_before,
         definition_after,
-        table_change.compare(gone, new),
-        moved,
+        table_change.compare(dropped, added),
+        moved=has_other_order,
     )
 
 

@@ -210,16 +210,17 @@ def with_kept_secrets(
     has_kept = False
     for key, row in wanted.pairs:
         missing = [column for column in columns if column not in row]
-        before: typing.Any = None
+        stored_row: typing.Any = None
         if missing:
-            before = stored.row(key)
-        # Where the key is new, it is path.ABSENT, which is no mapping.
-        if isinstance(before, dict):
-            kept = _pick(before, missing)
-            if kept:
-                has_kept = True
-            row = _in_order_of(before, {**row, **kept})
-        rows.append(row)
+            stored_row = stored.row(key)
+        # It is path.ABSENT where the key is new.
+        if not isinstance(stored_row, dict):
+            rows.append(row)
+            continue
+        kept_values = _pick(stored_row, missing)
+        if kept_values:
+            has_kept = True
+        rows.append(_in_order_of(stored_row, {**row, **kept_values}))
     if not has_kept:
         return None
     return rows

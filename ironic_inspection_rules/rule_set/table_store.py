@@ -140,34 +140,50 @@ def read_chunks(
     :raises: :class:`.exceptions.Conflict` if another change replaced some.
     """
     digests = source.list_digests(context, name, revision)
-    known: typing.Collection[str] = ()
+    kept_digests: typing.Collection[str] = ()
     if kept is not None:
-        known = kept.chunks.keys()
-    wanted = [digest for digest in digests if digest not in known]
-    read: dict[str, Pairs] = {}
-    equal_texts = text_cache.EqualTexts()
-    for start in range(0, len(wanted), _AT_ONCE):
-        some = source.read_chunks(
-            context, name, wanted[start : start + _AT_ONCE], revision
-        )
-        # Many rows have the same texts: equal ones become one object.
-        for digest, pairs in some.items():
-            read[digest] = [
-                (key, equal_texts.build_mapping(row.items()))
-                for key, row in pairs
-            ]
+        kept_digests = kept.chunks.keys()
+    new_digests = [digest for digest in digests if digest not in kept_digests]
+    new_chunks = _read_new_chunks(source, context, name, revision, new_digests)
     # The digests and the rows are read by several queries. Between these,
     # another process may have put other rows in force and forgotten the old.
-    if len(read) < len(wanted):
+    if len(new_chunks) < len(new_digests):
         raise exceptions.Conflict(
             _('Inspection table %s was changed meanwhile.') % name
         )
     chunks = {}
     for digest in digests:
-        if kept is not None and digest in known:
+        if kept is not None and digest in kept_digests:
             chunks[digest] = kept.pairs(digest)
         else:
-            chunks[digest] = read[digest]
+            chunks[digest] = new_chunks[digest]
+    return chunks
+
+
+def _read_new_chunks(
+    source: Source,
+    context: typing.Any,
+    name: str,
+    revision: int | None,
+    digests: typing.Sequence[str],
+) -> dict[str, Pairs]:
+    """Read chunks from the source, by their digests.
+
+    Many rows have the same texts: equal ones become one object.
+
+    :returns: without the chunks that the source does not have any more.
+    """
+    chunks: dict[str, Pairs] = {}
+    equal_texts = text_cache.EqualTexts()
+    for start in range(0, len(digests), _AT_ONCE):
+        portion = source.read_chunks(
+            context, name, digests[start : start + _AT_ONCE], revision
+        )
+        for digest, pairs in portion.items():
+            chunks[digest] = [
+                (key, equal_texts.build_mapping(row.items()))
+                for key, row in pairs
+            ]
     return chunks
 
 
