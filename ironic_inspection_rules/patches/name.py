@@ -94,46 +94,54 @@ def are_here(names: Iterable[Name]) -> bool:
 
 
 def check(names: Iterable[Name]) -> None:
-    """Check names before any of them is used.
+    """Check that this Ironic has all names that are needed, or refuse it.
 
-    A warning in the log says what is switched off without one of them, and
-    another one, once, that this Ironic is newer than all that were tried.
+    What does not work without a name that is not required is only logged as a
+    warning. Another warning says, once in a process, that this Ironic is newer
+    than all that were tried.
 
     :raises: UnsupportedIronic if this Ironic is too old, or with the problems
         of all required names.
     """
-    if releases.major(release()) < releases.OLDEST:
-        raise exceptions.UnsupportedIronic(
-            release(),
-            [
-                f'it is older than {releases.OLDEST}, the oldest that is '
-                'supported'
-            ],
+    installed = release()
+    if releases.major(installed) < releases.OLDEST:
+        too_old = (
+            f'it is older than {releases.OLDEST}, the oldest that is supported'
         )
-    refused = []
+        raise exceptions.UnsupportedIronic(installed, [too_old])
+    required_problems = []
     for name in names:
         problem = name.problem()
-        if problem and name.required:
-            refused.append(f'{problem}, and without it {name.without}')
-        elif problem:
-            LOG.warning(
-                'This Ironic, %(release)s, is not one that is '
-                'supported: %(problem)s. Without it %(without)s.',
-                {
-                    'release': release(),
-                    'problem': problem,
-                    'without': name.without,
-                },
+        if problem is None:
+            continue
+        if name.required:
+            required_problems.append(
+                f'{problem}, and without it {name.without}'
             )
-    if refused:
-        raise exceptions.UnsupportedIronic(release(), refused)
-    if releases.major(release()) > releases.NEWEST:
-        _warn_of_untried(release())
+        else:
+            _warn_of_loss(installed, problem, name.without)
+    if required_problems:
+        raise exceptions.UnsupportedIronic(installed, required_problems)
+    if releases.major(installed) > releases.NEWEST:
+        _warn_of_untried(installed)
 
 
 def release() -> str:
     """Return the release of the installed Ironic: ``'39.0.0'``."""
     return version.version_info.release_string()
+
+
+def _warn_of_loss(installed: str, problem: str, without: str) -> None:
+    """Log what does not work on this Ironic.
+
+    :param problem: of a name, as :meth:`Name.problem` returns it.
+    :param without: what does not work without the name.
+    """
+    LOG.warning(
+        'This Ironic, %(release)s, is not one that is '
+        'supported: %(problem)s. Without it %(without)s.',
+        {'release': installed, 'problem': problem, 'without': without},
+    )
 
 
 @functools.cache
