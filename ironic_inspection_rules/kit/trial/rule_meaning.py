@@ -196,27 +196,57 @@ def _field(field: interpolation.Field) -> list[typing.Any]:
 
 
 def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
-    """Return the meaning of a filter.
+    """Return the meaning of a filter: name, inner filter, arguments by name.
 
-    :returns: its name, the meaning of the filter that it applies to items, as
-        ``map('lower')`` does, or None, and its arguments by name.
+    Of ``round`` it is ``['round', None, {'precision': 0}]``, with the default
+    of an argument that is left out. Of ``map('trim')``, which applies an inner
+    filter to every item, it is::
+
+        ['map', ['trim', None, {'chars': None}],
+         {'filter': None, 'attribute': None, 'default': ABSENT}]
+
+    :param call: the name of the filter, and its arguments as pairs of name
+        and value; the name of a positional argument is None.
     """
-    op = registry.filters()[call.name]
-    applied = None
-    if op.plugin.TAKES_FILTER and call.arguments:
-        (argument_name, value), *others = call.arguments
-        if argument_name is None:
-            # map('lower') applies a filter; what follows the name of that
-            # filter are its arguments.
-            applied = _filter(filter_syntax.FilterCall(value, tuple(others)))
-            call = filter_syntax.FilterCall(call.name)
-    bound, _problems = op.signature.bind_call(call.arguments)
+    inner = _inner_filter(call)
+    arguments_of_call = call.arguments
+    if inner is not None:
+        # All of them belong to the inner filter.
+        arguments_of_call = ()
+    signature = registry.filters()[call.name].signature
+    bound, _problems = signature.bind_call(arguments_of_call)
     meanings = {}
-    for argument in op.signature.arguments:
-        if argument.name in bound or not argument.required:
-            value = bound.get(argument.name, argument.default)
-            meanings[argument.name] = _filter_argument(argument, value)
-    return [call.name, applied, meanings]
+    for argument in signature.arguments:
+        if argument.name in bound:
+            value = bound[argument.name]
+        elif not argument.required:
+            value = argument.default
+        else:
+            # The inner filter is its value.
+            continue
+        meanings[argument.name] = _filter_argument(argument, value)
+    return [call.name, inner, meanings]
+
+
+def _inner_filter(
+    call: filter_syntax.FilterCall,
+) -> list[typing.Any] | None:
+    """Return the meaning of the filter that a filter applies to every item.
+
+    In ``map('replace', 'a', 'b')`` it is ``replace('a', 'b')``.
+
+    :returns: None if it applies none, as in ``map(attribute='name')``.
+    """
+    if not registry.filters()[call.name].plugin.TAKES_FILTER:
+        return None
+    if not call.arguments:
+        return None
+    (argument_name, inner_name), *arguments_of_inner = call.arguments
+    if argument_name is not None:
+        return None
+    return _filter(
+        filter_syntax.FilterCall(inner_name, tuple(arguments_of_inner))
+    )
 
 
 def _filter_argument(
