@@ -86,11 +86,11 @@ class PxeFilter:
         )
         # Set when the machines or the leadership may have changed.
         self._changed = threading.Event()
-        # False only while the kernel blocks; guarded by self._state, which
-        # is notified of changes.
-        self._state = threading.Condition()
+        # Whether machines may pass now; False only while the kernel blocks.
         self._passes = False
-        # Another one at every start.
+        # Guards self._passes, and is notified when it changes.
+        self._state = threading.Condition()
+        # Reads the machines from the database. Another one at every start.
         self._watcher = self._new_watcher()
 
     def handle(self, change: notification.ListChange) -> None:

@@ -277,24 +277,26 @@ class Watcher:
         elif change.action == notification.REMOVE:
             self._known_schedule.hasten()
         elif self._machines is not None:
-            self._add_port(self._machines, change)
+            # Without a read so far, the first one will find the port.
+            self._add_port(self._machines, str(change.port), str(change.mac))
 
     def _add_port(
-        self, machines: admission.Machines, change: notification.ListChange
+        self, machines: admission.Machines, port_uuid: str, mac: str
     ) -> None:
-        """Add the port of a message to the known machines.
+        """Publish machines with the MAC address of one more port known.
 
-        One with a bad address is left to the next read, which fails for it.
+        If the address is bad, it is not added and a warning is logged. The
+        port is then left to the next read of all ports, which fails for it.
+
+        :param machines: those that are known so far.
         """
-        row = (str(change.port), str(change.mac))
         try:
-            macs = admission.read_macs([row])
+            new_macs = admission.read_macs([(port_uuid, mac)])
         except admission.BadAddress as exc:
             LOG.warning('Ignored a message: %s', exc)
             return
-        self._publish(
-            dataclasses.replace(machines, known=machines.known | macs)
-        )
+        known_macs = machines.known | new_macs
+        self._publish(dataclasses.replace(machines, known=known_macs))
 
     def _publish(self, machines: admission.Machines) -> None:
         """Show machines to the other thread, and wake it if they differ."""
