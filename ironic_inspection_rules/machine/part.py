@@ -200,19 +200,20 @@ def read(
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources: dict[str, str | None] = {}
     parts: list[Part] = []
+    # Identities as they were reported, by their normalised form.
     texts: dict[str, str] = {}
     for source in part_source.SOURCES:
-        has_parts = False
-        items = list(source.items(data))
         # A machine may send any number: the limit is on all sources together.
-        for name, item in items[: MOST - len(parts)]:
+        room = MOST - len(parts)
+        parts_of_source = []
+        for name, item in list(source.items(data))[:room]:
             identities = _identities(source, item)
             part = _part(source, name, item, reporter, identities)
             if part is not None:
-                has_parts = True
-                parts.append(part)
+                parts_of_source.append(part)
                 texts.update(identities)
-        if has_parts or source.is_reported(data):
+        parts += parts_of_source
+        if parts_of_source or source.is_reported(data):
             # None says that the source was heard in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None

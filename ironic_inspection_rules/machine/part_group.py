@@ -191,47 +191,57 @@ class PartGroups:
 
     def uncovered(
         self,
-        parts: Iterable[part.Part],
-        parts_of_time: Sequence[part.Part],
-        others: Sequence[part.Part],
+        candidates: Iterable[part.Part],
+        parts: Sequence[part.Part],
+        parts_of_other_time: Sequence[part.Part],
     ) -> Iterator[part.Part]:
-        """Yield the parts of one time that no parts of another time can be.
+        """Yield the parts of one time that cannot be parts of another time.
 
-        A part with an identity is yielded. Of those without one only their
-        number counts: of four parts of a kind at the other time, any four
-        that a source reports may be the same, and only a fifth is yielded.
-        Parts that are yielded are announced as unreported at the other time.
+        A part without an identity may be any part of its kind. So where the
+        other time has four disks, and five candidates of a source have no
+        identity, only the last of these is yielded. Every candidate with an
+        identity is yielded.
 
-        :param parts: parts whose identities are not known at the other time.
-        :param parts_of_time: all parts that are known of their time.
-        :param others: all parts that are known of the other time.
+        :param candidates: some of ``parts``. No part of the other time has one
+            of their identities.
+        :param parts: all parts that are known of the one time.
+        :param parts_of_other_time: all parts that are known of the other one.
         """
-        left = self._count_unmatched(parts_of_time, others)
-        for member in parts:
-            if member.ids or left[member.source] <= 0:
-                yield member
+        possible_counts = self._count_possible(parts, parts_of_other_time)
+        for candidate in candidates:
+            if candidate.ids:
+                yield candidate
+            elif possible_counts[candidate.source] > 0:
+                # It may be one of the parts of the other time.
+                possible_counts[candidate.source] -= 1
             else:
-                left[member.source] -= 1
+                yield candidate
 
-    def _count_unmatched(
-        self, parts: Sequence[part.Part], others: Sequence[part.Part]
+    def _count_possible(
+        self,
+        parts: Sequence[part.Part],
+        parts_of_other_time: Sequence[part.Part],
     ) -> dict[str, int]:
-        """Count which parts those without an identity may be.
+        """Count the parts of another time that unidentified parts may be.
 
-        :returns: by the source of the parts, how many others of its kind there
-            are but those that the source has with an identity.
+        :param parts: of the one time, with an identity or without.
+        :returns: by the source of these: how many parts of its kind the other
+            time has, without those that are parts of the source by their
+            identity. It may be negative.
         """
-        count_of_kind = _count_by_kind(others)
-        groups = self.of_parts(others)
-        left: dict[str, int] = {}
+        count_of_kind = _count_by_kind(parts_of_other_time)
+        groups_of_other_time = self.of_parts(parts_of_other_time)
+        counts: dict[str, int] = {}
         for source, parts_of_source in by_source(parts).items():
             # A source has one kind of parts.
-            count = count_of_kind[parts_of_source[0].kind]
-            for member in parts_of_source:
-                if self.of_part(member) in groups:
-                    count -= 1
-            left[source] = count
-        return left
+            kind = parts_of_source[0].kind
+            recognised = [
+                member
+                for member in parts_of_source
+                if self.of_part(member) in groups_of_other_time
+            ]
+            counts[source] = count_of_kind[kind] - len(recognised)
+        return counts
 
     def update(
         self,

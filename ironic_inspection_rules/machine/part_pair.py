@@ -152,8 +152,8 @@ def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
         for key in keys(pairing.after[position]):
             waiting.setdefault(key, []).append(position)
     same = list(pairing.same)
-    before = []
-    taken = set()
+    unmatched_before = []
+    matched_positions = set()
     for old in pairing.before:
         match = None
         for position in _candidates(old, keys, waiting):
@@ -161,19 +161,19 @@ def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
                 match = position
                 break
         if match is None:
-            before.append(old)
+            unmatched_before.append(old)
             continue
         new = pairing.after[match]
-        taken.add(match)
         same.append((old, new))
+        matched_positions.add(match)
         for key in keys(new):
             waiting[key].remove(match)
-    after = [
+    unmatched_after = [
         new
         for position, new in enumerate(pairing.after)
-        if position not in taken
+        if position not in matched_positions
     ]
-    return Pairing(same, before, after)
+    return Pairing(same, unmatched_before, unmatched_after)
 
 
 def _candidates(
