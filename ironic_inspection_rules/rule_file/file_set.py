@@ -42,16 +42,18 @@ class RuleFiles:
         :returns: a line for each problem, nothing where none is of a rule or
             a table.
         """
-        places = {
+        rules_by_pointer = {
             f'/rules/{index}': rule for index, rule in enumerate(self.written)
         }
         lines = []
         is_of_file = False
         for problem in problems:
+            # Of "/rules/3/actions/0" these are "/rules/3" and "/actions/0".
             tokens = problem.pointer.split('/')
-            rule = places.get('/'.join(tokens[:3]))
+            pointer_of_rule = '/'.join(tokens[:3])
+            inside = ''.join(f'/{token}' for token in tokens[3:])
+            rule = rules_by_pointer.get(pointer_of_rule)
             if rule is not None:
-                inside = ''.join(f'/{token}' for token in tokens[3:])
                 line: str | None = _explain(rule, problem.at(inside))
             else:
                 line = self.tables.explain(problem)

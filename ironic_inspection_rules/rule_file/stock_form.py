@@ -153,18 +153,20 @@ def find(entry: typing.Any) -> Problem | None:
         name, _inverted = model.split_op(str(operation.get('op')))
         if name not in ops or not operation.keys() <= _KEYS:
             return None
-    for sign in _certain(entry):
+    proof = next(_certain(entry), None)
+    if proof is not None:
         message = _(
             'this is a rule of stock Ironic, %s: run '
             '"ironic-inspection-rules convert --from ironic"'
         )
-        return Problem(sign.pointer, message % sign.detail)
-    for sign in _likely(entry):
+        return Problem(proof.pointer, message % proof.detail)
+    hint = next(_likely(entry), None)
+    if hint is not None:
         message = _(
             'this looks like a rule of stock Ironic, %s: if it is '
             'one, run "ironic-inspection-rules convert --from ironic"'
         )
-        return Problem(sign.pointer, message % sign.detail)
+        return Problem(hint.pointer, message % hint.detail)
     return None
 
 

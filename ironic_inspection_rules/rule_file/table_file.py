@@ -69,26 +69,45 @@ class FileTable:
         return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
-        """Return the file and the place of a value, for an error about it.
+        """Return the path of the file that has a value, and its place there.
 
-        Rows may be in a file of their own.
+        Rows may be in a file of their own. Of a value in a row, the place is
+        the beginning of a line. What is not there has the place of what is
+        around it.
 
-        :param pointer: RFC 6901 pointer into the entry.
+        :param pointer: RFC 6901 pointer into the entry, such as ``/key`` or
+            ``/rows/12/cpus``.
         """
-        rows = self.rows
         tokens = _tokens(pointer)
-        if rows is None or tokens[:1] != ('rows',):
-            return self.written.path, self.written.place(pointer)
-        if len(tokens) > 1 and int(tokens[1]) < len(rows.rows):
-            column = None
-            if len(tokens) > 2:
-                column = str(tokens[2])
-            line = rows.line(int(tokens[1]), column)
-            return rows.path, (line, 1)
-        if rows.path != self.written.path:
-            # All rows, or a number that none has: the beginning of their file.
-            return rows.path, (1, 1)
+        if self.rows is not None and tokens[:1] == ('rows',):
+            row_and_column = tokens[1:]
+            place = _place_in_rows(self.rows, row_and_column)
+            if place is not None:
+                return self.rows.path, place
+            if self.rows.path != self.written.path:
+                # The rule file has only the name of that file.
+                return self.rows.path, (1, 1)
         return self.written.path, self.written.place(pointer)
+
+
+def _place_in_rows(
+    rows: table_rows.Rows, row_and_column: data_path.Path
+) -> document.Place | None:
+    """Return the place of a row, or of a value in it, in the file of the rows.
+
+    :param row_and_column: number of the row from zero, and perhaps the name of
+        a column, such as ``('12', 'cpus')``; empty if all rows are meant.
+    :returns: None for all rows, and for a number that no row has.
+    """
+    if not row_and_column:
+        return None
+    row_number = int(row_and_column[0])
+    if row_number >= len(rows.rows):
+        return None
+    column = None
+    if len(row_and_column) > 1:
+        column = row_and_column[1]
+    return rows.line(row_number, column), 1
 
 
 def _tokens(pointer: str) -> data_path.Path:

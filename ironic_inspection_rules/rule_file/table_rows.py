@@ -134,6 +134,13 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     return _read_yaml(path, text)
 
 
+def _is_ambiguous(node: yaml.Node) -> bool:
+    """Return whether nobody means a value as YAML reads it."""
+    return yaml_scalar.reads_otherwise(node) and not (
+        yaml_scalar.may_be_meant(node.value)
+    )
+
+
 def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """Build the rows of a list that stands in a file of YAML, with lines.
 
@@ -153,13 +160,10 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             continue
         for key, value in item.value:
             cells.append(value.start_mark.line + 1)
-            if not yaml_scalar.reads_otherwise(value):
+            if not _is_ambiguous(value):
                 continue
-            if yaml_scalar.may_be_meant(value.value):
-                continue
-            column = ambiguous.get(key.value)
-            if column is None:
-                column = AmbiguousColumn(number, value.value, 0)
+            first_of_column = AmbiguousColumn(number, value.value, count=0)
+            column = ambiguous.get(key.value, first_of_column)
             ambiguous[key.value] = dataclasses.replace(
                 column, count=column.count + 1
             )

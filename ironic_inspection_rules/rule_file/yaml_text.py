@@ -234,6 +234,24 @@ def readable(text: str) -> str:
     return text
 
 
+def _extent_of_alias(
+    name: str, anchored: typing.Mapping[str, _Extent], outer: list[_Extent]
+) -> _Extent:
+    """Return the extent of what an alias stands for.
+
+    An alias that stands for what it is in has no end: it is as high as
+    nothing may be. One without an anchor counts as a single value.
+
+    :param anchored: the extents of complete values by their anchor.
+    :param outer: the collections that the alias is in.
+    """
+    if name in anchored:
+        return anchored[name]
+    if any(name == around.anchor for around in outer):
+        return _Extent(height=DEPTH)
+    return _Extent()
+
+
 def _check_bounds(text: str) -> None:
     """Refuse text that would exhaust the stack or the memory.
 
@@ -251,28 +269,23 @@ def _check_bounds(text: str) -> None:
     # The values that YAML would make once more, for all aliases.
     aliased = 0
     for event in yaml.parse(text, Loader):
-        extent = _Extent(anchor=getattr(event, 'anchor', None))
-        ended = None
+        # The value that is complete with this event.
+        complete: _Extent | None = None
         if isinstance(event, yaml.CollectionStartEvent):
-            outer.append(extent)
+            outer.append(_Extent(anchor=event.anchor))
         elif isinstance(event, yaml.CollectionEndEvent):
-            ended = outer.pop()
+            complete = outer.pop()
         elif isinstance(event, yaml.ScalarEvent):
-            ended = extent
+            complete = _Extent(anchor=event.anchor)
         elif isinstance(event, yaml.AliasEvent):
-            ended = anchored.get(event.anchor)
-            if ended is None:
-                ended = _Extent()
-                if any(event.anchor == around.anchor for around in outer):
-                    # It stands for what it is in: that has no end.
-                    ended.height = DEPTH
-            aliased += ended.size
-        if ended is not None:
+            complete = _extent_of_alias(event.anchor, anchored, outer)
+            aliased += complete.size
+        if complete is not None:
             around = outer[-1]
-            around.height = max(around.height, ended.height + 1)
-            around.size += ended.size
-            if ended.anchor is not None:
-                anchored[ended.anchor] = ended
+            around.height = max(around.height, complete.height + 1)
+            around.size += complete.size
+            if complete.anchor is not None:
+                anchored[complete.anchor] = complete
         if aliased > ALIASED:
             raise yaml.MarkedYAMLError(
                 problem=_('aliases stand for too many values'),
