@@ -287,7 +287,9 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
     """Return the frame of a value, and take its sections out.
 
     A text or a part of :data:`SMALLEST` characters becomes a section; a part
-    above :data:`LARGEST` is taken apart first. The value is not changed.
+    above :data:`LARGEST` is taken apart first. The value is not changed. The
+    frame of ``{'log': <2000 characters>, 'size': 3}`` is
+    ``{'log': {'\\0': 0}, 'size': 3}``, with the position of the section.
 
     What is stored depends on every step here: a value that is cut in another
     way has another digest, and is stored once more.

@@ -51,23 +51,23 @@ UNKNOWN = ChangeOrigin()
 class RuleSetChange:
     """A change of the rule set in an open transaction.
 
-    ``outcomes`` are the ``changes`` of the revision, see
-    :class:`.models.RevisionRow`.
-
     :param revision: the revision that the change makes.
+    :ivar outcomes: what happens to which rule and table, as the revision shows
+        it: the ``changes`` of :class:`.models.RevisionRow`.
     """
 
     def __init__(self, session: orm.Session, revision: int) -> None:
         self.session = session
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
-        # Whether a rule that the change before had removed is back: then
-        # this change leaves no revision, see put_back().
+        # Whether put_back() has put a rule back that the change before had
+        # removed. Then this change leaves no revision.
         self._has_put_back = False
-        # UUIDs of the rules whose versions end with this revision, and rows
-        # of those whose versions begin. A changed rule is in both.
-        self._ended: list[str] = []
-        self._begun: list[Mapping[str, Any]] = []
+        # A version of a rule is what it was from one revision to another:
+        # a rule that is created begins one, a rule that is removed ends one,
+        # and a rule that is changed or moved does both.
+        self._uuids_of_ended_versions: list[str] = []
+        self._rows_of_new_versions: list[Mapping[str, Any]] = []
 
     def create(self, values: Sequence[Mapping[str, Any]]) -> None:
         """Store new rules, after the others where they have no position.
@@ -85,12 +85,12 @@ class RuleSetChange:
             or 0
         )
         rows: list[dict[str, Any]] = []
-        for place, rule in enumerate(values, start=1):
-            position = last_position + place
+        for number, rule in enumerate(values, start=1):
             rows.append(
                 {
                     **_defaults(),
-                    'position': position,
+                    # Unless the rule has one.
+                    'position': last_position + number,
                     **rule,
                     'revision': self.revision,
                 }
@@ -239,8 +239,8 @@ class RuleSetChange:
             self.session,
             self.revision,
             origin,
-            self._ended,
-            self._begun,
+            self._uuids_of_ended_versions,
+            self._rows_of_new_versions,
             self.outcomes,
         )
         self._forget_old(origin.keep_revisions)
@@ -272,10 +272,14 @@ class RuleSetChange:
         table.forget(self.session, oldest)
 
     def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
-        """Note what the revision is to say of a rule.
+        """Note what happens to a rule, for :meth:`record` to store.
 
-        :param row: all columns: of a removed rule as it was, of others as
-            they are now.
+        That is an entry of the revision, and which versions of the rule end
+        and begin with it.
+
+        :param outcome: CREATED, UPDATED, MOVED or DELETED.
+        :param row: all columns of the rule: of a removed one as it was, of
+            others as they are from now on.
         """
         self.outcomes.append(
             {
@@ -285,9 +289,9 @@ class RuleSetChange:
             }
         )
         if outcome != CREATED:
-            self._ended.append(row['uuid'])
+            self._uuids_of_ended_versions.append(row['uuid'])
         if outcome != DELETED:
-            self._begun.append(row)
+            self._rows_of_new_versions.append(row)
 
     def _remove(self, uuids: Sequence[str]) -> None:
         for part in transaction.chunks(uuids, _CHUNK):
@@ -402,8 +406,8 @@ def _write_revision(
     session: orm.Session,
     revision: int,
     origin: ChangeOrigin,
-    ended: Sequence[str],
-    begun: Iterable[Mapping[str, Any]],
+    uuids_of_ended_versions: Sequence[str],
+    rows_of_new_versions: Iterable[Mapping[str, Any]],
     changes: list[dict[str, Any]],
 ) -> None:
     """Store a revision, and the versions of rules that it ends and begins.
@@ -411,12 +415,14 @@ def _write_revision(
     The versions make the rules of any revision readable later.
 
     :param origin: who made the change and why.
-    :param ended: UUIDs of rules that were removed or changed.
-    :param begun: rows of the rules that are new or were changed.
+    :param uuids_of_ended_versions: of rules that are removed, changed or
+        moved.
+    :param rows_of_new_versions: of rules that are created, changed or moved,
+        with all columns.
     :param changes: what happened to which rule, as the revision shows it.
     """
     # Before the new versions are inserted: this would end them as well.
-    for part in transaction.chunks(ended, _CHUNK):
+    for part in transaction.chunks(uuids_of_ended_versions, _CHUNK):
         session.execute(
             sa.update(models.RuleVersionRow)
             .where(
@@ -427,7 +433,7 @@ def _write_revision(
             execution_options={'synchronize_session': False},
         )
     versions = []
-    for row in begun:
+    for row in rows_of_new_versions:
         versions.append(
             {
                 'uuid': row['uuid'],
