@@ -182,13 +182,15 @@ class _RuleSize:
         if op == 'copy':
             source = jsonpointer.JsonPointer(operation['from'])
             value = source.resolve(document, None)
-        growth = self._measure(value, len(target.parts))
+        size = self._measure(value, len(target.parts))
         if op != 'replace' and _is_item(target, document):
-            return growth + _SEPARATOR
+            # It is inserted, and takes the place of no other item.
+            return size + _SEPARATOR
         replaced = target.resolve(document, data_path.ABSENT)
         if replaced is data_path.ABSENT:
-            return growth + len(target.parts[-1]) + _SEPARATOR
-        return growth - self._measure(replaced)
+            # A new member of a mapping, with its name.
+            return size + len(target.parts[-1]) + _SEPARATOR
+        return size - self._measure(replaced)
 
     def _taken(self, pointer: jsonpointer.JsonPointer, document: Any) -> int:
         """Return how many characters go with the value at a place."""

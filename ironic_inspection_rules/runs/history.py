@@ -134,21 +134,22 @@ def prepare(
     :param uuid: of the run, by which the inventory is known as well.
     :param node: locked, so that no other inspection of it ends meanwhile.
     """
+    # The inspection before, and by digest the documents that it names.
     last, loaded = db_history.read_last(node.uuid)
-    now = timeutils.utcnow()
-    reported = part.read(
-        document['inventory'],
-        document['plugin_data'],
-        node.inspect_interface or '',
-    )
-    before = part.NOTHING
+    parts_before = part.NOTHING
     last_heard = ''
     if last is not None:
         last_heard = last.created_at.isoformat()
         if last.parts in loaded:
-            before = part.Parts.from_dict(loaded[last.parts])
-    comparison = part_difference.PartComparison(before, reported)
-    known = comparison.known(last_heard)
+            parts_before = part.Parts.from_dict(loaded[last.parts])
+    now = timeutils.utcnow()
+    reported_parts = part.read(
+        document['inventory'],
+        document['plugin_data'],
+        node.inspect_interface or '',
+    )
+    comparison = part_difference.PartComparison(parts_before, reported_parts)
+    parts_now = comparison.known(last_heard)
     # On the first inspection all parts are new, which is no change.
     has_changed = last is not None and any(
         change.what != part_difference.UNREPORTED
@@ -161,12 +162,14 @@ def prepare(
         'interface': node.inspect_interface,
         'changed': has_changed,
         **_content_values(last, loaded, document),
-        'parts': _store_parts(last, loaded, before, known),
+        'parts': _store_parts(last, loaded, parts_before, parts_now),
     }
     return PreparedInspection(
         values,
-        _stays_that_begin(before, known, reported.texts, node.uuid, now),
-        _stays_that_end(before, known, last),
+        _stays_that_begin(
+            parts_before, parts_now, reported_parts.texts, node.uuid, now
+        ),
+        _stays_that_end(parts_before, parts_now, last),
     )
 
 
