@@ -66,18 +66,7 @@ def main() -> int:
         # meanwhile.
         CONF.set_default('max_retries', 0, group='database')
         options = CONF.inspection_pxe_filter
-        try:
-            table = _make_table()
-            guard = firewall.Firewall(table)
-            if not CONF.dry_run:
-                # Block first, so that errors in other options let nobody
-                # pass.
-                guard.install()
-        finally:
-            # Also after an error above: if options are bad, this error names
-            # all of them, in fewer words than oslo.config, and takes the
-            # place of the first one.
-            conf.check(CONF)
+        table, guard = _prepare_firewall()
         for message in config_file.unknown():
             LOG.warning('%s', message)
         _warn_of_late_admission()
@@ -102,6 +91,27 @@ def main() -> int:
         print(f'{COMMAND}: {reason}', file=sys.stderr)
         return 1
     return 0
+
+
+def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
+    """Block everything, unless in a dry run, and check the configuration.
+
+    In this order, so that errors in other options let nobody pass.
+
+    :raises: Invalid for options of this package that are bad.
+    :raises: FirewallError if the table cannot be created.
+    """
+    try:
+        table = _make_table()
+        guard = firewall.Firewall(table)
+        if not CONF.dry_run:
+            guard.install()
+    finally:
+        # Also after an error above: if options are bad, this error names all
+        # of them, in fewer words than oslo.config, and takes the place of the
+        # first one.
+        conf.check(CONF)
+    return table, guard
 
 
 def _make_table() -> nftables.FilterTable:
