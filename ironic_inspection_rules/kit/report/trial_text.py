@@ -280,21 +280,33 @@ class DetailsListing(Listing):
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        self._groups: dict[tuple[str, str], list[str]] = {}
+        # The paths of machines that are alike, by their verdict and body.
+        self._paths_of_alike: dict[tuple[str, str], list[str]] = {}
 
     def add(self, entry: MachineDetails) -> None:
-        alike = (entry.verdict, entry.body)
-        self._groups.setdefault(alike, []).append(entry.path)
+        """Note the path of a machine with those that are alike."""
+        verdict_and_body = (entry.verdict, entry.body)
+        self._paths_of_alike.setdefault(verdict_and_body, []).append(
+            entry.path
+        )
 
     def end(self, results: collections.Counter[str]) -> None:
         """Write a text for each group of machines that are alike.
 
-        Their paths come first, then the verdict and what is true of all.
+        For example, of two machines::
+
+            inventories/1.json
+            inventories/2.json: inspection would succeed
+            [a table of the rules]
+            nothing would change
+
+        Between two groups there is an empty line.
         """
         texts = []
-        for (verdict, body), paths in self._groups.items():
-            *others, last = paths
-            lines = [*others, f'{last}: {verdict}', body]
+        for (verdict, body), paths in self._paths_of_alike.items():
+            *other_paths, last_path = paths
+            lines = [*other_paths, f'{last_path}: {verdict}', body]
+            # The body may be empty.
             texts.append('\n'.join(lines).rstrip())
         self._output.write('\n\n'.join(texts) + '\n')
 

@@ -16,9 +16,10 @@ from ironic_inspection_rules.rule_file import document
 
 
 class _Chunk(typing.NamedTuple):
-    """The sketches of a chunk of files.
+    """What was read from a chunk of files.
 
-    :param problems: why files cannot be read.
+    :param sketches: of the machines, in the order of the files.
+    :param problems: for each file that cannot be read, why.
     """
 
     sketches: list[sketch.Sketch]
@@ -74,7 +75,11 @@ def learn(
 
 
 class _ReducedReader:
-    """Reads a chunk of files for :func:`learn`, in a worker process."""
+    """Reads a chunk of files for :func:`learn`, in a worker process.
+
+    :param by: paths of the values that peers have in common, such as
+        ``inventory.system_vendor.product_name``.
+    """
 
     def __init__(self, by: Sequence[str]) -> None:
         self._by = by
@@ -82,17 +87,24 @@ class _ReducedReader:
     def __call__(
         self, paths: Sequence[str]
     ) -> list[tuple[str, norm_rules.Reduced]]:
-        """Return the path and the reduced machine of every file."""
+        """Return the path of every file, and what rules are made of in it.
+
+        :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read
+            any more; :func:`compare` has read all of them.
+        """
         reduced_machines = []
         for path in paths:
             facts = machine_file.load(path)
-            reduced = norm_rules.reduce(facts, self._by)
-            reduced_machines.append((path, reduced))
+            reduced_machine = norm_rules.reduce(facts, self._by)
+            reduced_machines.append((path, reduced_machine))
         return reduced_machines
 
 
 class _SketchReader:
-    """Reads a chunk of files for :func:`compare`, in a worker process."""
+    """Reads a chunk of files for :func:`compare`, in a worker process.
+
+    :param by: as for :class:`_ReducedReader`.
+    """
 
     def __init__(self, by: Sequence[str]) -> None:
         self._by = by
