@@ -249,7 +249,7 @@ def _compile_filter(
         rearranges=op.plugin.REARRANGES,
         pays=op.plugin.PAYS,
         needs_view=op.plugin.NEEDS_VIEW,
-        apply=_prepare(op, literals, varying),
+        apply=_with_literals(op, literals, varying),
         varying=varying,
     )
 
@@ -300,18 +300,26 @@ def _is_literal(op: registry.Op, name: str) -> bool:
     return op.signature.by_name[name].type is pattern.Pattern
 
 
-def _prepare(
+def _with_literals(
     op: registry.Op,
     literals: dict[str, typing.Any],
     varying: dict[str, rendering.Template],
 ) -> registry.Function:
-    """Return the function of a filter with its literal arguments.
+    """Return the function of a filter, with the arguments that are known.
 
-    :raises: :class:`.exceptions.OperationError` if the filter refuses them.
+    It is called with the value to filter, and by name with the arguments that
+    depend on the machine. In ``{inventory.a | replace('-', node.name)}`` the
+    ``old`` text is literal, the ``new`` one varies.
+
+    :param literals: the values of literal arguments by name.
+    :param varying: the templates of the arguments that depend on the machine.
+    :raises: :class:`.exceptions.OperationError` if the filter refuses the
+        literal arguments.
     """
+    if varying:
+        # Only where it has all arguments may a filter prepare its calls.
+        return functools.partial(op.for_machines(op.plugin), **literals)
     try:
-        if varying:
-            return functools.partial(op.for_machines(op.plugin), **literals)
         return op.bind(literals)
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc

@@ -42,35 +42,47 @@ def give_tables(plan: compiler.CompiledRule, view: budget.View) -> None:
 def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
     """Compute the vars of a rule, and put them into the data it sees.
 
-    Those with a missing field are left out.
+    They are in ``view['vars']`` then, by name. A var with a missing field is
+    left out.
 
     :raises: :class:`.exceptions.RuleError` if one cannot be computed.
     """
-    # The error of a sensitive rule has no cause. Here and below "from" keeps
-    # the one that is being handled out of tracebacks as well.
     values: dict[str, typing.Any] = {}
-    # It is filled below: a var may read those before it.
+    # It is in the view while it is filled: a var may read those before it.
     view[model.VARS] = values
-    allowance = view.budget
-    for name, value in plan.vars:
+    for name, written in plan.vars:
         try:
-            allowance.spend()
-            if isinstance(value, rendering.Template):
-                rendered = value.render(view)
-                if isinstance(rendered, rendering.Missing):
-                    continue
-                if not isinstance(value, rendering.Path):
-                    # A path gives what is in the data already; all other
-                    # templates make something new of it.
-                    allowance.make_value(rendered)
-                value = rendered
+            value = _compute_var(written, view)
         except Exception as exc:
-            place = disclosure.say(
-                plan.rule, f'{model.VARS}.{name}', model.VARS
-            )
-            error = disclosure.error_of(plan.rule, place, exc)
+            # The name of a var is content, which a sensitive rule does not
+            # show.
+            op = disclosure.say(plan.rule, f'vars.{name}', instead='vars')
+            error = disclosure.error_of(plan.rule, op, exc)
+            # The error of a sensitive rule has no cause. Here and below
+            # "from" keeps the one that is being handled out of tracebacks.
             raise error from error.__cause__
-        values[name] = value
+        if not isinstance(value, rendering.Missing):
+            values[name] = value
+
+
+def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
+    """Return the value of a var, or the missing field that it has.
+
+    The budget of the view pays for it.
+
+    :param written: the template of the value, or the value of a var without
+        fields.
+    """
+    view.budget.spend()
+    if not isinstance(written, rendering.Template):
+        return written
+    value = written.render(view)
+    # A path gives what is in the data already; all other templates make
+    # something new of it.
+    is_new = not isinstance(written, rendering.Path)
+    if is_new and not isinstance(value, rendering.Missing):
+        view.budget.make_value(value)
+    return value
 
 
 def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
