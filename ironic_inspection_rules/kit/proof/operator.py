@@ -236,12 +236,17 @@ def _has_trait(
 ) -> logic.Formula:
     """Return on which machines the node has a trait.
 
-    Where a rule before adds the trait if the memory is large, the formula is::
-
-        memory is large, or memory is not large and the node had the trait
-
     :param wanted: what ``one-of`` looks for among ``{node.traits}``.
-    :param traits: those of the node, after the rules before.
+    :param traits: those of the node, after the rules before. What they hold
+        of a trait is a value: pairs of a guard, which is a formula, and
+        whether the node has the trait on the machines of the guard. Where a
+        rule before adds it if the memory is large, the pairs are::
+
+            memory is large      → True
+            memory is not large  → a term: had the node the trait before?
+
+    :returns: of this example, ``memory is large, or memory is not large and
+        the node had the trait before``.
     :raises: :class:`.logic.Untranslatable` if the trait is read from the
         machine and not named by the rule, or if a rule before has added or
         removed traits that are not known.
@@ -252,17 +257,18 @@ def _has_trait(
     if not isinstance(name, str) or not trait_names.is_good(name):
         # No node can have such a trait.
         return logic.FALSE
-    ways = []
-    for guard, presence in values.step(traits.mapping, name):
-        if isinstance(presence, values.UnknownValue):
-            raise logic.Untranslatable(presence.reason)
-        if isinstance(presence, values.SolverTerm):
-            # As it was before all rules: the node may have the trait or not.
-            ways.append(logic.conj(guard, presence.term))
-        elif isinstance(presence, values.Const) and presence.value is True:
-            # A rule has added it; what is not true, a rule has removed.
-            ways.append(guard)
-    return logic.disj(*ways)
+    formulas = []
+    for guard, has_trait in values.step(traits.mapping, name):
+        if isinstance(has_trait, values.UnknownValue):
+            raise logic.Untranslatable(has_trait.reason)
+        if isinstance(has_trait, values.SolverTerm):
+            # No rule has set it: the node may have had it before, or not.
+            formulas.append(logic.conj(guard, has_trait.term))
+        elif isinstance(has_trait, values.Const) and has_trait.value is True:
+            # A rule has added it. Where it is not true, a rule has removed
+            # it, and the guard adds no machine.
+            formulas.append(guard)
+    return logic.disj(*formulas)
 
 
 def _is_item(
