@@ -94,32 +94,11 @@ class Lint(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Mend the files if that is asked for, then print what is left.
 
-        :returns: the exit status: 1 if a finding is a problem.
+        :returns: the exit status: 1 if a finding is an error or a warning.
         """
         if parsed_args.fix:
-            # What is piped in cannot be mended, and can be read only once.
-            files = table_file.read_files(
-                path for path in parsed_args.files if path != document.STDIN
-            )
-            self._mend(
-                [read_file.path for read_file in files],
-                parsed_args.format == 'table',
-            )
-        paths = machine_test.find_inventories(parsed_args.inventory)
-        with progress.steps(len(paths), hidden=not paths) as advance:
-            site = lint.Site(
-                inventory_fields.InspectionTarget(
-                    parsed_args.interface, parsed_args.ironic
-                ),
-                paths,
-                advance,
-            )
-            findings = lint.lint(parsed_args.files, registry.installed(), site)
-        findings = [
-            finding
-            for finding in findings
-            if finding.check not in parsed_args.ignore
-        ]
+            self._mend(parsed_args.files, parsed_args.format)
+        findings = _find(parsed_args)
         text = _PRINTERS[parsed_args.format](findings)
         if text:
             self.app.stdout.write(f'{text}\n')
@@ -127,21 +106,50 @@ class Lint(arguments.FileCommand):
             return 1
         return 0
 
-    def _mend(self, paths: list[str], is_shown: bool) -> None:
-        """Mend files in place, each once.
+    def _mend(self, paths: list[str], findings_format: str) -> None:
+        """Mend files in place, and print what was mended.
 
-        :param is_shown: whether to print what was mended; programs that read
-            JSON would not expect it.
+        :param paths: files and folders.
+        :param findings_format: ``table``, ``json`` or ``sarif``. What was
+            mended is printed with a table only: programs that read the other
+            formats would not expect it.
         """
-        for path in dict.fromkeys(paths):
+        # What is piped in cannot be mended, and can be read only once.
+        files = table_file.read_files(
+            path for path in paths if path != document.STDIN
+        )
+        # A file may be among the paths twice.
+        distinct_paths = dict.fromkeys(file.path for file in files)
+        for path in distinct_paths:
             mendings = mended_file.mend(path, registry.installed())
-            if not is_shown:
+            if findings_format != 'table':
                 continue
             for mending in sorted(mendings):
                 self.app.stdout.write(
                     _('%(path)s:%(line)d: mended: %(what)s\n')
                     % mending._asdict()
                 )
+
+
+def _find(parsed_args: argparse.Namespace) -> list[lint.Finding]:
+    """Return the findings of all checks that are not to be left out.
+
+    A progress bar is shown while the rules are tried on inventories.
+
+    :param parsed_args: the options of :class:`Lint`.
+    """
+    inventories = machine_test.find_inventories(parsed_args.inventory)
+    target = inventory_fields.InspectionTarget(
+        parsed_args.interface, parsed_args.ironic
+    )
+    with progress.steps(len(inventories), hidden=not inventories) as advance:
+        site = lint.Site(target, inventories, advance)
+        findings = lint.lint(parsed_args.files, registry.installed(), site)
+    return [
+        finding
+        for finding in findings
+        if finding.check not in parsed_args.ignore
+    ]
 
 
 def _release(text: str) -> str:
