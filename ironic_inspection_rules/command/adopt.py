@@ -2,7 +2,7 @@
 
 """Adopting rules of Ironic or ironic-inspector: clashes, report, undo."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import json
@@ -200,16 +200,17 @@ def undo(dry_run: bool) -> int:
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
-    names = dict(db_rule.list_values('description'))
+    descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
     adopted = []
     for rule in (*rows, *_read_file()):
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
         # A rule may be in the table and in the file.
-        if adopted_uuid in names and adopted_uuid not in adopted:
+        is_here = adopted_uuid in descriptions
+        if is_here and adopted_uuid not in adopted:
             adopted.append(adopted_uuid)
-    _report_given_back(rows, names)
-    _report_removed(adopted, names, changed_at_by_uuid)
+    _report_given_back(rows, descriptions)
+    _report_removed(adopted, descriptions, changed_at_by_uuid)
     if not rows and not adopted:
         print(_('There is nothing to put back.'))
     elif not dry_run:
@@ -222,15 +223,15 @@ def undo(dry_run: bool) -> int:
 
 
 def _report_given_back(
-    rows: list[adoption.Row], names: Mapping[str, str | None]
+    rows: list[adoption.Row], descriptions: Mapping[str, str | None]
 ) -> None:
     """Print which rules go back to Ironic's own table.
 
     :param rows: those of Ironic's table that were set aside.
-    :param names: descriptions of the rules of this package, by UUID.
+    :param descriptions: of the rules of this package, by UUID.
     """
     for row in rows:
-        if stock_form.uuid_of(row['uuid']) in names:
+        if stock_form.uuid_of(row['uuid']) in descriptions:
             text = _("%s goes back to Ironic's own table")
         else:
             text = _(
@@ -242,13 +243,13 @@ def _report_given_back(
 
 def _report_removed(
     adopted: list[str],
-    names: Mapping[str, str | None],
+    descriptions: Mapping[str, str | None],
     changed_at_by_uuid: Mapping[str, Any],
 ) -> None:
     """Print which adopted rules are removed here.
 
     :param adopted: their UUIDs.
-    :param names: descriptions of the rules of this package, by UUID.
+    :param descriptions: of the rules of this package, by UUID.
     :param changed_at_by_uuid: when these were changed; None if never.
     """
     for adopted_uuid in adopted:
@@ -262,7 +263,10 @@ def _report_removed(
             text = _('%(rule)s is removed here')
         print(
             text
-            % {'rule': names[adopted_uuid] or adopted_uuid, 'time': changed_at}
+            % {
+                'rule': descriptions[adopted_uuid] or adopted_uuid,
+                'time': changed_at,
+            }
         )
 
 
@@ -517,17 +521,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
-        name = row['description'] or row['uuid']
-        try:
-            rule = translate.parse(row, registry.installed())
-        except exceptions.InvalidRule as exc:
-            remark = '\n'.join(map(str, exc.problems))
-            candidates.append(Candidate(name, None, remark))
-            continue
-        if stock_form.uuid_of(rule.uuid) in taken:
-            candidates.append(Candidate(name, None, _UUID_IN_USE % rule.uuid))
-        else:
-            candidates.append(Candidate(name, rule))
+        candidates.append(_translate(row, taken))
     _report(candidates)
     bad = sum(candidate.rule is None for candidate in candidates)
     if bad:
@@ -546,6 +540,24 @@ def from_inspector(url: str, dry_run: bool) -> None:
             _values(candidates),
             origin=_origin(_('Adopted from ironic-inspector')),
         )
+
+
+def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
+    """Return what becomes here of a rule of ironic-inspector.
+
+    :param row: the rule, see :func:`.adoption.read_inspector`.
+    :param taken: UUIDs of the rules that this package has already.
+    :returns: a candidate without a rule, and with the reason, where it cannot
+        be copied.
+    """
+    name = row['description'] or row['uuid']
+    try:
+        rule = translate.parse(row, registry.installed())
+    except exceptions.InvalidRule as exc:
+        return Candidate(name, None, '\n'.join(map(str, exc.problems)))
+    if stock_form.uuid_of(rule.uuid) in taken:
+        return Candidate(name, None, _UUID_IN_USE % rule.uuid)
+    return Candidate(name, rule)
 
 
 def _origin(message: str) -> rule_set.ChangeOrigin:
