@@ -177,24 +177,25 @@ def _measure(
     Of data in Swift it is an estimate.
 
     :param most: the characters of all data that may be read together.
-    :returns: of the data of inspections that passed, and of those of the
-        last inspections, where these failed.
+    :returns: two mappings of UUIDs to lengths: of the data of inspections
+        that passed, and of those of the last inspections, where these failed.
     """
-    uuids = {node.id: node.uuid for node in nodes}
-    in_database = []
-    stored = {}
+    uuid_by_id = {node.id: node.uuid for node in nodes}
+    uuids = list(uuid_by_id.values())
+    ids_in_database = []
+    lengths_of_passed = {}
     if _is_in_database():
-        in_database = list(uuids)
+        ids_in_database = list(uuid_by_id)
     else:
         # The length of an object in Swift is not known before it is read.
         # As many are read together as are fetched together.
-        stored = dict.fromkeys(uuids.values(), most // _AT_A_TIME)
+        lengths_of_passed = dict.fromkeys(uuids, most // _AT_A_TIME)
     passed, failed = machine_object.InspectedMachine.measure(
-        context, in_database, list(uuids.values())
+        context, ids_in_database, uuids
     )
     for node_id, length in passed:
-        stored[uuids[node_id]] = length
-    return stored, dict(failed)
+        lengths_of_passed[uuid_by_id[node_id]] = length
+    return lengths_of_passed, dict(failed)
 
 
 def _is_in_database() -> bool:

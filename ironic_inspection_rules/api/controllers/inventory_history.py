@@ -95,10 +95,13 @@ def _find_pair(
 ) -> tuple[Any, Any]:
     """Return the two inventories to compare, the earlier one first.
 
-    :param from_: UUID of the first one, None if the request leaves it open.
-    :param to: UUID of the second one, or None.
-    :returns: None for one that is not kept, though nobody has asked for it by
-        its UUID.
+    :param from_: UUID of the first one. If it is None, the first one is that
+        before the second.
+    :param to: UUID of the second one. If it is None, the second one is the
+        newest; if both are None, it is the newest that differs from the one
+        before it.
+    :returns: rows of :class:`.models.KeptInventoryRow`. There is None in place
+        of one that has no UUID here, if no such inventory is kept.
     :raises: NotFound if the node has none of a UUID.
     """
     after: Any = None
