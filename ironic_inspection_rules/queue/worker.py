@@ -346,7 +346,7 @@ class Worker:
             # The next try may succeed, whatever it was.
             except Exception as exc:
                 if self._stop.is_set():
-                    # Who waits for a turn of the throttle raises one then.
+                    # The throttle raises an error when the worker stops.
                     return None
                 failures += 1
                 self._outage.failed(exc)
