@@ -39,8 +39,18 @@ _REAPPLY = 'reapply'
 _LIMIT = 500
 """How many rows a round of the leader looks at."""
 
-Claimed = tuple[models.RequestRow, models.InspectionDataRow | None]
-"""A request as a delivery has it, and the data that it needs, if any."""
+
+class Claimed(typing.NamedTuple):
+    """A request as a delivery has it.
+
+    ``data`` are those that it needs, if any. ``was_due`` is whether its time
+    had come: not so for a reapplication that was delivered before it had let
+    others go first for as long as it has to.
+    """
+
+    request: models.RequestRow
+    data: models.InspectionDataRow | None
+    was_due: bool
 
 
 class _Candidate(typing.NamedTuple):
@@ -49,6 +59,7 @@ class _Candidate(typing.NamedTuple):
     id: int
     token: int
     due_at: float
+    worker: str | None
     looked_at: float
 
 
@@ -182,6 +193,7 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     posted inventories are due earlier, and come first. Where there are none it
     may be claimed all the same. If it was put off, its due time is that of its
     delay and :data:`PRECEDENCE`, and it may be claimed once the delay is over.
+    Where it had been due, it was put off like any other request.
 
     The conditions stay three, as every one is read by its own range of the
     index, see :func:`limited`.
@@ -189,10 +201,9 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     row = models.RequestRow
     is_past, is_far_off = due(lease)
     was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
-    is_reapplication = row.event == _REAPPLY
     end_of_precedence = clock.now() + PRECEDENCE
     has_delay_left = sa.and_(
-        is_reapplication,
+        row.event == _REAPPLY,
         was_put_off,
         row.worker.is_(None),
         row.due_at > end_of_precedence,
@@ -203,7 +214,7 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
         sa.not_(is_past),
         sa.not_(is_far_off),
         row.worker.is_(None),
-        sa.or_(sa.not_(was_put_off), is_reapplication, is_due_too_late),
+        sa.or_(sa.not_(was_put_off), is_due_too_late),
     )
     is_delay_over = sa.not_(has_delay_left)
     return (
@@ -251,7 +262,7 @@ def _due_requests(
                 )
             )
     looked_at = clock.now().label('looked_at')
-    columns = [row.id, row.token, row.due_at, looked_at]
+    columns = [row.id, row.token, row.due_at, row.worker, looked_at]
     query = limited(columns, ranges, [row.due_at, row.id], _CANDIDATES)
     rows = transaction.read_rows(query.order_by('due_at', 'id'))
     return [_Candidate(**values) for values in rows]
@@ -325,7 +336,12 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
             due_at=clock.now() + lease,
         )
         request, its_data = session.execute(query).one()
-        return request, its_data
+        # That of a request which a worker has held is the end of its lease.
+        was_due = (
+            candidate.worker is None
+            and candidate.due_at <= candidate.looked_at
+        )
+        return Claimed(request, its_data, was_due)
 
 
 def _change(session: orm.Session, id_: int, **values: typing.Any) -> None:

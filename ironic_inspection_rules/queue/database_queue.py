@@ -355,14 +355,18 @@ class DatabaseQueue:
             'attempts': request.attempts,
             'last_error': error or request.last_error,
         }
-        # The fence would refuse the new token as that of another delivery. A
-        # reapplication is put behind others again, as when it was stored.
+        # A reapplication is put behind others again, as when it was stored,
+        # unless it has waited for them as long as it has to.
+        precedence = _precedence(request.event)
+        if request.was_due:
+            precedence = 0.0
+        # The fence would refuse the new token as that of another delivery.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid,
                 request.token,
                 values,
-                due_in=delay + _precedence(request.event),
+                due_in=delay + precedence,
             )
         if not is_held:
             raise exceptions.LeaseLost(request.uuid)
@@ -506,7 +510,7 @@ _STORED = tuple(
 """Fields of a request that are always read from its row.
 
 Data and checkpoints, which only a worker needs, are large; so they are not in
-the ``repr`` of a request either.
+the ``repr`` of a request either. What only a delivery knows is not there.
 """
 
 
@@ -529,10 +533,13 @@ def _read_claim(
     """Return a claimed request with its checkpoints and its data."""
     if claimed is None:
         return None
-    row: typing.Any
-    data: typing.Any
-    row, data = claimed
-    request = dataclasses.replace(_request(row), checkpoints=row.checkpoints)
+    row: typing.Any = claimed.request
+    data: typing.Any = claimed.data
+    request = dataclasses.replace(
+        _request(row),
+        checkpoints=row.checkpoints,
+        was_due=claimed.was_due,
+    )
     if data is None:
         return request
     return dataclasses.replace(

@@ -59,6 +59,9 @@ class Request:
     ``checkpoints``
         Outcomes of phases in earlier attempts, by phase; of the early phase
         too.
+    ``was_due``
+        Whether its time had come when it was delivered: a reapplication had
+        let others go first for long enough.
     """
 
     uuid: str
@@ -75,6 +78,7 @@ class Request:
     inventory: dict = dataclasses.field(default_factory=dict, repr=False)
     plugin_data: dict = dataclasses.field(default_factory=dict, repr=False)
     checkpoints: dict = dataclasses.field(default_factory=dict, repr=False)
+    was_due: bool = dataclasses.field(default=False, repr=False)
 
     @property
     def delivery(self) -> str:

@@ -129,6 +129,20 @@ class DatabaseQueueMixin:
             [self.queue.get('w1').node_uuid for _each in range(2)],
         )
 
+    def test_it_has_waited_for_others_once(self):
+        self.put('again', queue_request.REAPPLY)
+        self.pass_time(601)
+        got = self.queue.get('w1')
+        for _retry in range(2):
+            self.queue.retry(got, 5, 'locked', True)
+            self.pass_time(4)
+            self.assertIsNone(self.queue.get('w1'))
+            self.pass_time(2)
+            self.put()
+            got = self.queue.get('w1')
+            self.assertEqual('again', got.node_uuid)
+            self.queue.consume(self.queue.get('w1'))
+
     def test_what_waited_longest_comes_first(self):
         first, second = self.put(NODE), self.put(OTHER)
         self.assertEqual(
