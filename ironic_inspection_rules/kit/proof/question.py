@@ -45,8 +45,17 @@ YES = 'yes'
 NO = 'no'
 UNKNOWN = 'unknown'
 
-_MISTAKES = (AssertionError, z3.Z3Exception)
-"""Errors in which a mistake of this package shows.
+_MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    z3.Z3Exception,
+)
+"""Errors in which a mistake of this package, or of the solver's, shows.
 
 The question then has the answer "unknown" instead of a wrong one.
 """

@@ -255,6 +255,10 @@ class GivenUpTestCase(base.TestCase):
     def test_other_errors_are_mistakes(self):
         self.raising('sort mismatch')
         self.assertTrue(self.reason().startswith(question.MISTAKE))
+        for error in (AttributeError, IndexError, TypeError, RecursionError):
+            self.patch(z3.Solver, 'check', mock.Mock(side_effect=error('x')))
+            expected = f'{question.MISTAKE}: {error.__name__} in'
+            self.assertTrue(self.reason().startswith(expected), error)
 
     def test_a_check_that_ends_with_all_time_has_that_reason(self):
         now = 0.0
