@@ -151,14 +151,15 @@ def _make(
     if len(wanted) == 1:
         return text, []
     half = len(wanted) // 2
-    first, made = _make(text, read, wanted[:half])
+    half_made, made = _make(text, read, wanted[:half])
     # The places of the second half may have moved, so the text is read again.
-    read = document.parse(read.path, first)
-    others = []
+    read_again = document.parse(read.path, half_made)
+    second_half = []
     for rule, change in wanted[half:]:
-        others.append((file_rule.WrittenRule(read, rule.index), change))
-    second, also_made = _make(first, read, others)
-    return second, made + also_made
+        moved_rule = file_rule.WrittenRule(read_again, rule.index)
+        second_half.append((moved_rule, change))
+    mended, also_made = _make(half_made, read_again, second_half)
+    return mended, made + also_made
 
 
 def _make_all(
@@ -404,13 +405,15 @@ def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
     """
     attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
-        for path, tokens in effects.writes_at_paths(action):
-            name = tokens[0]
-            meant = suggestion.slip(name, attributes.get(path.kind, ()))
-            if meant and path.name.count(name) == 1:
-                pointer = action.pointer_to(path.argument)
-                mended = path.name.replace(name, meant)
-                yield mended_text.RewriteText(pointer, path.name, mended)
+        for write, steps in effects.writes_at_paths(action):
+            name = steps[0]
+            meant = suggestion.slip(name, attributes.get(write.kind, ()))
+            # The name of such a write is the path as the action has it.
+            path = write.name
+            if meant and path.count(name) == 1:
+                pointer = action.pointer_to(write.argument)
+                mended = path.replace(name, meant)
+                yield mended_text.RewriteText(pointer, path, mended)
 
 
 def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:

@@ -432,7 +432,7 @@ def _summary(op: registry.Op) -> str:
 
 
 def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
-    """Return the schema of a condition in so many groups.
+    """Return the schema of a condition, which may be inside of groups.
 
     Only a condition whose op is a group has conditions of its own. Those have
     the schema of the next depth.

@@ -367,19 +367,20 @@ def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     It does if it replaces the list, or a mapping around it, by a value without
     the item. A later write that appends too drops nothing.
     """
-    rest = extended.place[len(later.place) :]
-    is_around_list = (*later.place, *rest) == extended.place
-    if later.extends or not is_around_list:
+    depth = len(later.place)
+    is_list_or_around = extended.place[:depth] == later.place
+    if later.extends or not is_list_or_around:
         return False
     fields = interpolation.fields(later.value)
     if any(field.root == later.root for field in fields):
         # The new value may contain what was there before.
         return False
-    value = later.value
-    if rest:
-        value = _inner(later.value, rest)
-        if value is data_path.ABSENT:
+    new_list = later.value
+    steps_to_list = extended.place[depth:]
+    if steps_to_list:
+        new_list = _inner(later.value, steps_to_list)
+        if new_list is data_path.ABSENT:
             return False
-    if not isinstance(value, list):
+    if not isinstance(new_list, list):
         return True
-    return not any(data_path.same(item, extended.value) for item in value)
+    return not any(data_path.same(item, extended.value) for item in new_list)

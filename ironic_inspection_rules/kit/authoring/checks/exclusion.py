@@ -138,10 +138,10 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
 
 def apart(one: Claim, other: Claim) -> bool:
     """Return whether clearly no machine meets both conditions."""
-    for this, that in ((one, other), (other, one)):
-        group = this.condition.op.plugin
-        if isinstance(group, plugin.ConditionGroup):
-            return _group_apart(this, group.HOLDS, that)
+    for claim, counterpart in ((one, other), (other, one)):
+        op = claim.condition.op.plugin
+        if isinstance(op, plugin.ConditionGroup):
+            return _group_apart(claim, op.HOLDS, counterpart)
     if one.loops or other.loops:
         # Each may hold for another item.
         return False

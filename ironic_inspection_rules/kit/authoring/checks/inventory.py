@@ -85,21 +85,24 @@ def check(
     """
     noted = set()
     for pointer, text, steps in fields(rule):
-        name = None
+        name_in_plugin_data = None
         if steps[0] == 'plugin_data' and len(steps) > 1:
-            name = steps[1]
-        if name in own:
+            name_in_plugin_data = steps[1]
+        if name_in_plugin_data in own:
             continue
         problem = _problem(text, steps) or _elsewhere(text, steps, target)
         if problem:
             yield FieldRemark(pointer, problem, is_note=False)
         if rule.written.is_old:
             continue
-        if name in document.IN_IRONIC:
+        if name_in_plugin_data in document.IN_IRONIC:
             message = _(
                 '{%(field)s}: ironic-inspector made it, Ironic '
                 'does not; it has %(now)s'
-            ) % {'field': text, 'now': document.IN_IRONIC[name]}
+            ) % {
+                'field': text,
+                'now': document.IN_IRONIC[name_in_plugin_data],
+            }
             yield FieldRemark(pointer, message, is_note=True)
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:

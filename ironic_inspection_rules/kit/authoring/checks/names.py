@@ -158,12 +158,12 @@ def templates(
 
 def _why_no_field(field: interpolation.Field) -> str | None:
     """Return why a text in braces is no field, None if it is one."""
-    meant = port_meant(field.text)
-    if meant is not None:
+    field_of_port = port_meant(field.text)
+    if field_of_port is not None:
         # The address of a port has colons.
         return _(
             '{%(field)s}: what follows a colon is a format; write {%(meant)s}'
-        ) % {'field': field.text, 'meant': meant}
+        ) % {'field': field.text, 'meant': field_of_port}
     if field.root is not None:
         return None
     if _KEY_IN_TABLE.fullmatch(field.text):

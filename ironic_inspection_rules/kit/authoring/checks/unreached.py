@@ -113,7 +113,7 @@ class _FailingRule:
         # The fields that decide whether the conditions hold. Which of the
         # vars a condition reads is not looked at.
         self._fields: list[interpolation.Field] = []
-        # Some ops read data that their arguments do not name.
+        # Whether an op reads data that its arguments do not name.
         self._reads_anything = False
         for condition in aftermath.with_inner(subject.conditions):
             self._fields += effects.read_by(condition)
@@ -236,8 +236,8 @@ class _MachineTrials:
     def __init__(
         self, rules: Sequence[model.Rule], tables: table.Tables
     ) -> None:
+        # All rules as one set; and every rule alone, by its UUID.
         self._together = machine_test.compile_rules(rules, tables=tables)
-        # Each rule alone, by its UUID.
         self._alone = {
             rule.uuid: machine_test.compile_rules([rule], tables=tables)
             for rule in rules

@@ -67,13 +67,14 @@ def convert(
     kinds = {rule.is_old for rule in rules if isinstance(rule.entry, dict)}
     has_old = True in kinds
     header = [_('Converted from %s.') % rules_file.path]
-    if stock and kinds == {True}:
-        # The form of the rules is certain, what the user said need not be.
+    # The form of the rules is certain, what the user said need not be.
+    are_all_old = kinds == {True}
+    reads_stock = stock and not are_all_old
+    if stock and are_all_old:
         header.append(
             _('Its rules are those of ironic-inspector, not of stock Ironic.')
         )
-        stock = False
-    if stock:
+    if reads_stock:
         header.extend(stock_rule.IN_GENERAL)
     if has_old:
         header.extend(_IN_GENERAL)
@@ -90,11 +91,11 @@ def convert(
             )
         elif rule.is_old:
             writer.add(rule, old[rule.index])
-        elif stock:
+        elif reads_stock:
             writer.add(rule, _convert_stock(rule.entry, ops))
         else:
             writer.keep(rule)
-    if stock:
+    if reads_stock:
         # What such a rule does is odd, and meant to stay so: lint would
         # report all of it.
         return writer.result()

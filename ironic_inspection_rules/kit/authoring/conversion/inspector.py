@@ -121,12 +121,12 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
     :raises: :class:`Inconvertible` for an interface whose name cannot stand
         in the argument of a filter.
     """
-    now = document.in_ironic(steps)
+    steps_here = document.in_ironic(steps)
     match steps:
         case ('local_gb',):
             # ironic-inspector left one GiB for partitions, and said 0 where
             # there is no root disk: so the default is one GiB.
-            now = ('plugin_data', 'root_disk', 'size')
+            steps_here = ('plugin_data', 'root_disk', 'size')
             suffix = (
                 f' | default({_GIB}) | divide({_GIB}) | int '
                 f'| subtract(1){suffix}'
@@ -136,12 +136,13 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
                 raise Inconvertible(
                     _('a field cannot step into "%s"') % (name,)
                 )
-            ipv6_field = rule.write_field((*now[:-1], 'ipv6_address'))
+            ipv6_steps = (*steps_here[:-1], 'ipv6_address')
+            ipv6_field = rule.write_field(ipv6_steps)
             # The argument of a filter is a path, without braces. "true" takes
             # it for an address that is null or empty as well.
             ipv6 = ipv6_field[1:-1]
             suffix = f' | default({ipv6}, true){suffix}'
-    return rule.write_field(now, suffix)
+    return rule.write_field(steps_here, suffix)
 
 
 def convert_text(text: str) -> str:
@@ -437,15 +438,18 @@ class _InspectorConverter(rule.Conversion):
             raise Inconvertible(_('the value of a capability is text'))
         if value is None:
             return {'op': 'unset-capability', 'args': {'name': name}}
-        value = data_path.replace_texts(value, convert_text, keys=True)
-        if interpolation.fields(value):
+        converted = data_path.replace_texts(value, convert_text, keys=True)
+        if interpolation.fields(converted):
             self.hint(
                 _(
                     'where the value is empty or has a comma, '
                     'inspection fails here'
                 )
             )
-        return {'op': 'set-capability', 'args': {'name': name, 'value': value}}
+        return {
+            'op': 'set-capability',
+            'args': {'name': name, 'value': converted},
+        }
 
     def _attribute(self, op: str, args: Operation) -> Operation:
         """Convert the action that sets or extends an attribute.

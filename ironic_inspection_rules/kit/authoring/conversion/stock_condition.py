@@ -170,10 +170,9 @@ def _with_missing(
         return _invert(written, inverted)
     field = _field_of_idiom(op, args, text)
     if field:
-        existing = {'op': '!exists', 'args': {'value': field}}
         if inverted:
-            existing['op'] = 'exists'
-        return existing
+            return {'op': 'exists', 'args': {'value': field}}
+        return {'op': '!exists', 'args': {'value': field}}
     if op in _MISSING_IS:
         return _truth(op, inverted, args, text, result_if_missing)
     holds_if_missing = result_if_missing is not inverted
@@ -502,6 +501,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     :raises: :class:`.rule.Inconvertible` if the values of ``one-of`` are no
         list.
     """
+    new_op = op
     written = stock_text.write(dict(args), fill)
     if op == 'one-of':
         values = args.get('values')
@@ -523,8 +523,8 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
         if op == 'matches':
             # Of several alternatives, only the last one has to reach the end
             # of the text there. A full match here would ask it of all.
-            op = 'contains'
+            new_op = 'contains'
             regex = rule.anchored(regex)
         # Stock Ironic fills no field into it: what looks like one is escaped.
         written['regex'] = _ROOT.sub(r'\\{', regex)
-    return {'op': op, 'args': written}
+    return {'op': new_op, 'args': written}

@@ -531,11 +531,12 @@ def _with_fields(
     for field, values in zip(fields, values_by_mark, strict=True):
         text = f'{{{field}}}'
         texts.append(text)
-        if not all(isinstance(value, str) for value in values):
+        if all(isinstance(value, str) for value in values):
+            texts_alone.append(text)
+        else:
             # In stock Ironic the result is text. A field that is alone would
             # keep the type of a number here.
-            text = f'{{{field}!s}}'
-        texts_alone.append(text)
+            texts_alone.append(f'{{{field}!s}}')
     operation: Operation = _replace_marks(marked, texts, texts_alone)
     return operation
 

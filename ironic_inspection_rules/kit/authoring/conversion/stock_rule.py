@@ -205,8 +205,8 @@ class _StockConverter(rule.Conversion):
         args = stock_form.by_name(condition['args'], stock_form.CONDITIONS[op])
         loop = condition.get('loop')
         if not loop:
-            read = _read(_with_texts(op, args), self._filled_arguments(op))
-            return stock_condition.convert(op, inverted, read, self)
+            new_args = _read(_with_texts(op, args), self._filled_arguments(op))
+            return stock_condition.convert(op, inverted, new_args, self)
         items = _items(loop)
         # "first" is "any" there: the first item for which it holds decides.
         if condition.get('multiple') == 'last':
@@ -430,11 +430,11 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
         converter.hint(
             _('%s had no effect and is dropped') % ', '.join(unknown)
         )
-    name = fields.get('uuid')
-    if name is not None:
-        converted['uuid'] = stock_form.uuid_of(name)
-        if converted['uuid'] != name:
-            converter.hint(_('"%s" becomes its UUID') % name)
+    uuid_or_name = fields.get('uuid')
+    if uuid_or_name is not None:
+        converted['uuid'] = stock_form.uuid_of(uuid_or_name)
+        if converted['uuid'] != uuid_or_name:
+            converter.hint(_('"%s" becomes its UUID') % uuid_or_name)
     if fields.get('scope'):
         converter.hint(
             _(
@@ -551,7 +551,7 @@ def _with_texts(op: str, args: Operation, always: bool = False) -> Operation:
     values = args['values']
     if not force or not isinstance(values, list):
         return args
-    texts = []
+    texts: list[str | stock_text.StockText] = []
     for value in values:
         if isinstance(value, list | dict):
             if _may_have_fields(value):
@@ -564,10 +564,11 @@ def _with_texts(op: str, args: Operation, always: bool = False) -> Operation:
             text = str(stock_text.plain(value))
             # Marked as text without fields: the braces of a mapping, which
             # is text now, begin none.
-            value = stock_text.StockText(rule.escape(text), text)
-        elif not isinstance(value, str | stock_text.StockText):
-            value = str(value)
-        texts.append(value)
+            texts.append(stock_text.StockText(rule.escape(text), text))
+        elif isinstance(value, str | stock_text.StockText):
+            texts.append(value)
+        else:
+            texts.append(str(value))
     return {**args, 'values': texts}
 
 
