@@ -102,18 +102,18 @@ def _split_words(
     """
     options: list[_Option] = []
     files: list[str] = []
-    left = collections.deque(words)
-    while left:
-        word = left.popleft()
+    words_left = collections.deque(words)
+    while words_left:
+        word = words_left.popleft()
         if word == _END:
-            files += left
+            files += words_left
             break
         if not _is_option(word):
             files.append(word)
             continue
         option = _Option([word], _find_option(known, word), len(files))
-        while left and option.takes(left[0]):
-            option.words.append(left.popleft())
+        while words_left and option.takes(words_left[0]):
+            option.words.append(words_left.popleft())
         options.append(option)
     return options, files
 

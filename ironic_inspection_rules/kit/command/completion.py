@@ -104,10 +104,10 @@ def _next_words(
     following: dict[tuple[str, ...], list[str]] = {}
     for command in known:
         for number, word in enumerate(command.words):
-            first = (command.program, *command.words[:number])
-            words = following.setdefault(first, [])
-            if word not in words:
-                words.append(word)
+            words_before = (command.program, *command.words[:number])
+            next_words = following.setdefault(words_before, [])
+            if word not in next_words:
+                next_words.append(word)
     return following
 
 
@@ -117,8 +117,8 @@ def _cases(known: list[CommandWords]) -> Iterator[str]:
     Their patterns are for the words before the one that is completed. A shell
     takes the first branch that fits: the most exact ones come first.
     """
-    for first, words in _next_words(known).items():
-        yield _case(f'"{" ".join(first)}"', words)
+    for words_before, next_words in _next_words(known).items():
+        yield _case(f'"{" ".join(words_before)}"', next_words)
     for command in known:
         before = ' '.join((command.program, *command.words))
         for option, choices in command.options.items():
@@ -252,12 +252,12 @@ def fish(known: list[CommandWords]) -> str:
     helps = {
         (command.program, *command.words): command.help for command in known
     }
-    for first, words in _next_words(known).items():
-        condition = f'__{name}_before {" ".join(first)}'
-        for word in words:
-            text = helps.get((*first, word), '')
+    for words_before, next_words in _next_words(known).items():
+        condition = f'__{name}_before {" ".join(words_before)}'
+        for word in next_words:
+            text = helps.get((*words_before, word), '')
             lines.append(
-                f'complete -c {first[0]} -n "{condition}" -f '
+                f'complete -c {words_before[0]} -n "{condition}" -f '
                 f'-a {word} -d {_quoted(text)}'
             )
     for command in known:

@@ -168,14 +168,14 @@ class _Differences:
         self.groups: dict[machine_diff.SameTreatment, list[str]] = {}
 
     def note(
-        self, treated: typing.Iterable[machine_diff.Treatment]
+        self, treatments: typing.Iterable[machine_diff.Treatment]
     ) -> Iterator[machine_diff.Treatment]:
         """Count and group machines as they pass, and yield them again.
 
         So a page can be written while machines are tried, and the other
         formats afterwards.
         """
-        for treatment in treated:
+        for treatment in treatments:
             self.count += 1
             if treatment.problem is not None:
                 self.problems.append(treatment.problem)

@@ -130,8 +130,8 @@ class Prove(arguments.FileCommand):
             self.app.stdout.write(f'{text}\n')
         else:
             self._print_table(rows)
-            are_unwritten = any(answer.witness for answer in answers)
-            if are_unwritten and not parsed_args.witness:
+            have_witness = any(answer.witness for answer in answers)
+            if have_witness and not parsed_args.witness:
                 self.app.stdout.write(
                     _(
                         'Name a folder with --witness to see machines that '

@@ -154,14 +154,14 @@ class Test(arguments.FileCommand):
         if covered.broken:
             # To refuse a machine is what a rule may be for. An error is none
             # that a rule set is to be covered by.
-            text = _P(
+            warning = _P(
                 '%d inspection ends in an error of a rule; the test without '
                 '--coverage shows it\n',
                 '%d inspections end in an error of a rule; the test without '
                 '--coverage shows them\n',
                 covered.broken,
             )
-            self.app.stderr.write(text % covered.broken)
+            self.app.stderr.write(warning % covered.broken)
         if covered.problems or covered.broken:
             return EXIT_ERROR
         if covered.percent < (parsed_args.threshold or 0):

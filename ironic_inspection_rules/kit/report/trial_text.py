@@ -197,13 +197,14 @@ class TableListing(Listing):
         if has_audit:
             columns.append(_('Audit'))
         columns.append(_('Error'))
-        cells = []
+        cells_of_rows = []
         for row in rows:
-            in_row = [row.path, row.result, row.matched, row.changes]
+            cells = [row.path, row.result, row.matched, row.changes]
             if has_audit:
-                in_row.append(row.audited)
-            cells.append([*in_row, row.error])
-        return table.render(columns, cells)
+                cells.append(row.audited)
+            cells.append(row.error)
+            cells_of_rows.append(cells)
+        return table.render(columns, cells_of_rows)
 
     def _rows_of_machines(self) -> list[MachineRow]:
         """Return a row for each machine, in the order of their paths."""

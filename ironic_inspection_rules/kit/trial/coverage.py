@@ -406,16 +406,19 @@ class Watch:
         A condition that is no group stays: the trace of its rule has its
         result.
         """
+        group = watched
         if isinstance(watched, condition.Looped):
             # The group is asked for one item after the other.
-            watched = watched.condition
-        if isinstance(watched, condition.CompoundCondition):
+            group = watched.condition
+        if isinstance(group, condition.CompoundCondition):
             parts = []
-            for index, part in enumerate(watched.parts):
-                inner = (*place, index)
-                self._watch(part, inner)
-                parts.append(WatchedCondition(part, inner, self.results))
-            watched.parts = tuple(parts)
+            for index, part in enumerate(group.parts):
+                place_of_part = (*place, index)
+                self._watch(part, place_of_part)
+                parts.append(
+                    WatchedCondition(part, place_of_part, self.results)
+                )
+            group.parts = tuple(parts)
 
 
 class WatchedTable(table.Table):

@@ -243,13 +243,13 @@ def actual(test: machine_test.MachineTest) -> Actual:
     where a sensitive rule set some.
     """
     error = test.outcome.error
-    text = test.error
+    error_text = test.error
     if error is not None:
         reason = error.reason or _('failed')
-        text = f'{error.op}: {reason}'
+        error_text = f'{error.op}: {reason}'
     outcome: Expectation = {'result': test.result}
-    if text:
-        outcome['error'] = text
+    if error_text:
+        outcome['error'] = error_text
     outcome['matched'] = test.matched
     node = test.outcome.facts.node or {}
     is_closed = test.outcome.facts.is_closed(engine_change.TRAITS)

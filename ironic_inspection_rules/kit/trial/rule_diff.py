@@ -171,13 +171,13 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     matches = _match(old, new, present)
     rules = []
     new_meanings = {}
-    for rule, match in zip(new.rules, matches, strict=True):
-        meaning = new.meanings[rule.uuid]
+    for new_rule, match in zip(new.rules, matches, strict=True):
+        rule = new_rule
         if match is not None:
             # So a plan takes it for the old rule, which it changes.
-            rule = dataclasses.replace(rule, uuid=match.rule['uuid'])
+            rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
         rules.append(rule)
-        new_meanings[rule.uuid] = meaning
+        new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
     named = old.named | new.named
     wanted = [rule.to_mapping() for rule in rules]
     changes = []
@@ -249,15 +249,18 @@ def _match(
     :param present: the old rules.
     :returns: in the order of the new rules; None for a rule that is new.
     """
-    known = {rule.uuid for rule in old.rules}
-    unnamed = {
+    old_uuids = {rule.uuid for rule in old.rules}
+    descriptions_without_uuid = {
         rule.description for rule in old.rules if rule.uuid not in old.named
     }
     wanted = []
     for rule in new.rules:
         # A rule that is given a UUID for the first time is known by its
         # description.
-        is_named_first = rule.uuid not in known and rule.description in unnamed
+        is_named_first = (
+            rule.uuid not in old_uuids
+            and rule.description in descriptions_without_uuid
+        )
         is_named = rule.uuid in new.named and not is_named_first
         uuid: str | None = rule.uuid
         if rule.description and not is_named:
@@ -266,14 +269,14 @@ def _match(
         wanted.append({'uuid': uuid, 'description': rule.description})
     matches = replacement.match(wanted, present)
     matched = {match.rule['uuid'] for match in matches if match}
-    left = [rule for rule in present if rule['uuid'] not in matched]
+    unmatched = [rule for rule in present if rule['uuid'] not in matched]
     for index, rule in enumerate(new.rules):
         if matches[index] is not None:
             continue
-        same = _with_same_meaning(old, new, rule, left)
+        same = _with_same_meaning(old, new, rule, unmatched)
         if same is not None:
             matches[index] = replacement.Match(same, 'meaning')
-            left.remove(same)
+            unmatched.remove(same)
     return matches
 
 

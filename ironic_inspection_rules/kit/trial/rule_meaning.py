@@ -81,9 +81,10 @@ def _operation(
     """
     loop = operation.loop
     inside = engine_loop.Loop.of(loop, outer)
+    items = loop
     if isinstance(loop, dict):
         # A loop over a mapping has that one item.
-        loop = [loop]
+        items = [loop]
     multiple = None
     if loop is not None:
         multiple = operation.written.get('multiple') or model.MULTIPLE[0]
@@ -94,7 +95,7 @@ def _operation(
         'op': operation.op.name,
         'inverted': operation.inverted,
         'arguments': meanings,
-        'loop': _value(loop),
+        'loop': _value(items),
         'multiple': multiple,
         'inner': [_operation(inner, inside) for inner in operation.inner],
     }
@@ -117,12 +118,13 @@ def _argument(
         return _path(value, loop)
     if argument.type is pattern.Pattern:
         return value
+    meaning = value
     if name not in operation.op.plugin.LITERAL:
-        value = _value(value)
-    if isinstance(value, _Text):
+        meaning = _value(value)
+    if isinstance(meaning, _Text):
         # What it becomes depends on the machine.
-        return value
-    return arguments.convert(value, argument)
+        return meaning
+    return arguments.convert(meaning, argument)
 
 
 def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:

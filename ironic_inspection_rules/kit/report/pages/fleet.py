@@ -26,7 +26,7 @@ Plain = typing.Mapping[str, typing.Any]
 
 
 def render(fleet: Plain) -> str:
-    """Return the report.
+    """Return the page of what rules do to the nodes of a fleet, as HTML.
 
     :param fleet: ``title``; ``made``, a time; ``compared``, whether
         ``changes`` are differences from the rules in force; ``filters``;
@@ -110,14 +110,14 @@ class _PackedFleet:
         ]
         # Nodes may name rules that are not listed, such as deleted ones: the
         # numbers of these come last.
-        known = [dict(rule) for rule in fleet['rules']]
-        others = [{'uuid': uuid} for uuid in self._rules.all[len(known) :]]
+        listed = [dict(rule) for rule in fleet['rules']]
+        unlisted = [{'uuid': uuid} for uuid in self._rules.all[len(listed) :]]
         self.data = {
             'title': fleet.get('title'),
             'made': fleet.get('made'),
             'compared': fleet.get('compared'),
             'filters': fleet.get('filters'),
-            'rules': known + others,
+            'rules': listed + unlisted,
             'nodes': nodes,
             'capacity': capacity,
             'changes': self._changes.all,

@@ -61,7 +61,7 @@ form-action 'none'">
 
 
 def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
-    """Return a page.
+    """Return a page as HTML, with its scripts and styles in it.
 
     :param assets: names of scripts and styles that only this page has, in
         their order, behind those of all pages.

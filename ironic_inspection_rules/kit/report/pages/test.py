@@ -101,13 +101,15 @@ class RuleCell(typing.NamedTuple):
         conditions = []
         for condition in self.conditions:
             if condition.reason:
-                condition = condition._replace(reason=_LEFT_OUT)
-            conditions.append(condition)
+                conditions.append(condition._replace(reason=_LEFT_OUT))
+            else:
+                conditions.append(condition)
         actions = []
         for action in self.actions:
             if action.lines:
-                action = action._replace(lines=(_LEFT_OUT,))
-            actions.append(action)
+                actions.append(action._replace(lines=(_LEFT_OUT,)))
+            else:
+                actions.append(action)
         return RuleCell(self.state, tuple(conditions), tuple(actions))
 
 
@@ -196,13 +198,15 @@ class Matrix:
         for cell, full_cells in zip(cells, self._full_cells, strict=True):
             if len(full_cells) < _MOST_CELLS:
                 full_cells.add(cell)
+            shown_cell = cell
             if cell not in full_cells:
-                cell = RuleCell.from_text(cell).without_reasons().as_text()
-            row.append(self._cells.of(cell))
+                full_cell = RuleCell.from_text(cell)
+                shown_cell = full_cell.without_reasons().as_text()
+            row.append(self._cells.of(shown_cell))
         return tuple(row)
 
     def render(self) -> str:
-        """Return the page."""
+        """Return the page of what every rule did to every machine, as HTML."""
         directory = os.path.commonpath(
             [
                 os.path.dirname(os.path.abspath(path))

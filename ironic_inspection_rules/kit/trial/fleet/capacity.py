@@ -75,9 +75,9 @@ class Capacity:
         :param node: as it is, with :data:`FIELDS`, ``uuid`` and ``name``.
         """
         before = _offer(node)
-        after, by = _afterwards(entry, node)
+        after, rule_by_name = _afterwards(entry, node)
         for counts in self._counts:
-            counts.add(node, before, after, by)
+            counts.add(node, before, after, rule_by_name)
 
     def as_list(self) -> list[dict[str, Any]]:
         """Return the numbers of flavors as plain JSON data.
@@ -102,7 +102,11 @@ class _Counts:
         self._gained: list[dict[str, Any]] = []
 
     def add(
-        self, node: Plain, before: _Offer, after: _Offer, by: Mapping[str, str]
+        self,
+        node: Plain,
+        before: _Offer,
+        after: _Offer,
+        rule_by_name: Mapping[str, str],
     ) -> None:
         """Count a node for the flavor, before and after the rules.
 
@@ -111,8 +115,8 @@ class _Counts:
 
         :param before: what it offers now.
         :param after: what it offers after the rules.
-        :param by: the UUID of the rule that changed something, by the name
-            of a field, a trait or :data:`_FAILED`.
+        :param rule_by_name: the UUID of the rule that changed something, by
+            the name of a field, a trait or :data:`_FAILED`.
         """
         could = before.serves(self._flavor)
         can = after.serves(self._flavor)
@@ -122,11 +126,11 @@ class _Counts:
             self._after[after.use] += 1
         named = {'uuid': node['uuid'], 'name': node['name']}
         if could and not can:
-            rules = _reasons(self._flavor, after, by)
+            rules = _reasons(self._flavor, after, rule_by_name)
             self._lost.append({**named, 'use': before.use, 'rules': rules})
         elif can and not could:
             # The rules that changed what kept it from serving before.
-            rules = _reasons(self._flavor, before, by)
+            rules = _reasons(self._flavor, before, rule_by_name)
             self._gained.append({**named, 'use': after.use, 'rules': rules})
 
     def as_dict(self) -> dict[str, Any]:
@@ -177,7 +181,7 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     """
     after = {name: node.get(name) for name in FIELDS}
     traits = set(node.get(_TRAIT) or ())
-    by: dict[str, str] = {}
+    rule_by_name: dict[str, str] = {}
     changes = entry.get('changes') or ()
     # The UUIDs of the rules that made these changes, in the same order.
     changed_by = entry.get('changed_by') or ()
@@ -195,31 +199,34 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
                 after[name] = None
         else:
             continue
-        by[name] = rule
+        rule_by_name[name] = rule
     offer = _offer({**after, _TRAIT: traits})
     if entry['result'] == _FAILED:
         failed_by = entry.get('failed_by') or {}
-        by[_FAILED] = failed_by.get('rule', '')
+        rule_by_name[_FAILED] = failed_by.get('rule', '')
         offer = dataclasses.replace(offer, use=None)
-    return offer, by
+    return offer, rule_by_name
 
 
 def _reasons(
-    wanted: flavor.Flavor, without: _Offer, by: Mapping[str, str]
+    wanted: flavor.Flavor, offer: _Offer, rule_by_name: Mapping[str, str]
 ) -> list[str]:
     """Return the UUIDs of the rules by which an offer does not serve a flavor.
 
-    :param without: the offer that does not serve it.
-    :param by: the rule that changed something, see :meth:`_Counts.add`.
+    :param offer: it does not serve the flavor.
+    :param rule_by_name: the UUID of the rule that changed something, by the
+        name of a field, a trait or :data:`_FAILED`.
     """
     in_the_way: list[str] = []
-    if without.use is None:
+    if offer.use is None:
         in_the_way += [*_OUT_OF_SERVICE, _FAILED]
-    if without.resource_class != wanted.resource_class:
+    if offer.resource_class != wanted.resource_class:
         in_the_way.append(_RESOURCE_CLASS)
-    in_the_way += sorted(wanted.required - without.traits)
-    in_the_way += sorted(wanted.forbidden & without.traits)
+    in_the_way += sorted(wanted.required - offer.traits)
+    in_the_way += sorted(wanted.forbidden & offer.traits)
     # What is in the way, and no rule has changed, was so before.
-    rules = [by[name] for name in in_the_way if by.get(name)]
+    rules = [
+        rule_by_name[name] for name in in_the_way if rule_by_name.get(name)
+    ]
     # Every rule once, the first reason first.
     return list(dict.fromkeys(rules))

@@ -55,7 +55,11 @@ class Flavor:
 
 @dataclasses.dataclass
 class _SpecGroup:
-    """One group of extra specs, which one provider has to serve."""
+    """One group of extra specs, which one provider has to serve.
+
+    :ivar resources: the amounts that it asks for, by resource.
+    :ivar traits: by trait, ``required`` or ``forbidden``.
+    """
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
     traits: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -331,8 +331,9 @@ class FleetGroups:
     """
 
     def __init__(self) -> None:
+        # The answers of Ironic, one for a machine; and what would become of
+        # these machines, in the same order.
         self._entries: list[Plain] = []
-        # What becomes of the machine of each entry.
         self._outcomes: list[_Alike] = []
         # The different values that machines get at a place, as JSON; and how
         # many machines get one.
@@ -347,20 +348,21 @@ class FleetGroups:
         """
         changes = []
         for change in entry.get('changes') or ():
-            where = change['object']
-            if where.startswith(f'{_PORT} '):
+            kind = change['object']
+            if kind.startswith(f'{_PORT} '):
                 # Without the address: every machine has others.
-                where = _PORT
-            place = _Place(where, change['op'], change['path'])
+                kind = _PORT
+            place = _Place(kind, change['op'], change['path'])
             value = json.dumps(change.get('value'), sort_keys=True)
             changes.append(_ChangeOfGroup(place, value))
             self._values[place].add(value)
             self._counts[place] += 1
-        reason = entry.get('error') or ''
         failed_by = entry.get('failed_by')
         if failed_by:
             # The texts of errors may differ where one rule fails them all.
             reason = json.dumps(failed_by)
+        else:
+            reason = entry.get('error') or ''
         outcome = _Alike(entry['result'], reason, tuple(sorted(changes)))
         self._entries.append(entry)
         self._outcomes.append(outcome)
