@@ -31,6 +31,9 @@ class Client(requests.Session):
         self.patience = _WAIT_TIMEOUT
         self.pause = _POLL
         self.headers.update(_LATEST)
+        # A server may end a connection that is idle just when a request comes
+        # in on it, and a request that changes something cannot be repeated.
+        self.headers['Connection'] = 'close'
 
     def request(
         self,
