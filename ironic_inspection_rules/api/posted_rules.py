@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 import threading
-from typing import Any
+from typing import Any, NoReturn
 import uuid
 
 from ironic import api
@@ -88,8 +88,7 @@ def plans(
         if tables is None:
             return None
         posted = []
-    if any(map(stored_rule.lacks_content, posted)):
-        api_utils.check_policy(_POLICY)
+    _check_policy(posted)
     rules = start.rules()
     if revision is None:
         revision = rules.refresh(api.request.context).revision
@@ -105,14 +104,43 @@ def plans(
         return _compile_kept(rules, revision, text, prune)
 
 
+def _check_policy(posted: Sequence[Any]) -> None:
+    """Check that the caller may have stored content of sensitive rules run.
+
+    :raises: HTTPForbidden without the policy for a rule without content.
+    """
+    if any(map(stored_rule.lacks_content, posted)):
+        api_utils.check_policy(_POLICY)
+
+
 def check(body: Any) -> None:
     """Check the rules and tables of a request that is refused otherwise.
 
     :param body: as it was posted, of any type.
-    :raises: what :func:`.rule_set.check` raises.
+    :raises: what :func:`.rule_set.check` raises, and what Ironic raises as
+        for :func:`plans`.
     """
-    if isinstance(body, dict):
-        rule_set.check(body, prune=body.get('prune') is True)
+    if not isinstance(body, dict):
+        return
+    if isinstance(body.get('rules'), list):
+        _check_policy(body['rules'])
+    rule_set.check(body, prune=body.get('prune') is True)
+
+
+def refuse(
+    body: Mapping[str, Any], problems: Sequence[exceptions.Problem]
+) -> NoReturn:
+    """Refuse a request for some members, and for its rules and tables.
+
+    :param problems: those of the other members.
+    :raises: InvalidBody, or InvalidRuleSet if rules or tables are bad too.
+    """
+    refused = exceptions.InvalidBody(problems)
+    try:
+        check(body)
+    except exceptions.InvalidInput as exc:
+        raise exceptions.InvalidRuleSet([refused, exc]) from exc
+    raise refused
 
 
 def _has_many_rows(tables: Any) -> bool:

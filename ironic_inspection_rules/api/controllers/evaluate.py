@@ -68,7 +68,9 @@ def post(body: Answer) -> Answer:
     :returns: the evaluation of one machine. For a fleet the answer is sent
         as a stream, node by node, and an empty mapping is returned.
     """
-    _check_together(body)
+    problems = _problems_together(body)
+    if problems:
+        posted_rules.refuse(body, problems)
     context = api.request.context
     rules = start.rules()
     in_force = rules.refresh(context)
@@ -104,41 +106,36 @@ def _reads_previous(plans: posted_rules.Plans) -> bool:
     return any(plan.reads_previous for plan in of_all_phases)
 
 
-def _check_together(body: Answer) -> None:
-    """Check that the members of a body are about one machine, or a fleet.
+def _problems_together(body: Answer) -> list[exceptions.Problem]:
+    """Return why the members of a body are not about one machine or a fleet.
 
-    :raises: Invalid for members of both, none of either, and ``compare``
-        without rules or tables to compare.
+    There are members of both, none of either, or ``compare`` without rules or
+    tables to compare.
     """
+    problems = []
     of_machine = _members_used(body, _OF_MACHINE)
     of_fleet = _members_used(body, _OF_FLEET)
     if body['nodes'] is None:
-        if of_fleet:
-            raise exceptions.Invalid(
-                _('"%s" is only for many nodes, which "nodes" tells')
-                % of_fleet[0]
-            )
+        for name in of_fleet:
+            text = _('"%s" is only for many nodes, which "nodes" tells')
+            problems.append(exceptions.Problem(f'/{name}', text % name))
         if body['node'] is None and body['inventory'] is None:
-            raise exceptions.Invalid(
-                _(
-                    'At least one of "node", "inventory" and "nodes" is '
-                    'required'
-                )
+            text = _(
+                'At least one of "node", "inventory" and "nodes" is required'
             )
-        return
-    if of_machine:
-        raise exceptions.Invalid(
-            _('"%s" is only for one machine, and "nodes" is for many')
-            % of_machine[0]
-        )
+            problems.append(exceptions.Problem('', text))
+        return problems
+    for name in of_machine:
+        text = _('"%s" is only for one machine, and "nodes" is for many')
+        problems.append(exceptions.Problem(f'/{name}', text % name))
     posts_rules = body['rules'] is not None or body['tables'] is not None
     if body['compare'] and not posts_rules:
-        raise exceptions.Invalid(
-            _(
-                '"compare" needs "rules" or "tables" to compare with those in '
-                'force'
-            )
+        text = _(
+            '"compare" needs "rules" or "tables" to compare with those in '
+            'force'
         )
+        problems.append(exceptions.Problem('/compare', text))
+    return problems
 
 
 def _members_used(body: Answer, names: Iterable[str]) -> list[str]:

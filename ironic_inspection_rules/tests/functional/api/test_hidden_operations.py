@@ -95,8 +95,14 @@ class HiddenOperationsTestCase(test_fleet.FleetTestCase):
             oslo_policy.Rules.from_dict({policies.EVALUATE: '@'}),
             overwrite=False,
         )
-        self.assertIn(
-            'inspection_rule:update',
-            self.reason({'nodes': {}, 'rules': [HIDDEN]}, 403, 'reader'),
-        )
+        for members in (
+            {'nodes': {}},
+            # Refused, but only then.
+            {'nodes': {}, 'limit': 0},
+            {'nodes': {}, 'node': 'n1'},
+        ):
+            self.assertIn(
+                'inspection_rule:update',
+                self.reason({**members, 'rules': [HIDDEN]}, 403, 'reader'),
+            )
         self.page({}, 'reader', rules=[SECRET])

@@ -98,6 +98,22 @@ class ProblemsTestCase(base.TestCase):
             )
             self.assertIn('/rules/0: /actions/0/op: unknown op', sentence)
 
+    def test_members_that_exclude_each_other_are_told_together(self):
+        for body, places in (
+            (
+                {'nodes': {}, 'node': 'x', 'plugin_data': {}},
+                {'/node', '/plugin_data', '/rules/0/actions/0/op'},
+            ),
+            (
+                {'limit': 5, 'compare': True},
+                {'/limit', '/compare', '', '/rules/0/actions/0/op'},
+            ),
+        ):
+            _sentence, problems = self.refused(
+                'POST', f'{RULES}/evaluate', {**body, 'rules': [UNKNOWN]}
+            )
+            self.assertEqual(places, set(problems))
+
     def test_rules_are_no_rules_where_another_member_is_wrong(self):
         for body, places in (
             ({'rules': 5, 'revision': 'x'}, {'/rules', '/revision'}),
