@@ -197,23 +197,23 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
     :param depth: how many levels of mappings and lists are divided; what is
         below them comes as one piece.
     """
-    if depth and isinstance(value, dict):
+    is_divided = depth > 0 and isinstance(value, dict | list)
+    if not is_divided or not value:
+        yield json.dumps(value)
+    elif isinstance(value, dict):
         separator = '{'
         for name, member in value.items():
             yield f'{separator}{json.dumps(name)}:'
             yield from _parts(member, depth - 1)
             separator = ','
-        # Of an empty mapping no "{" has been yielded.
-        yield '}' if value else '{}'
-    elif depth and isinstance(value, list):
+        yield '}'
+    else:
         separator = '['
         for item in value:
             yield separator
             yield from _parts(item, depth - 1)
             separator = ','
-        yield ']' if value else '[]'
-    else:
-        yield json.dumps(value)
+        yield ']'
 
 
 def problems(exc: sdk_exceptions.HttpException) -> list[exceptions.Problem]:

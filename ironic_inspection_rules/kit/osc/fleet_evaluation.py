@@ -172,10 +172,9 @@ def _status(totals: summary.Summary) -> int:
     # Machines without data are an error only if no machine has any.
     if totals.errors or (totals.machines and not totals.tried):
         return EXIT_ERROR
-    different = totals.results[summary.FAILED]
-    if totals.compared:
-        different = totals.differ
-    if different:
+    if totals.compared and totals.differ:
+        return EXIT_DIFFERENT
+    if not totals.compared and totals.results[summary.FAILED]:
         return EXIT_DIFFERENT
     return 0
 
@@ -237,8 +236,8 @@ def _evaluate_page(
     whole = compared
     if needs_whole and options.get('compare'):
         whole_options = {**options, 'compare': False}
-        answer = fleet.evaluate_page(baremetal, uuids, **whole_options)
-        whole = answer['nodes']
+        whole_answer = fleet.evaluate_page(baremetal, uuids, **whole_options)
+        whole = whole_answer['nodes']
     return [
         NodeResults(*entries) for entries in zip(compared, whole, strict=True)
     ]
@@ -272,13 +271,13 @@ def _tried_rules(
     if not parsed_args.rules:
         return _TriedRules(_('The rules in force'), None, in_force, False)
     sent = rule_files.with_uuids(files.rules, in_force)
-    everything = rule_files.among(sent, in_force, parsed_args.prune)
+    all_rules = rule_files.among(sent, in_force, parsed_args.prune)
     title = ', '.join(map(os.path.basename, parsed_args.rules))
     # Neither --compare nor --no-compare means --compare.
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
-    return _TriedRules(title, sent, everything, is_compared)
+    return _TriedRules(title, sent, all_rules, is_compared)
 
 
 def _evaluate(
@@ -302,7 +301,7 @@ def _evaluate(
         if parsed_args.phase in (None, phase):
             rules_of_phase.append(_shown_fields(rule))
     totals = summary.Summary(rules_of_phase, tried.is_compared)
-    counted = capacity.Capacity(flavors)
+    fleet_capacity = capacity.Capacity(flavors)
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
@@ -324,7 +323,7 @@ def _evaluate(
             totals.add(results.compared, node)
             # Not the compared results: which flavors fit depends on all that
             # a node will have.
-            counted.add(results.whole, node)
+            fleet_capacity.add(results.whole, node)
             before = {name: node.get(name) for name in _BEFORE}
             entries.append({**results.compared, **before})
     now = timeutils.utcnow(with_timezone=True)
@@ -338,7 +337,7 @@ def _evaluate(
         'summary': totals.as_dict(),
     }
     if flavors:
-        result['capacity'] = counted.as_list()
+        result['capacity'] = fleet_capacity.as_list()
     return result, totals
 
 

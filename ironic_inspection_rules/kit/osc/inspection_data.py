@@ -193,20 +193,20 @@ def _read(
     :param node_fields: the node, with ``uuid`` and ``name``.
     :returns: ``inventory`` and ``plugin_data``; None if there are none.
     """
-    data = None
+    newest = None
     # The data of a failed inspection are newer than the stored inventory.
     # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
-        data = inspection_run.failed_data(baremetal, node_fields['uuid'])
-    if data is None:
+        newest = inspection_run.failed_data(baremetal, node_fields['uuid'])
+    if newest is None:
         try:
-            data = node.inventory(baremetal, node_fields['uuid'])
+            newest = node.inventory(baremetal, node_fields['uuid'])
         except sdk_exceptions.NotFoundException:
             return None
-    plugin_data = dict(data['plugin_data'] or {})
+    plugin_data = dict(newest['plugin_data'] or {})
     # The trace of rules is no data of the machine.
     plugin_data.pop(model.TRACE_KEY, None)
-    data = {'inventory': data['inventory'], 'plugin_data': plugin_data}
+    data = {'inventory': newest['inventory'], 'plugin_data': plugin_data}
     if anonymizer is None:
         return data
     # The machine may name itself after the node: that is replaced as well.

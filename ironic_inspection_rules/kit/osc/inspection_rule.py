@@ -94,17 +94,7 @@ class EditInspectionRule(command.ShowOne):
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
-        fields = {}
-        for name in model.WRITABLE:
-            value = getattr(parsed_args, name)
-            if value is None:
-                continue
-            if value == '' and model.SETTABLE[name].default is None:
-                # An empty text takes away what may be missing.
-                value = None
-            elif name in model.CONTENT:
-                value = _content(name, value)
-            fields[name] = value
+        fields = _given_fields(parsed_args)
         if parsed_args.rule is None:
             answer = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
@@ -127,6 +117,26 @@ class EditInspectionRule(command.ShowOne):
             self.app.stderr.write(_('Warning: %s\n') % warning)
         names = (*model.FIELDS, 'created_at', 'updated_at')
         return names, [answer.get(name) for name in names]
+
+
+def _given_fields(parsed_args: Any) -> dict[str, Any]:
+    """Return the fields that the options set, by name, as the API takes them.
+
+    An option that is not given is left out. None takes a field away.
+    """
+    fields: dict[str, Any] = {}
+    for name in model.WRITABLE:
+        value = getattr(parsed_args, name)
+        if value is None:
+            continue
+        if value == '' and model.SETTABLE[name].default is None:
+            # An empty text takes away what may be missing.
+            fields[name] = None
+        elif name in model.CONTENT:
+            fields[name] = _content(name, value)
+        else:
+            fields[name] = value
+    return fields
 
 
 def _content(name: str, path_or_json: str) -> Any:
@@ -221,23 +231,7 @@ class ExportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        baremetal = self.baremetal
-        if parsed_args.revision is None:
-            in_force = inspection_rule.inspection_rules(
-                baremetal, details=True
-            )
-            rules = [rule for rule in in_force if not rule['built_in']]
-            tables = inspection_table.exported(baremetal)
-        else:
-            revision = rule_set.get_inspection_rule_revision(
-                baremetal, parsed_args.revision
-            )
-            rules = revision['rules']
-            tables = {}
-            for described in revision['tables']:
-                tables[described['name']] = inspection_table.as_written(
-                    described, described['rows']
-                )
+        rules, tables = _rules_and_tables(self.baremetal, parsed_args.revision)
         # Operations that a sensitive rule withholds are null, which "apply"
         # leaves unchanged.
         entries = []
@@ -261,6 +255,27 @@ class ExportInspectionRules(command.BaremetalCommand):
                     )
                     % rule
                 )
+
+
+def _rules_and_tables(
+    baremetal: Any, revision: int | None
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the rules to export, and the tables by name as a file has them.
+
+    :param revision: number of the revision that has them; None for those in
+        force, without the built-in ones.
+    """
+    if revision is None:
+        in_force = inspection_rule.inspection_rules(baremetal, details=True)
+        stored = [rule for rule in in_force if not rule['built_in']]
+        return stored, inspection_table.exported(baremetal)
+    content = rule_set.get_inspection_rule_revision(baremetal, revision)
+    tables = {}
+    for described in content['tables']:
+        tables[described['name']] = inspection_table.as_written(
+            described, described['rows']
+        )
+    return content['rules'], tables
 
 
 class PurgeInspectionRules(command.BaremetalCommand):

@@ -163,7 +163,8 @@ class ExplainInspection(command.BaremetalCommand):
 
         It is text, or the answer of the API as JSON or YAML.
         """
-        baremetal, node = self.baremetal, parsed_args.node
+        baremetal = self.baremetal
+        node = parsed_args.node
         # The question: a path, perhaps of a port; a trait; or a rule.
         asked = {}
         for name in ('path', 'trait', 'port', 'rule'):

@@ -238,26 +238,30 @@ def _difference_since(
     try:
         if start is None:
             return inventory_history.diff(baremetal, uuid)
-        later = [
+        # Newest first.
+        uuids_since = [
             inventory['uuid']
             for inventory in inventory_history.inventories(
                 baremetal, uuid, since=start
             )
         ]
-        if not later:
+        if not uuids_since:
             return {'parts': []}
-        newest, oldest = later[0], later[-1]
+        newest = uuids_since[0]
+        first_since = uuids_since[-1]
         # At that time the machine was as in the last inspection before, if one
         # is kept.
-        before = next(
+        last_before = next(
             inventory_history.inventories(
-                baremetal, uuid, marker=oldest, limit=1
+                baremetal, uuid, marker=first_since, limit=1
             ),
             None,
         )
-        if before is not None:
-            oldest = before['uuid']
-        return inventory_history.diff(baremetal, uuid, oldest, newest)
+        if last_before is None:
+            return inventory_history.diff(baremetal, uuid, first_since, newest)
+        return inventory_history.diff(
+            baremetal, uuid, last_before['uuid'], newest
+        )
     except sdk_exceptions.NotFoundException:
         # Fewer than two inventories of the node are kept.
         return {'parts': []}

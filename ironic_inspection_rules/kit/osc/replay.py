@@ -200,6 +200,7 @@ class _Result:
     """
 
     def __init__(self) -> None:
+        # Runs by outcome; those that cannot be compared also by the reason.
         self._counts: collections.Counter[str] = collections.Counter()
         self._reasons: collections.Counter[str] = collections.Counter()
         self.to_show: list[Entry] = []

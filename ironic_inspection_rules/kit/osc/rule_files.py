@@ -125,16 +125,17 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     :param in_force: with conditions and actions, by which a rule that has
         neither UUID nor description is recognized.
     """
-    rules = [_with_canonical_uuid(rule) for rule in rules]
+    canonical = [_with_canonical_uuid(rule) for rule in rules]
     stored = [rule for rule in in_force if not rule['built_in']]
-    identified = []
-    matches = replacement.match(rules, stored)
-    for rule, match in zip(rules, matches, strict=True):
+    identified: list[Rule] = []
+    matches = replacement.match(canonical, stored)
+    for rule, match in zip(canonical, matches, strict=True):
         if match:
-            rule = {**rule, 'uuid': match.rule['uuid']}
+            identified.append({**rule, 'uuid': match.rule['uuid']})
         elif rule.get('uuid') in (None, ''):
-            rule = {**rule, 'uuid': str(uuid.uuid4())}
-        identified.append(rule)
+            identified.append({**rule, 'uuid': str(uuid.uuid4())})
+        else:
+            identified.append(rule)
     return identified
 
 
@@ -154,16 +155,16 @@ def among(
     :param rules: of the files, as of :func:`with_uuids`.
     :param prune: whether stored rules that are not in the files are removed.
     """
-    left = {str(rule['uuid']): rule for rule in rules}
+    rules_left = {str(rule['uuid']): rule for rule in rules}
     result = []
     for rule in in_force:
-        if rule['uuid'] in left:
+        if rule['uuid'] in rules_left:
             # In the place of the rule that it replaces: the order is the one
             # in which rules run.
-            result.append(left.pop(rule['uuid']))
+            result.append(rules_left.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
             result.append(rule)
-    return [*result, *left.values()]
+    return [*result, *rules_left.values()]
 
 
 def warnings(rule: dict[str, Any]) -> list[str]:
@@ -201,10 +202,11 @@ def _warnings(
         # That a rule writes a secret where others read it is said in full, as
         # that message has nothing of the rule in it.
         is_of_closed = (finding.path, finding.rule) in closed
-        if is_of_closed and finding.check != lint.READABLE_SECRET:
-            message = _(
-                '%(mistake)s "ironic-inspection-rules lint" says where'
-            ) % {'mistake': lint.DESCRIPTIONS[finding.check]}
-            finding = dataclasses.replace(finding, message=message)
-        warnings.append(finding)
+        if not is_of_closed or finding.check == lint.READABLE_SECRET:
+            warnings.append(finding)
+            continue
+        message = _(
+            '%(mistake)s "ironic-inspection-rules lint" says where'
+        ) % {'mistake': lint.DESCRIPTIONS[finding.check]}
+        warnings.append(dataclasses.replace(finding, message=message))
     return warnings

@@ -125,7 +125,7 @@ def _count_capacity(
         this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
-    counted = capacity.Capacity(flavors)
+    fleet_capacity = capacity.Capacity(flavors)
     every_node = node_selection.NodeSelection({})
     nodes = list(every_node.nodes(baremetal, *capacity.FIELDS))
     with parallel.RequestThreads() as threads:
@@ -138,14 +138,18 @@ def _count_capacity(
             tables=files.tables.entries,
         )
         for node, results in zip(nodes, all_results, strict=True):
-            counted.add(results.whole, node)
+            fleet_capacity.add(results.whole, node)
     names = {
         rule['uuid']: rule.get('description')
         for rule in (*plan.in_force, *rules)
     }
-    counts = counted.as_list()
-    for of_flavor in counts:
-        for node in (*of_flavor['lost'], *of_flavor['gained']):
+    counts = fleet_capacity.as_list()
+    for counts_of_flavor in counts:
+        changed_nodes = (
+            *counts_of_flavor['lost'],
+            *counts_of_flavor['gained'],
+        )
+        for node in changed_nodes:
             node['rules'] = [names.get(uuid) or uuid for uuid in node['rules']]
     return counts
 
