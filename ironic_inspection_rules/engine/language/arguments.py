@@ -39,8 +39,10 @@ class Bound(typing.NamedTuple):
 class Argument:
     """One declared argument.
 
-    ``variadic``: it takes any number of positional values, as one list; it
-    is required as well, as nothing can be declared as its default.
+    ``type`` is its annotation, Any without one. ``variadic``: it takes any
+    number of positional values, as one list; it is required as well, as
+    nothing can be declared as its default. ``keyword_only``: a list of
+    arguments has no place for it.
     """
 
     name: str

@@ -42,6 +42,9 @@ _LONGEST_ITEM = 1024
 class Call:
     """An op, its literal arguments, and those that depend on data.
 
+    ``literals`` are values by name, converted; ``varying`` are templates by
+    name, which are rendered for every machine.
+
     :param missing: the value of an argument with a missing field, or
         :data:`NO_CALL`.
     :param loop: the loop whose items the arguments may use.

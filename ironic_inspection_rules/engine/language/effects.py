@@ -359,14 +359,17 @@ def _effect(write: plugin.Write) -> Effect | None:
     value = write.value
     extends = write.extends
     # A path begins with a name, where "-" is one as any other.
-    first = 1
+    after_name = 1
     if write.kind == 'port':
-        first = 2
-    appends = write.kind in _WITH_PATHS and data_path.APPEND in place[first:]
+        # The address of the port stands before it.
+        after_name = 2
+    appends = (
+        write.kind in _WITH_PATHS and data_path.APPEND in place[after_name:]
+    )
     if appends and value is not data_path.ABSENT:
         # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
         # new item become part of its value.
-        position = place.index(data_path.APPEND, first)
+        position = place.index(data_path.APPEND, after_name)
         for step in reversed(place[position + 1 :]):
             value = {step: value}
         place = place[:position]

@@ -269,10 +269,12 @@ def fields(value: typing.Any) -> list[Field]:
     """
     if isinstance(value, str):
         return [piece for piece in parse(value) if isinstance(piece, Field)]
+    parts: typing.Iterable[typing.Any] = ()
     if isinstance(value, dict):
-        value = [*value.keys(), *value.values()]
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple):
+        parts = value
     all_fields = []
-    if isinstance(value, list | tuple):
-        for item in value:
-            all_fields += fields(item)
+    for part in parts:
+        all_fields += fields(part)
     return all_fields

@@ -181,11 +181,12 @@ def _check_keys(
     for problem in shape.problems(operation):
         name = problem.pointer.removeprefix('/')
         if name in names_of_arguments and name not in _KEYS:
-            problem = Problem(
+            yield Problem(
                 problem.pointer,
                 _('"%s" is an argument: write it into "args"') % name,
             )
-        yield problem
+        else:
+            yield problem
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:

@@ -178,9 +178,10 @@ def replace_texts(
     if isinstance(value, dict):
         replaced = {}
         for key, item in value.items():
+            new_key = key
             if keys:
-                key = replace_texts(key, make)
-            replaced[key] = replace_texts(item, make, keys)
+                new_key = replace_texts(key, make)
+            replaced[new_key] = replace_texts(item, make, keys)
         return replaced
     return value
 
@@ -194,18 +195,18 @@ def same(one: typing.Any, other: typing.Any) -> bool:
     # stack.
     pairs = [(one, other)]
     while pairs:
-        one, other = pairs.pop()
-        if one.__class__ is not other.__class__:
+        left, right = pairs.pop()
+        if left.__class__ is not right.__class__:
             return False
-        if isinstance(one, dict):
-            if one.keys() != other.keys():
+        if isinstance(left, dict):
+            if left.keys() != right.keys():
                 return False
-            pairs += [(one[key], other[key]) for key in one]
-        elif isinstance(one, list):
-            if len(one) != len(other):
+            pairs += [(left[key], right[key]) for key in left]
+        elif isinstance(left, list):
+            if len(left) != len(right):
                 return False
-            pairs += zip(one, other, strict=True)
-        elif one != other:
+            pairs += zip(left, right, strict=True)
+        elif left != right:
             return False
     return True
 
@@ -259,10 +260,11 @@ def resolve(data: typing.Any, path: Path) -> Path:
         return path
     tokens = []
     for token in path:
+        resolved = token
         if token == APPEND and isinstance(data, list):
-            token = str(len(data) - 1)
-        tokens.append(token)
-        data = get(data, (token,))
+            resolved = str(len(data) - 1)
+        tokens.append(resolved)
+        data = get(data, (resolved,))
     return tuple(tokens)
 
 

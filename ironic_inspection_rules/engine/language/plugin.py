@@ -262,7 +262,9 @@ class Plugin(abc.ABC):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        """Prepare calls when a rule is compiled; not used for actions.
+        """Return the function that machines are tried with; not for actions.
+
+        It is built once, when a rule is compiled.
 
         :param arguments: the arguments without replacement fields, by name.
             A filter is prepared only if that is all of them.
@@ -335,7 +337,10 @@ class Relation(Condition):
     def pairs(
         values: typing.Sequence[typing.Any],
     ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
-        """Pair each value with the next; a single list counts as its items."""
+        """Return every value with the next one, pair by pair.
+
+        A single list counts as its items.
+        """
         if len(values) == 1 and isinstance(values[0], list):
             values = values[0]
         return itertools.pairwise(values)

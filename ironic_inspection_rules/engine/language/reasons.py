@@ -16,7 +16,7 @@ a table. None for a mapping without a name, which is written out."""
 
 
 def nameless(_value: typing.Any) -> str | None:
-    """Let reasons write out every mapping."""
+    """Return no name: reasons then write out every mapping."""
     return None
 
 

@@ -43,7 +43,7 @@ _R = typing.TypeVar('_R')
 
 
 class Op(typing.NamedTuple):
-    """A plugin with its name in rules.
+    """A plugin with its name in rules, and the arguments that it declares.
 
     The code of a plugin is called by its methods only. Any error may come out
     of it, which has to name the plugin then.
@@ -132,8 +132,10 @@ class Op(typing.NamedTuple):
         return call
 
     def bind(self, arguments: dict[str, typing.Any]) -> Function:
-        """Prepare calls of a condition or a filter.
+        """Return the function that a condition or a filter is called by.
 
+        :param arguments: those without replacement fields, by name. The
+            function takes the others, behind the values of :meth:`context`.
         :raises: :class:`.exceptions.OperationError` if it cannot be called.
         """
         bind = self.guarded(self.plugin.bind, 'bind')

@@ -338,8 +338,10 @@ class Sentence:
             self._arguments[name] = engine_call.compile_argument(
                 op, name, value, loop
             )
+        # Returns the reason that the op gives itself, None for the usual text.
         self._explains = op.guarded(op.plugin.explain, 'explain')
-        # The text also says what filters made of their values.
+        # The fields with filters: the text also says what these made of their
+        # values.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.filtered(value)
@@ -443,9 +445,10 @@ class Sentence:
     def _explain(self, view: budget.View) -> str:
         """Return the reason that the op gives, or else the usual sentence."""
         arguments = {}
-        for name, value in self._arguments.items():
-            if isinstance(value, rendering.Template):
-                value = value.render(view)
+        for name, compiled in self._arguments.items():
+            value = compiled
+            if isinstance(compiled, rendering.Template):
+                value = compiled.render(view)
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
             arguments[name] = value

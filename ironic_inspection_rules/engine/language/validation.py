@@ -189,12 +189,14 @@ def _check_shape(
     for name, value in rule.items():
         if isinstance(value, tuple):
             # To jsonschema, a tuple is not an array.
-            value = list(value)
-        plain[name] = value
+            plain[name] = list(value)
+        else:
+            plain[name] = value
     for problem in shape.problems(plain):
         if problem.pointer.removeprefix('/') in model.SHOWN:
-            problem = Problem(problem.pointer, READ_ONLY)
-        yield problem
+            yield Problem(problem.pointer, READ_ONLY)
+        else:
+            yield problem
 
 
 def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
@@ -234,10 +236,11 @@ def fields_of_node(
         # itself. Keys of mappings may have fields, too.
         if isinstance(value, list):
             continue
+        text_or_keys = value
         if isinstance(value, dict):
-            value = list(value)
+            text_or_keys = list(value)
         # In the order of the text: effects.fields has the last one first.
-        for field in reversed(effects.fields(value)):
+        for field in reversed(effects.fields(text_or_keys)):
             if field.root in interpolation.OF_NODE:
                 yield Problem(
                     data_path.pointer(path),

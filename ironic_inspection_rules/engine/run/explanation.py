@@ -62,8 +62,10 @@ def explain(
     explained = []
     for condition, decision in zip(plan.conditions, traces, strict=True):
         if decision.reason is None:
-            decision = decision._replace(reason=reason(condition, view, view))
-        explained.append(decision)
+            sentence = reason(condition, view=view, masked_view=view)
+            explained.append(decision._replace(reason=sentence))
+        else:
+            explained.append(decision)
     return tuple(explained)
 
 

@@ -64,9 +64,9 @@ class PhaseOutcome:
     def record(self, plugin_data: dict[str, typing.Any], phase: str) -> None:
         """Write to plugin data which rules matched and which ops ran."""
         summaries = []
-        for rule in self.traces:
-            if rule.matched and rule.rule.mode != model.AUDIT:
-                summaries.append(rule.summary())
+        for rule_trace in self.traces:
+            if rule_trace.matched and rule_trace.rule.mode != model.AUDIT:
+                summaries.append(rule_trace.summary())
         if not summaries:
             return
         phases = plugin_data.get(trace.KEY)
@@ -163,18 +163,19 @@ class _Phase:
         # the outcome, a phase takes at most three times its limits.
         self._for_reasons = budget.Budget(limits)
         self._for_audit = budget.Budget(limits)
-        # By whether they are masked: False is 0, True is 1.
+        # The data as rules see them, with secrets and without. The index is
+        # whether they are masked: False is 0, True is 1.
         self._views = (target.view(masked=False), target.view(masked=True))
         # Whether rules match that decide before their turn.
         self._decided: dict[compiler.CompiledRule, bool] = {}
-        # Of the rules whose reasons are asked for.
+        # The results of its conditions, for a rule that is to be explained.
         self._why: dict[compiler.CompiledRule, Why] = {}
         self._vars = step.RuleVars(target)
         # Seconds of every rule by its UUID, and when those began that are
         # counted next.
         self._timings: dict[str, float] = {}
         self._started = time.perf_counter()
-        # Of the rules that acted, and of those in mode "audit".
+        # What rules did; and what those in mode "audit" would have done.
         self._traces: _Traces = {}
         self._audited: _Traces = {}
 
@@ -342,11 +343,11 @@ class _Phase:
             # Most rules have no vars: they are spared a context.
             if plan.vars:
                 with self._vars.in_data(plan, self._target):
-                    done, error = carry_out(plan, self._target, for_reasons)
+                    traced, error = carry_out(plan, self._target, for_reasons)
             else:
-                done, error = carry_out(plan, self._target, for_reasons)
-            if done is not None:
-                self._traces[plan] = done
+                traced, error = carry_out(plan, self._target, for_reasons)
+            if traced is not None:
+                self._traces[plan] = traced
             if error is not None:
                 raise error
         if self._keep:
@@ -362,19 +363,19 @@ class _Phase:
 
         An error of the rule is in its trace, and ends nothing.
 
-        :param carry_out: as of :meth:`_carry_out`.
+        :param carry_out: :func:`.step.act` or :func:`.step.revert`.
         """
         target = self._target.fork()
         with target.paid_by(self._for_audit), self._vars.in_data(plan, target):
-            done, error = carry_out(plan, target, for_reasons)
-        if done is None:
+            traced, error = carry_out(plan, target, for_reasons)
+        if traced is None:
             # Nothing was undone. If that is due to an error, it is reported.
             if error is None:
                 return
-            done = trace.RuleTrace(plan.rule, False)
+            traced = trace.RuleTrace(plan.rule, False)
         if error is not None:
-            done = done._replace(error=str(error))
-        self._audited[plan] = done
+            traced = traced._replace(error=str(error))
+        self._audited[plan] = traced
 
     def _audit_conditions(
         self, plan: compiler.CompiledRule, view: budget.View

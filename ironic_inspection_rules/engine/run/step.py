@@ -110,9 +110,12 @@ def decide(
     view: budget.View,
     traces: list[reasons.ConditionResult],
 ) -> bool:
-    """Return the same as :func:`matches`, and trace the conditions.
+    """Return whether all conditions of a rule hold, and trace them.
 
-    :param traces: gets the trace of each condition that was checked.
+    It decides as :func:`matches`, which is faster.
+
+    :param traces: the trace of every condition that was checked is appended.
+    :raises: :class:`.exceptions.RuleError` if one cannot be decided.
     """
     if plan.vars:
         compute(plan, view)
@@ -212,7 +215,7 @@ class _ConditionTraces:
         ):
             with roots.paid_by(self._for_reasons):
                 reason = explanation.reason(
-                    self._conditions[number], roots, roots
+                    self._conditions[number], view=roots, masked_view=roots
                 )
         if holds:
             counted = trace_before._replace(true=trace_before.true + 1)
@@ -320,6 +323,7 @@ class RuleVars:
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
+        # The vars of every rule that was decided, by their names.
         self._values: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
     def take_out(self, plan: compiler.CompiledRule, view: budget.View) -> None:

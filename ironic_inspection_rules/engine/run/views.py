@@ -38,8 +38,9 @@ class Tree:
     __slots__ = ('_members', '_own')
 
     def __init__(self) -> None:
-        # By id. They refer to the containers as well: the id of one that is
-        # gone could be given to another.
+        # The copies that may be changed, and of some lists the identities of
+        # their items. Both are by id(), and refer to the container as well:
+        # the id of one that is gone could be given to another.
         self._own: dict[int, Container] = {}
         self._members: dict[int, tuple[Container, set[typing.Any]]] = {}
 

@@ -134,6 +134,7 @@ class _FieldsOfTables:
         origins: origin.Origins,
         compile_field: CompileField,
     ) -> None:
+        # Every field that reads a table: its text, and its template.
         self._fields: list[tuple[str, rendering.Template]] = []
         # Templates, which the owner sets where a field needs them.
         self.own_vars: typing.Mapping[str, typing.Any] = {}

@@ -238,15 +238,19 @@ def without_content(
     for problem in problems:
         # Of "/conditions/0/args": '', 'conditions', '0', 'args'.
         parts = problem.pointer.split('/')
-        if len(parts) > 2 and parts[1] in model.CONTENT:
-            # Operations have numbers, but vars have names, which are secret.
-            visible_parts = parts[:3]
-            if parts[1] == model.VARS:
-                visible_parts = parts[:2]
-            problem = exceptions.Problem(
+        is_in_content = len(parts) > 2 and parts[1] in model.CONTENT
+        if not is_in_content:
+            redacted.append(problem)
+            continue
+        # Operations have numbers, but vars have names, which are secret.
+        visible_parts = parts[:3]
+        if parts[1] == model.VARS:
+            visible_parts = parts[:2]
+        redacted.append(
+            exceptions.Problem(
                 '/'.join(visible_parts), _('is not valid in this rule')
             )
-        redacted.append(problem)
+        )
     # Several problems of one operation read the same now.
     return list(dict.fromkeys(redacted))
 
