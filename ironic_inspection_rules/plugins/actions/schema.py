@@ -63,20 +63,20 @@ class Attribute(typing.NamedTuple):
                 raise exceptions.OperationError(_('cannot be removed'))
             return self.default
         try:
-            value = KINDS[self.kind].read(value)
+            read = KINDS[self.kind].read(value)
         except (TypeError, ValueError) as exc:
             raise exceptions.OperationError(
                 _('must be %s') % self.kind
             ) from exc
-        if isinstance(value, str) and len(value) > self.longest:
+        if isinstance(read, str) and len(read) > self.longest:
             raise exceptions.OperationError(
                 _('must not be longer than %d characters') % self.longest
             )
-        if isinstance(value, str) and table_members.UNSTORABLE.search(value):
+        if isinstance(read, str) and table_members.UNSTORABLE.search(read):
             # A column of text; members of a mapping are stored as JSON, which
             # escapes these characters.
             raise exceptions.OperationError(engine_schema.UNSTORABLE)
-        return value
+        return read
 
 
 def _read_text(value: typing.Any) -> str:
@@ -283,10 +283,11 @@ def cases(
         alike.setdefault(key, []).append(name)
     for (kind, longest, is_removable), names in alike.items():
         schemas = []
-        for value in KINDS[kind].schemas:
+        for schema_of_kind in KINDS[kind].schemas:
             if kind in TEXT_KINDS:
-                value = {**value, 'maxLength': longest}
-            schemas.append(value)
+                schemas.append({**schema_of_kind, 'maxLength': longest})
+            else:
+                schemas.append(schema_of_kind)
         schemas.append(engine_schema.VARIES)
         # Null stands for no cleanup value, whatever the attribute is.
         cleanup = engine_schema.either(*schemas, engine_schema.NULL)

@@ -148,21 +148,21 @@ class InspectorExtendAttribute(PathAction):
         What is there and no list is an error. At a path of three steps or more
         a new list replaces whatever is there.
         """
-        where = _read_path(path)
+        steps = _read_path(path)
         items: typing.Any = data_path.ABSENT
         # ironic-inspector looked two steps deep only: a list further down
         # was not there to it, and replaced by a new one.
-        if len(where) <= 2:
-            items = target.get(_NODE, where)
+        if len(steps) <= 2:
+            items = target.get(_NODE, steps)
         if items is data_path.ABSENT:
             items = []
         if not isinstance(items, list):
             raise exceptions.OperationError(
-                _('%s is not a list') % data_path.pointer(where)
+                _('%s is not a list') % data_path.pointer(steps)
             )
-        value = _fill(target, view, value)
-        if not unique or value not in items:
-            _add(target, where, [*items, value])
+        new_item = _fill(target, view, value)
+        if not unique or new_item not in items:
+            _add(target, steps, [*items, new_item])
 
     def revert(
         self, target: Target, view: budget.View, path: str, value: typing.Any

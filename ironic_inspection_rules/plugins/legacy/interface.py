@@ -87,8 +87,8 @@ def read_all(
 ) -> Interfaces:
     """Return the interfaces of an inventory by name.
 
-    Those without a name or a MAC address are left out, and each says whether
-    the machine booted from it.
+    Those without a name or a MAC address are left out. ``pxe_enabled`` of an
+    interface says whether the machine booted from it.
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.

@@ -61,16 +61,18 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
 def problems(value: typing.Any) -> typing.Iterator[str]:
     """Yield the errors of strings that fail for every machine."""
+    parts: list[typing.Any] = []
     if isinstance(value, str):
         try:
             _compile(value)
         except exceptions.OperationError as exc:
             yield str(exc)
     elif isinstance(value, dict):
-        value = [*value.keys(), *value.values()]
-    if isinstance(value, list):
-        for item in value:
-            yield from problems(item)
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, list):
+        parts = value
+    for part in parts:
+        yield from problems(part)
 
 
 def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:

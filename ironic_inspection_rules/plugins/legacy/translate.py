@@ -171,6 +171,7 @@ def _operation(
     """Translate a condition or an action of the old language.
 
     :param word: the key with its name there: ``op`` or ``action``.
+    :param only_known: as for :func:`parse`.
     :returns: the operation, empty if it cannot be translated; and its
         problems, with pointers into the old operation.
     """
