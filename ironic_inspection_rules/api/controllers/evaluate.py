@@ -93,11 +93,11 @@ def post(body: Answer) -> Answer:
         stream.send(stream.page(entries, 'nodes', page.next))
         # The stream is the answer: nothing is left to return.
         return {}
-    known, origin = _facts(context, body, _reads_previous(plans))
+    known, members = _facts(context, body, _reads_previous(plans))
     outcome = evaluation.evaluate(
         plans, known, phases, limits=rules.limits, refuse=refusals.find
     )
-    return {**outcome.as_dict(), **origin}
+    return {**outcome.as_dict(), **members}
 
 
 def _reads_previous(plans: posted_rules.Plans) -> bool:
@@ -152,39 +152,48 @@ def _facts(
 
     :param reads_previous: whether a rule asks for what was stored before; a
         posted inventory comes after that.
-    :returns: the facts, and what the answer says about their source and
-        about why no rules would run on the node.
+    :returns: the facts, and members of the answer: the ``source`` of the
+        inventory, the ``run`` that has it if there is one, and as ``warnings``
+        why no rules would run on the node.
     :raises: NotFound if the caller would not see the node in a list, or
         neither an inventory is posted nor one stored.
     """
     inventory = body['inventory']
     plugin_data = body['plugin_data']
-    origin: Answer = {'source': 'request'}
-    previous = None
+    members: Answer = {'source': 'request'}
     if body['node'] is None:
-        known = working_copy.Facts(inventory, plugin_data or {}, node={})
-        return known, origin
+        posted = working_copy.Facts(inventory, plugin_data or {}, node={})
+        return posted, members
     node = _find_node(context, body['node'])
+    previous = None
     if inventory is None:
-        try:
-            data = inspection_data.find(context, node)
-        except exceptions.NotFound as exc:
-            raise exceptions.NotFound(
-                _('%s; give one as "inventory"') % exc
-            ) from exc
-        inventory = data.inventory
+        stored = _find_stored_data(context, node)
+        inventory = stored.inventory
         if plugin_data is None:
-            plugin_data = data.plugin_data
-        origin = {'source': data.source}
-        if data.run:
-            origin['run'] = data.run
+            plugin_data = stored.plugin_data
+        members['source'] = stored.source
+        if stored.run:
+            members['run'] = stored.run
     elif reads_previous:
         previous = facts.stored_before(node, context)
     warnings = list(switches.of_node(node.inspect_interface))
     if warnings:
-        origin['warnings'] = warnings
+        members['warnings'] = warnings
     known = facts.read(context, node, inventory, plugin_data or {}, previous)
-    return known, origin
+    return known, members
+
+
+def _find_stored_data(context: Any, node: Any) -> inspection_data.MachineData:
+    """Return the newest inspection data that are stored of a node.
+
+    :raises: NotFound if there are none; it says what to do about it.
+    """
+    try:
+        return inspection_data.find(context, node)
+    except exceptions.NotFound as exc:
+        raise exceptions.NotFound(
+            _('%s; give one as "inventory"') % exc
+        ) from exc
 
 
 def _find_node(context: Any, ident: str) -> Any:
