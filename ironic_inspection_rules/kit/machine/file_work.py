@@ -55,7 +55,7 @@ def in_chunks(
             yield work(chunk)
             advance(len(chunk))
         return
-    left = iter(chunks)
+    chunks_left = iter(chunks)
     waiting: deque[tuple[int, futures.Future[Result]]] = deque()
     with futures.ProcessPoolExecutor(
         jobs, initializer=_prepare, initargs=(prepare,)
@@ -65,7 +65,7 @@ def in_chunks(
                 # Not all chunks at once: the results that wait to be yielded
                 # would be as many as the machines.
                 room = jobs * _WAITING + 1 - len(waiting)
-                for chunk in itertools.islice(left, room):
+                for chunk in itertools.islice(chunks_left, room):
                     waiting.append((len(chunk), pool.submit(_do, chunk)))
                 if not waiting:
                     return

@@ -56,12 +56,14 @@ class Digits:
         if not prefix:
             # Once more from behind: the first digits depend on the last ones.
             shifted.reverse()
-            bases = bases[::-1]
-            key = hmac.digest(key, b'back', 'sha256')
+            bases_from_behind = bases[::-1]
+            second_key = hmac.digest(key, b'back', 'sha256')
             # Not the last digit, which is at place 0 now: a second shift might
             # make it what it was at first.
             for place in range(1, len(shifted)):
-                shifted[place] = _shifted(key, place, shifted, bases)
+                shifted[place] = _shifted(
+                    second_key, place, shifted, bases_from_behind
+                )
             shifted.reverse()
         return shifted
 

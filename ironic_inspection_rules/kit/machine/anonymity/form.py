@@ -108,8 +108,9 @@ class Forms:
         replaced = []
         for character, alphabet in zip(word, alphabets, strict=True):
             if alphabet:
-                character = alphabet[next(shifted)]
-            replaced.append(character)
+                replaced.append(alphabet[next(shifted)])
+            else:
+                replaced.append(character)
         return ''.join(replaced)
 
 

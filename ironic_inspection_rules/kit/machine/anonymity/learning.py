@@ -71,7 +71,7 @@ def learn(
     elif isinstance(value, list):
         if lldp.is_element(value):
             _learn_element(learned, *value)
-        elif numbers_of_address(value, kind):
+        elif is_address_in_numbers(value, kind):
             address = ipaddress.ip_address(bytes(value))
             learned.add_address(str(address))
         elif is_item(value):
@@ -219,7 +219,7 @@ def inner_kind(key: str, pair: Kind | None, name: str, around: Kind) -> Kind:
     return field.inner_kind(key, name, around)
 
 
-def numbers_of_address(value: list[Any], kind: Kind) -> bool:
+def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
     """Return whether a list has the octets of an IP address as numbers."""
     if kind is not Kind.ADDRESS or len(value) not in _LENGTHS:
         return False

@@ -114,14 +114,16 @@ class Frames:
             return bytes.fromhex(self._forms.octets(octets.hex()))
         return self._forms.opaque(octets)
 
-    def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
+    def _organization(
+        self, organization: bytes, subtype: bytes, rest: bytes
+    ) -> bytes:
         """Return the content of an organization with identifiers replaced.
 
         Of IEEE only the name of a VLAN identifies anything, of LLDP-MED what
         is text, and places. What another organization means is not known: its
         content is replaced as a whole.
 
-        :param who: the number of the organization, three octets.
+        :param organization: its number, three octets.
         :param subtype: an octet whose meaning the organization defines; empty
             if the element ends before it.
         :param rest: the content behind these.
@@ -129,13 +131,15 @@ class Frames:
         number = 0
         if subtype:
             number = subtype[0]
-        if (who, number) == (_IEEE_802_1, _VLAN_NAME):
+        if (organization, number) == (_IEEE_802_1, _VLAN_NAME):
+            # Two octets are the number of the VLAN, the third is the length
+            # of the name.
             return rest[:3] + _as_text(rest[3:], self._name)
-        if who in (_IEEE_802_1, _IEEE_802_3):
+        if organization in (_IEEE_802_1, _IEEE_802_3):
             return rest
-        if who == _MED and number in _MED_HARDWARE:
+        if organization == _MED and number in _MED_HARDWARE:
             return rest
-        if who == _MED and number in _MED_TEXTS:
+        if organization == _MED and number in _MED_TEXTS:
             return _as_text(rest, self._name)
         return self._forms.opaque(rest)
 

@@ -125,7 +125,7 @@ class _Document:
                     *map(self._texts.mended, words),
                     self._value(content, kind_of_content, content_name),
                 ]
-            if learning.numbers_of_address(value, kind):
+            if learning.is_address_in_numbers(value, kind):
                 return list(self._forms.packed_address(bytes(value)))
             return [self._value(item, kind, name) for item in value]
         if type(value) is int:

@@ -100,18 +100,18 @@ class Texts:
         Of a field whose kind says that it is a name or an address all of the
         text is replaced, of others the identifiers in it.
         """
-        text = disclosure.free_text(text)
+        masked = disclosure.free_text(text)
         # "unknown" and the like are no name, and stay.
-        if kind in _FREE_TEXTS or field.says_nothing(text):
-            return self.mended(text, field.is_version(text, kind))
-        if kind is Kind.WWN and learning.BARE_WWN.fullmatch(text):
-            return self._forms.wwn(text)
+        if kind in _FREE_TEXTS or field.says_nothing(masked):
+            return self.mended(masked, field.is_version(masked, kind))
+        if kind is Kind.WWN and learning.BARE_WWN.fullmatch(masked):
+            return self._forms.wwn(masked)
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
-        if may_be_mac and learning.BARE_OCTETS.fullmatch(text):
-            return self._forms.octets(text)
-        if kind is Kind.ADDRESS and identifier.find(text):
-            return self.mended(text)
-        return self.name(text)
+        if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):
+            return self._forms.octets(masked)
+        if kind is Kind.ADDRESS and identifier.find(masked):
+            return self.mended(masked)
+        return self.name(masked)
 
     def name(self, text: str) -> str:
         """Replace all of a text."""

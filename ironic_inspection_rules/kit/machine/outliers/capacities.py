@@ -33,16 +33,16 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
             counts[id(part_list)] += 1
             distinct[id(part_list)] = part_list
     counted = [
-        (part_list, counts[number]) for number, part_list in distinct.items()
+        (part_list, counts[list_id]) for list_id, part_list in distinct.items()
     ]
     replaced = _replaced_sizes(counted)
     if not any(replaced.values()):
         return list(sketches)
     shared = sketch.Shared()
     unified_lists = {}
-    for number, part_list in distinct.items():
+    for list_id, part_list in distinct.items():
         with_sizes = _with_sizes(part_list, replaced)
-        unified_lists[number] = shared.part_list(with_sizes)
+        unified_lists[list_id] = shared.part_list(with_sizes)
     unified = []
     for machine in sketches:
         parts = [unified_lists[id(part_list)] for part_list in machine.parts]

@@ -97,10 +97,11 @@ def single_out(
     causes = []
     for differences in by_kind.values():
         for part in differences:
-            if total is not None:
+            if total is None:
+                causes.append(part)
+            else:
                 # A missing DIMM is reported with the memory that is left.
-                part = _with_total(part, total)
-            causes.append(part)
+                causes.append(_with_total(part, total))
     return causes + _merge(independent_fields)
 
 
@@ -188,10 +189,11 @@ def _one_for_each_card(differences: Differences) -> Differences:
         if device is None:
             result.append(part)
             continue
+        key = (part.what, device)
         if part.what == finding.MOVED:
-            device = _ANY_DEVICE
-        if (part.what, device) not in reported:
-            reported.add((part.what, device))
+            key = (part.what, _ANY_DEVICE)
+        if key not in reported:
+            reported.add(key)
             result.append(part)
     return result
 
@@ -238,7 +240,7 @@ def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
 
 
 def _follows(
-    field: peer_difference.PeerDifference,
+    difference: peer_difference.PeerDifference,
     fields: Differences,
     by_kind: Mapping[str, Differences],
 ) -> bool:
@@ -247,27 +249,27 @@ def _follows(
     Such a field is not reported: the part that differs, or the model of the
     processor, is.
 
-    :param fields: all fields that differ.
+    :param fields: the differences of all fields, this one among them.
     :param by_kind: the parts that differ, by kind.
     """
-    if field.kind == finding.MEMORY:
+    if difference.kind == finding.MEMORY:
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
     # The kind of part that the field is about, such as disks.
-    about = peer_difference.part_kind(field.field)
+    about = peer_difference.part_kind(difference.field)
     parts = by_kind.get(about or '', [])
-    if field.kind in _WITH_PARTS:
+    if difference.kind in _WITH_PARTS:
         return bool(parts)
-    if field.kind == part_source.FIRMWARE and about:
+    if difference.kind == part_source.FIRMWARE and about:
         # With a missing part its firmware is missing as well. Firmware that
         # is there in addition has another cause.
-        if field.adds:
+        if difference.adds:
             return any(part.what != finding.MISSING for part in parts)
         return bool(parts)
-    depends_on_model = field.kind in (finding.BENCHMARK, finding.FLAG)
+    depends_on_model = difference.kind in (finding.BENCHMARK, finding.FLAG)
     if about == part_source.PROCESSOR and depends_on_model:
         return any(map(_is_model, (*parts, *fields)))
-    if field.kind == finding.BENCHMARK:
+    if difference.kind == finding.BENCHMARK:
         return any(part.what == finding.CHANGED for part in parts)
     return False
 
@@ -308,9 +310,9 @@ def _merge(fields: Differences) -> Differences:
     BIOS settings are joined; of other fields the most telling one stays.
     """
     causes: dict[tuple[str, str], Differences] = {}
-    for field in fields:
-        cause = peer_difference.cause(field.field, field.kind)
-        causes.setdefault(cause, []).append(field)
+    for difference in fields:
+        cause = peer_difference.cause(difference.field, difference.kind)
+        causes.setdefault(cause, []).append(difference)
     merged = []
     for (kind, _about), differences in causes.items():
         differences.sort(key=_most_telling_first)
@@ -336,7 +338,7 @@ def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
 
 
 def _most_telling_first(
-    field: peer_difference.PeerDifference,
+    difference: peer_difference.PeerDifference,
 ) -> tuple[int, int, float, str]:
     """Return a sort key of a differing field among those of its cause.
 
@@ -344,17 +346,18 @@ def _most_telling_first(
     median, then the one that is farthest off; of others a number of parts or
     a field of ``_LEADS``, and one of the inventory before others.
     """
-    last = field.field.rpartition('.')[2]
-    if field.kind == finding.BENCHMARK:
+    path = difference.field
+    last = path.rpartition('.')[2]
+    if difference.kind == finding.BENCHMARK:
         # The median says more about a component than its slowest core.
-        return int(not last.endswith(' median')), 0, -field.far, last
+        return int(not last.endswith(' median')), 0, -difference.far, last
     place = len(_LEADS)
     if last in _LEADS:
         place = _LEADS.index(last)
     if last.endswith('[] number'):
         place = 0
-    is_plugin_data = not field.field.startswith('inventory')
-    return place, int(is_plugin_data), 0, field.field
+    is_plugin_data = not path.startswith('inventory')
+    return place, int(is_plugin_data), 0, path
 
 
 def _with_name(

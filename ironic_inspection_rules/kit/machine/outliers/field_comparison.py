@@ -184,9 +184,10 @@ def _text_differs(
         # Some machines may have one text where others have several.
         accepted = []
         for normal_value in normal.accepted:
-            if not isinstance(normal_value, tuple):
-                normal_value = (normal_value,)
-            accepted.append(normal_value)
+            if isinstance(normal_value, tuple):
+                accepted.append(normal_value)
+            else:
+                accepted.append((normal_value,))
         lacks, has_more = part_comparison.difference(value, accepted)
         adds = bool(has_more)
         has = _join(has_more) or 'without ' + _join(lacks)

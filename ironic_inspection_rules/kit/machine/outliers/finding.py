@@ -175,7 +175,7 @@ class Outlier:
             plain['since'] = self.since
         return plain
 
-    def place(self) -> tuple[typing.Any, ...]:
+    def sort_key(self) -> tuple[typing.Any, ...]:
         """Return what to sort findings by: the oddest first."""
         return (
             -self.odd,

@@ -114,12 +114,13 @@ def _divide(
     best = _best(features)
     if best is None:
         return [sketches]
-    members: list[list[sketch.Sketch]] = [[] for _value in best.values]
+    # A label is the position of a value of the best feature.
+    by_label: list[list[sketch.Sketch]] = [[] for _value in best.values]
     labels = _Assignment(best, features).labels()
     for machine, label in zip(sketches, labels, strict=True):
-        members[label].append(machine)
+        by_label[label].append(machine)
     populations = []
-    for population in members:
+    for population in by_label:
         populations += _divide(tuple(population), enough)
     return populations
 

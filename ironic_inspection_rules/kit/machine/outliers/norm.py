@@ -236,7 +236,12 @@ def _range_by_spread(
     if len(odd) > len(known) * QUARTER:
         # So many are another population, and not broken.
         return None
-    return Range(middle, len(known) - len(odd), len(known), tuple(odd))
+    return Range(
+        value=middle,
+        count=len(known) - len(odd),
+        of=len(known),
+        odd=tuple(odd),
+    )
 
 
 def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:

@@ -49,6 +49,7 @@ class Norms:
         # A machine with any finding is not taken for normal.
         odd = {finding.machine for finding in result.findings}
         self._norms = [GroupNorm(group) for group in result.groups]
+        # The norm of its group, by the name of a normal machine.
         self._norm_of: dict[str, GroupNorm] = {}
         for norm, group in zip(self._norms, result.groups, strict=True):
             for name in group.machines:

@@ -89,6 +89,7 @@ def compare(
     :returns: the differences of the machines that have any. Machines with the
         same parts share one list of them.
     """
+    # By the id() of a list: the machines that have it, and the list itself.
     places: dict[int, list[int]] = {}
     distinct: dict[int, sketch.PartList] = {}
     for place, part_list in enumerate(lists):
@@ -100,15 +101,15 @@ def compare(
         return {}
     # Most machines have the same list: each list is compared once.
     counted = [
-        Counted(part_list, len(places[number]))
-        for number, part_list in distinct.items()
+        Counted(part_list, len(places[list_id]))
+        for list_id, part_list in distinct.items()
     ]
     by_list = _compare_lists(counted, reporting, least)
     differences: DifferencesByPlace = {}
-    for number, of_list in by_list.items():
-        if of_list:
-            for place in places[number]:
-                differences[place] = of_list
+    for list_id, differences_of_list in by_list.items():
+        if differences_of_list:
+            for place in places[list_id]:
+                differences[place] = differences_of_list
     return differences
 
 
@@ -292,11 +293,12 @@ class _BySlot:
         for slot, attributes in part_list.items:
             if slot:
                 parts[slot] = dict(attributes)
-        missing = sorted(self._slots - parts.keys())
-        new = sorted(parts.keys() - self._slots)
-        moves = self._moves(parts, missing, new)
-        missing = [slot for slot in missing if slot not in moves]
-        new = [slot for slot in new if slot not in moves.values()]
+        empty_slots = sorted(self._slots - parts.keys())
+        unusual_slots = sorted(parts.keys() - self._slots)
+        # The slot of a part here, by the slot that it has in peers.
+        moves = self._moves(parts, empty_slots, unusual_slots)
+        missing = [slot for slot in empty_slots if slot not in moves]
+        new = [slot for slot in unusual_slots if slot not in moves.values()]
         differences = []
         for slot in missing:
             differences.append(self._missing_part(part_list, slot))

@@ -176,11 +176,11 @@ class Peers:
         self._sketches.extend(map(self._shared.sketch, sketches))
 
     def find(self) -> Result:
-        """Compare each machine with its peers."""
+        """Return how the machines differ from their peers."""
         return self._compare(self._sketches, None)
 
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
-        """Compare some machines as they were with their peers of today.
+        """Return how some machines, as they were, differ from today's peers.
 
         The other machines are those that were added.
 
@@ -227,7 +227,7 @@ class Peers:
                 findings += _compare(
                     machine_kind.sketches, self._least, group.label
                 )
-        findings.sort(key=finding.Outlier.place)
+        findings.sort(key=finding.Outlier.sort_key)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
 
@@ -271,9 +271,9 @@ def _compare(
     # By the index of the machine: differences by source of parts.
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists(sketches).values():
-        differences = part_comparison.compare(lists, least)
-        for index, of_machine in differences.items():
-            parts.setdefault(index, []).append(of_machine)
+        by_machine = part_comparison.compare(lists, least)
+        for index, differences in by_machine.items():
+            parts.setdefault(index, []).append(differences)
     fields = field_comparison.compare(sketches, least)
     findings = []
     for index in sorted(parts.keys() | fields.keys()):

@@ -237,7 +237,8 @@ def key_of(
 ) -> tuple[tuple[str, str], ...]:
     """Return what makes machines peers: those with the same key are compared.
 
-    :param by: as for :func:`draw`.
+    :param by: paths of the values that peers have in common; if empty those
+        of the vendor, the product and the board.
     :returns: paths and values; what is not reported is left out.
     """
     key = []
@@ -254,7 +255,8 @@ def key_of(
 def values_of(facts: views.Facts, by: Sequence[str]) -> dict[str, typing.Any]:
     """Return the values that peers have in common, by their paths.
 
-    :param by: as for :func:`draw`.
+    :param by: the paths; if empty those of the vendor, the product and the
+        board.
     :returns: no mappings or lists; empty text where one is not reported.
     """
     data = _as_data(facts)
@@ -348,12 +350,12 @@ def _gather_items(
         for item in items:
             _gather_members({item['name']: item['value']}, path, values, depth)
         return
-    path = f'{path}[]'
+    path_of_items = f'{path}[]'
     if items and type(items[0]) in _CONTAINERS:
-        values.setdefault(f'{path} number', []).append(len(items))
+        values.setdefault(f'{path_of_items} number', []).append(len(items))
     for item in items[:_MOST_FIELDS]:
         # An item has no name. The name of the list has been checked already.
-        _gather('', item, path, values, depth + 1)
+        _gather('', item, path_of_items, values, depth + 1)
 
 
 def _is_setting(item: typing.Any) -> bool:
@@ -372,6 +374,7 @@ class _Fields:
 
     def __init__(self) -> None:
         self.numbers: list[tuple[str, float]] = []
+        # Pairs of a path and a text, or a tuple of texts, by section.
         self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
 
     def add(self, path: str, values: Sequence[typing.Any]) -> None:

@@ -228,16 +228,17 @@ def _without_overlaps(
 
     :param groups: keys of parts that are one sort.
     """
+    # The keys of a group, and their sort.
     made: list[tuple[list[Key], PartSort]] = []
-    for group in groups:
-        new = _sort(known, used, group, tolerated)
-        for place, (others, other) in enumerate(made):
-            if _have_common_sizes(new, other):
-                merged = others + group
+    for keys in groups:
+        part_sort = _sort(known, used, keys, tolerated)
+        for place, (earlier_keys, earlier_sort) in enumerate(made):
+            if _have_common_sizes(part_sort, earlier_sort):
+                merged = earlier_keys + keys
                 made[place] = merged, _sort(known, used, merged, tolerated)
                 break
         else:
-            made.append((group, new))
+            made.append((keys, part_sort))
     # A range that has become wider may overlap another one now.
     if len(made) < len(groups):
         merged_groups = [keys for keys, _part_sort in made]

@@ -114,6 +114,8 @@ class _Profile:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        # The name as a key of plugin data; and where the rules note
+        # differences there, as the path of an action and as a field.
         slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')
         self._slug = slug or 'profile'
         self._path = f'{_PLACE}/{self._slug}'
