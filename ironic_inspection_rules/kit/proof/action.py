@@ -187,21 +187,22 @@ class Actions:
         self._deadline.left()
         # Each action finds what those before it have written.
         scope = item.scope.within(**self.state.roots)
+        acts = when
         if action.get('when'):
             truth = condition.all_hold(action['when'], scope)
-            when = self._effects.unless(when, truth.fails)
-            when = logic.conj(when, truth.holds)
-        when = logic.conj(when, logic.negated(self._rule_pass.ends))
-        if when is logic.FALSE:
+            acts = self._effects.unless(when, truth.fails)
+            acts = logic.conj(acts, truth.holds)
+        acts = logic.conj(acts, logic.negated(self._rule_pass.ends))
+        if acts is logic.FALSE:
             return
         if call.op.plugin.FAILS or call.op.name in LASTING:
-            self._act_outside(call, action, scope, when)
+            self._act_outside(call, action, scope, acts)
         elif call.op.name in effect.TRANSLATIONS:
-            self._change(call, action, scope, item.literal, when)
+            self._change(call, action, scope, item.literal, acts)
         else:
             self._effects.lose(
                 call,
-                when,
+                acts,
                 f'there is no translation of {call.op.name}',
                 scope,
                 str(action),
@@ -250,21 +251,21 @@ class Actions:
                 args[name] = expression.argument(
                     call.op.signature.by_name[name], written, scope
                 )
+        # On fewer machines from step to step: the others end with an error.
+        goes_on = when
         for value in args.values():
             # An action cannot do without a value.
-            when = self._effects.unless(when, values.absent(value))
-            when = self._effects.unless(
-                when,
-                logic.disj(
-                    values.failed(value),
-                    self._machine.may_fail(value),
-                    self._machine.may_lack(value),
-                ),
+            goes_on = self._effects.unless(goes_on, values.absent(value))
+            is_broken = logic.disj(
+                values.failed(value),
+                self._machine.may_fail(value),
+                self._machine.may_lack(value),
             )
+            goes_on = self._effects.unless(goes_on, is_broken)
         reads_secret = self._reads_secret(action, scope)
-        when = self._effects.unless(when, reads_secret)
+        goes_on = self._effects.unless(goes_on, reads_secret)
         translate = effect.TRANSLATIONS[call.op.name]
-        translate(self._effects, call, when, args)
+        translate(self._effects, call, goes_on, args)
 
     def _has_wrong_argument(
         self, call: effect.ActionCall, action: Written, scope: expression.Scope

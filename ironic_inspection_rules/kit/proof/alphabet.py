@@ -49,6 +49,7 @@ class Alphabet:
     """Characters that stand for all there are.
 
     :param texts: all texts of the rules, regular expressions among them.
+    :ivar language: returns the language of a pattern, see :meth:`_language`.
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -82,7 +83,7 @@ class Alphabet:
         return ''.join(characters)
 
     def has(self, text: str) -> bool:
-        """Return whether a text has no other characters."""
+        """Return whether all characters of a text are in the alphabet."""
         return self.characters.issuperset(text)
 
     def _language(

@@ -166,22 +166,22 @@ def extended(
     is_crowded: bool,
     old: values.Alternative,
     new: values.Alternative,
-    once: values.Alternative,
+    unique: values.Alternative,
 ) -> Value:
     """Return a list with one more item, as an action extends it.
 
-    The result is only followed where list, item and ``once`` are known; what
+    The result is only followed where list, item and ``unique`` are known; what
     is no list is an error.
 
     :param is_crowded: whether the list has so many alternatives that no more
         are followed.
     :param old: the list; null or missing are an empty one.
     :param new: the item.
-    :param once: whether a list that has the item is left as it is.
+    :param unique: whether a list that has the item is left as it is.
     """
     if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
-    lost = values.unknown('a list that rules extend', old, new, once)
+    lost = values.unknown('a list that rules extend', old, new, unique)
     if isinstance(old, values.UnknownValue):
         is_no_list = machine.guess(old.reason, 'no list', old)
         return values.choose(is_no_list, values.FAILED, lost)
@@ -192,11 +192,11 @@ def extended(
         items = []
     if not isinstance(items, list):
         return values.FAILED
-    is_known = isinstance(new, values.Const) and isinstance(once, values.Const)
-    if is_crowded or not is_known:
+    are_known = all(isinstance(part, values.Const) for part in (new, unique))
+    if is_crowded or not are_known:
         return lost
-    assert isinstance(new, values.Const) and isinstance(once, values.Const)
-    if once.value and any(data_path.same(item, new.value) for item in items):
+    assert isinstance(new, values.Const) and isinstance(unique, values.Const)
+    if unique.value and any(data_path.same(item, new.value) for item in items):
         return values.const(items)
     return values.const([*items, new.value])
 

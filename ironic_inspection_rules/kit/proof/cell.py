@@ -79,6 +79,7 @@ class Cell:
     :ivar below: where it is a mapping, the fields in it that rules have looked
         at, by name.
     :ivar items: where it is a list, its first :data:`LONGEST` items.
+    :ivar empty: where it is a mapping, on which machines it has no entries.
     :ivar kinds: of values that it may have; :attr:`kind` is the index of the
         one that the solver chooses.
     :ivar terms: the term of the solver for a kind of value; of a list, its

@@ -68,13 +68,13 @@ class SymbolicEffects:
         :param result: the number of the message, or ``ERROR``.
         """
         rule_pass = self._rule_pass
-        when = logic.conj(when, logic.negated(rule_pass.ends))
-        if logic.settled(when) is logic.FALSE:
+        ends_now = logic.conj(when, logic.negated(rule_pass.ends))
+        if logic.settled(ends_now) is logic.FALSE:
             return
-        rule_pass.ends = logic.disj(rule_pass.ends, when)
+        rule_pass.ends = logic.disj(rule_pass.ends, ends_now)
         if result != states.ERROR:
-            rule_pass.fails = logic.disj(rule_pass.fails, when)
-        self.state = self.state.ended(when, result)
+            rule_pass.fails = logic.disj(rule_pass.fails, ends_now)
+        self.state = self.state.ended(ends_now, result)
 
     def unless(self, when: Formula, broken: Formula) -> Formula:
         """End inspections with an error where something is broken.
@@ -97,14 +97,14 @@ class SymbolicEffects:
         :param about: all that its effect depends on, besides the values at
             the places.
         """
-        about = (call.op.name, *about)
+        depends_on = (call.op.name, *about)
         try:
             places = tuple(states.places(call.op, call.bound))
         except exceptions.PluginFailed as exc:
             places = states.EVERYWHERE
             reason = f'{call.op.name}: {exc}'
         fails = self._machine.guess(
-            reason, 'fails', *about, *self.state.roots.values()
+            reason, 'fails', *depends_on, *self.state.roots.values()
         )
         self.end(logic.conj(when, fails))
         for place in dict.fromkeys(places):
@@ -115,7 +115,7 @@ class SymbolicEffects:
                 steps = []
             there = self.state.roots[root]
             old = values.step(there, *steps)
-            lost = states.lost(place, reason, *about, place, old)
+            lost = states.lost(place, reason, *depends_on, place, old)
             write = states.SymbolicWrite(place, when, lost)
             self._rule_pass.writes.append(write)
             made = states.put(self._machine, there, tuple(steps), lost)
@@ -123,7 +123,7 @@ class SymbolicEffects:
             # decision. Then the mappings above the place are not made either,
             # and a value in their place is no error.
             does_write = self._machine.guess(
-                reason, 'writes', *about, place, there
+                reason, 'writes', *depends_on, place, there
             )
             # The search first takes it that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
@@ -181,7 +181,7 @@ class SymbolicEffects:
         :returns: for every path, on which machines the action has it.
         """
         for guard, alternative in args['path']:
-            both = logic.conj(when, guard)
+            has_path = logic.conj(when, guard)
             if values.has_no_value(alternative):
                 # Reading this argument has ended the rule with an error
                 # already.
@@ -189,7 +189,7 @@ class SymbolicEffects:
             if not isinstance(alternative, values.Const):
                 self.lose(
                     call,
-                    both,
+                    has_path,
                     'a path out of the data of a machine',
                     *args.values(),
                 )
@@ -201,9 +201,9 @@ class SymbolicEffects:
                 if table is not None:
                     schema.check_path(path, table)
             except exceptions.OperationError:
-                self.end(both)
+                self.end(has_path)
             else:
-                yield both, path
+                yield has_path, path
 
     def attribute(
         self, call: ActionCall, when: Formula, args: Arguments
@@ -229,17 +229,19 @@ class SymbolicEffects:
                     attributes.read, self._machine, path, table
                 )
                 value = values.transform(written, read)
-            guard = self.unless(guard, self._is_broken(value))
+            is_written = self.unless(guard, self._is_broken(value))
             if table is schema.PORT:
-                self._put_in_port(call, guard, args['port_id'], path, value)
+                self._put_in_port(
+                    call, is_written, args['port_id'], path, value
+                )
                 continue
             if 'value' in args:
-                is_broken = attributes.spoils_capabilities(
+                are_spoilt = attributes.spoils_capabilities(
                     self._machine, path, value
                 )
-                guard = self.unless(guard, is_broken)
-            self._put(guard, ('node', *path), value, sets)
-            self._follow_capabilities(guard, path, value, sets)
+                is_written = self.unless(is_written, are_spoilt)
+            self._put(is_written, ('node', *path), value, sets)
+            self._follow_capabilities(is_written, path, value, sets)
 
     def _is_broken(self, value: Value) -> Formula:
         """Return on which machines a value is an error, or may be one."""
@@ -288,12 +290,12 @@ class SymbolicEffects:
         :param path: in the port.
         """
         for guard, alternative in port_id:
-            both = logic.conj(when, guard)
+            names_port = logic.conj(when, guard)
             address = states.address(alternative)
             if address is None:
                 self.lose(
                     call,
-                    both,
+                    names_port,
                     'a port that no MAC address names',
                     path,
                     port_id,
@@ -302,22 +304,25 @@ class SymbolicEffects:
                 continue
             parts: list[tuple[Formula, Value]] = []
             exists = []
-            for inner, ports in self.state.roots['ports']:
+            for guard_of_ports, ports in self.state.roots['ports']:
+                ports_after = ports
                 if isinstance(ports, values.ItemList):
-                    ports, is_there = self._put_in_item(
-                        both, inner, ports, address, path, value
+                    ports_after, is_there = self._put_in_item(
+                        names_port, guard_of_ports, ports, address, path, value
                     )
                 else:
                     is_there = self._machine.guess(
                         'the ports after a change', 'port', address, ports
                     )
-                exists.append(logic.conj(inner, is_there))
-                parts.append((inner, values.only(ports)))
+                exists.append(logic.conj(guard_of_ports, is_there))
+                parts.append((guard_of_ports, values.only(ports_after)))
             # A port that is not there is an error.
             is_missing = logic.negated(logic.disj(*exists))
-            done = self.unless(both, is_missing)
+            is_written = self.unless(names_port, is_missing)
             place = ('ports', states.known_address(alternative), *path)
-            write = states.SymbolicWrite(place, done, value, port=address)
+            write = states.SymbolicWrite(
+                place, is_written, value, port=address
+            )
             self._rule_pass.writes.append(write)
             self.state = self.state.having(ports=values.join(parts))
 
@@ -352,8 +357,8 @@ class SymbolicEffects:
             made = states.put(self._machine, item, path, value)
             self.end(logic.conj(when, guard, is_it, made.broken))
             is_written = logic.conj(when, is_it)
-            left = values.choose(is_written, made.value, item)
-            items.append(values.WrittenItem(left))
+            item_after = values.choose(is_written, made.value, item)
+            items.append(values.WrittenItem(item_after))
         with_port = dataclasses.replace(ports, items=tuple(items))
         return with_port, logic.disj(*is_there)
 
@@ -379,13 +384,16 @@ class SymbolicEffects:
             is_crowded = len(old) > attributes.MOST
             unique = args.get('unique', values.const(False))
             new = values.join(
-                (inner, attributes.extended(self._machine, is_crowded, *parts))
-                for inner, parts in values.product(
+                (
+                    guard_of_parts,
+                    attributes.extended(self._machine, is_crowded, *parts),
+                )
+                for guard_of_parts, parts in values.product(
                     [old, args['value'], unique]
                 )
             )
-            guard = self.unless(guard, values.failed(new))
-            self._put(guard, (root, *path), new, extends=True)
+            is_written = self.unless(guard, values.failed(new))
+            self._put(is_written, (root, *path), new, extends=True)
 
     def plugin_data(
         self, call: ActionCall, when: Formula, args: Arguments
@@ -415,14 +423,14 @@ class SymbolicEffects:
             )
             text = values.transform(args['value'], as_text)
         for guard, name in args['name']:
-            both = logic.conj(when, guard)
+            has_name = logic.conj(when, guard)
             if values.has_no_value(name):
                 # The rule has ended with an error.
                 continue
             if not isinstance(name, values.Const):
                 self.lose(
                     call,
-                    both,
+                    has_name,
                     'the name of a capability out of data',
                     *args.values(),
                 )
@@ -432,8 +440,9 @@ class SymbolicEffects:
             is_broken = logic.disj(
                 logic.known(is_bad_name), self._is_broken(text)
             )
-            both = self.unless(both, is_broken)
-            self._put(both, (*cells.CAPABILITIES, known_name), text, sets)
+            is_written = self.unless(has_name, is_broken)
+            place = (*cells.CAPABILITIES, known_name)
+            self._put(is_written, place, text, sets)
 
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
         """Make the text of all capabilities unknown, if a rule has set it.
@@ -472,14 +481,14 @@ class SymbolicEffects:
         :param adds: False to remove it.
         """
         for guard, name in names:
-            both = logic.conj(when, guard)
+            has_name = logic.conj(when, guard)
             if not isinstance(name, values.Const):
-                self._some_trait(both, name, adds)
+                self._some_trait(has_name, name, adds)
             elif adds and not trait_names.is_good(name.value):
-                self.end(both)
+                self.end(has_name)
             else:
                 place = (*cells.TRAITS, str(name.value))
-                self._put(both, place, values.const(adds), extends=adds)
+                self._put(has_name, place, values.const(adds), extends=adds)
 
     def _some_trait(
         self, when: Formula, name: values.Alternative, adds: bool
@@ -541,19 +550,19 @@ class SymbolicEffects:
         for guard, (names, prefix) in values.product(
             [args['names'], prefixes]
         ):
-            both = logic.conj(when, guard)
+            has_these = logic.conj(when, guard)
             if not isinstance(prefix, values.Const) or not isinstance(
                 names, values.Const | values.ItemList
             ):
                 self.lose(
                     call,
-                    both,
+                    has_these,
                     'set-traits with what nobody knows',
                     *args.values(),
                 )
                 continue
             if not names.is_list:
-                self.end(both)
+                self.end(has_these)
                 continue
             beginning = str(prefix.value)
             # First all traits with the prefix go, with a star also those that
@@ -561,9 +570,9 @@ class SymbolicEffects:
             for name in sorted(self._traits):
                 if name.startswith(beginning):
                     place = (*cells.TRAITS, name)
-                    self._put(both, place, values.const(False))
+                    self._put(has_these, place, values.const(False))
             for exists, item in names.items_of_loop():
-                is_named = logic.conj(both, exists)
+                is_named = logic.conj(has_these, exists)
                 is_outside = self._is_outside(item, beginning)
                 self.end(logic.conj(is_named, is_outside))
                 self._trait(is_named, item, True)

@@ -518,11 +518,12 @@ def _filtered_once(
     args, _problems = op.signature.bind_call(call.arguments)
     # An argument that is a field is a tuple: the field as it was parsed.
     has_field = any(isinstance(part, tuple) for part in args.values())
-    if op.plugin.TAKES_FILTER:
-        # The arguments without a name are for the filter that it applies to
-        # parts of the value.
-        has_field |= not all(name for name, _part in call.arguments)
-    if has_field:
+    # The arguments without a name are for the filter that it applies to parts
+    # of the value.
+    applies_filter = op.plugin.TAKES_FILTER and not all(
+        name for name, _part in call.arguments
+    )
+    if has_field or applies_filter:
         return values.unknown(
             f'filter {call.name} with a field as argument',
             value,

@@ -59,6 +59,7 @@ class FilterTranslation:
         self._name = op.name
         self._args = args
         self._machine = machine
+        # Equal for filters that make the same of every value.
         self._key = json.dumps([op.name, args], sort_keys=True, default=str)
 
     def apply(self, value: typing.Any) -> typing.Any:

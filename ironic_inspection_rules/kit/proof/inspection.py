@@ -92,8 +92,8 @@ class SymbolicInspection:
         # The cache of _holds(), and what has the ids in its keys.
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
-        # By the id() of a rule. It may become that of another object once the
-        # rule is gone: so the rules are kept.
+        # Compiled rules, by the id() of the rule. It may become that of
+        # another object once the rule is gone: so the rules are kept.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
         # The traits that the proof distinguishes: every text of the rules that
@@ -152,12 +152,13 @@ class SymbolicInspection:
             ]
             if not in_phase:
                 continue
-            inside = state
+            # What the first rule of the phase finds.
+            found = state
             if phase == model.EARLY:
                 # The node is not known yet.
                 no_node = dict.fromkeys(interpolation.OF_NODE, values.NOTHING)
-                inside = state.having(**no_node)
-            state = self._run_phase(in_phase, state, inside, phase, notes)
+                found = state.having(**no_node)
+            state = self._run_phase(in_phase, state, found, phase, notes)
         return state
 
     def _first_state(self) -> State:
@@ -184,19 +185,19 @@ class SymbolicInspection:
         :param number: the index in ``others`` of the rule that followed it.
         """
         phase = rule_pass.rule.phase
-        in_phase = [rule for rule in others if rule.phase == phase]
-        if any(map(self.decides_first, (rule_pass.rule, *in_phase))):
+        all_of_phase = [rule for rule in others if rule.phase == phase]
+        if any(map(self.decides_first, (rule_pass.rule, *all_of_phase))):
             # Rules that are decided first also undo first what they did in
             # earlier inspections: the state before the rule depends on all of
             # them, so everything runs again.
             return self.run(others)
-        rules = others[number:]
-        in_this_phase = [rule for rule in rules if rule.phase == phase]
-        in_later_phases = [rule for rule in rules if rule.phase != phase]
+        rules_after = others[number:]
+        rest_of_phase = [rule for rule in rules_after if rule.phase == phase]
+        of_later_phases = [rule for rule in rules_after if rule.phase != phase]
         state = self._run_phase(
-            in_this_phase, rule_pass.begin, rule_pass.before, phase, None
+            rest_of_phase, rule_pass.begin, rule_pass.before, phase, None
         )
-        return self.run(in_later_phases, state)
+        return self.run(of_later_phases, state)
 
     def _run_phase(
         self,
@@ -228,11 +229,12 @@ class SymbolicInspection:
         if decided_first:
             state = self._after_decisions(decided_first, begin, state)
         for rule in rules:
-            as_decided = state
+            # The machines as the conditions of the rule find them.
+            decided_on = state
             if self.decides_first(rule):
-                as_decided = before_all_rules
+                decided_on = before_all_rules
             rule_pass, state = self._pass(
-                rule, state, begin, scope, as_decided
+                rule, state, begin, scope, decided_on
             )
             if notes is not None:
                 notes.append(rule_pass)
@@ -302,7 +304,7 @@ class SymbolicInspection:
         state: State,
         begin: State,
         scope: Value,
-        as_decided: State,
+        decided_on: State,
     ) -> tuple[RulePass, State]:
         """Run one rule on all machines: its vars, conditions and actions.
 
@@ -312,8 +314,8 @@ class SymbolicInspection:
         :param state: the machines before the rule.
         :param begin: the machines before its phase.
         :param scope: the scope of the node, to compare with that of the rule.
-        :param as_decided: the machines on which vars and conditions are
-            decided: ``state``, or those before all rules of the phase.
+        :param decided_on: the machines as vars and conditions find them:
+            ``state``, or those before all rules of the phase.
         :returns: what the rule did, and the machines after it.
         :raises: :class:`.search.Exhausted` after the deadline of the proof.
         """
@@ -322,7 +324,7 @@ class SymbolicInspection:
         applies = self._applies(rule, scope)
         # Variables are computed before the conditions, and an error of one is
         # an error of the rule, also where no condition reads it.
-        data, vars_fail = self._with_vars(rule, as_decided)
+        data, vars_fail = self._with_vars(rule, decided_on)
         conditions = self._holds(rule.conditions, data)
         # A rule does not run where the inspection ended before it, or where
         # the node is of another scope.

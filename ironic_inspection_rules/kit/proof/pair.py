@@ -36,6 +36,7 @@ class Messages:
     """
 
     def __init__(self) -> None:
+        # The number of a message, by its text and what its fields read.
         self._numbers: dict[Hashable, int] = {}
         # Keys have ids in them. What the messages read is kept, so that no
         # other object gets one of these.

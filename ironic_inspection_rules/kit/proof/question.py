@@ -108,15 +108,15 @@ class Proof:
         self._deadline = search.Deadline(seconds, steps)
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
-        everything = [*self._rules, *self._other]
-        texts = inspections.texts(everything) | _texts(tables or {})
+        all_rules = [*self._rules, *self._other]
+        texts = inspections.texts(all_rules) | _texts(tables or {})
         alphabet = alphabets.Alphabet(texts)
         self._machine = machines.SymbolicMachine(
             alphabet, tables, self._deadline.left
         )
         self._same_tables = _same_tables(tables or {}, other_tables or {})
         self._inspection = inspections.SymbolicInspection(
-            self._machine, self._deadline, everything
+            self._machine, self._deadline, all_rules
         )
         # The rules are followed once, here, on all machines: every question is
         # about what they did. Of a rule that could not be followed, and all
@@ -407,12 +407,15 @@ class Proof:
         if rules[0].priority != rules[1].priority:
             # Whoever gives them priorities wants one to have the last word.
             return None
-        one = self._pass_of(first)
-        other = self._pass_of(second)
+        pairs_of_writes = list(
+            itertools.product(
+                self._pass_of(first).writes, self._pass_of(second).writes
+            )
+        )
         unclear = ''
-        for mine, theirs in itertools.product(one.writes, other.writes):
+        for write, other_write in pairs_of_writes:
             try:
-                answer = self._clash(first, second, mine, theirs)
+                answer = self._clash(first, second, write, other_write)
             except search.Exhausted:
                 # It is an Unclear, but nothing is left for other pairs.
                 raise
@@ -424,8 +427,8 @@ class Proof:
                 return answer
         if unclear:
             raise Unclear(unclear)
-        for mine, theirs in itertools.product(one.writes, other.writes):
-            if pair.overlap(mine.place, theirs.place):
+        for write, other_write in pairs_of_writes:
+            if pair.overlap(write.place, other_write.place):
                 return Answer(CONFLICT, rules, NO)
         # They write to no common place: "no" would be trivial.
         return None

@@ -601,23 +601,25 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     :param parts: pairs of a guard and a value. On a machine exactly one guard
         holds.
     """
-    known: dict[Hashable, tuple[Formula, Alternative]] = {}
-    for outer, value in parts:
-        for inner, alternative in value:
-            guard = logic.conj(outer, inner)
-            if guard is logic.FALSE:
+    joined: dict[Hashable, tuple[Formula, Alternative]] = {}
+    for guard_of_part, value in parts:
+        for guard, alternative in value:
+            both_hold = logic.conj(guard_of_part, guard)
+            if both_hold is logic.FALSE:
                 continue
             key = alternative.identity
-            if key in known:
-                known_guard, _same = known[key]
-                guard = logic.disj(known_guard, guard)
-            known[key] = guard, alternative
-    if len(known) > MOST:
+            if key in joined:
+                earlier_guard, _same = joined[key]
+                any_holds = logic.disj(earlier_guard, both_hold)
+                joined[key] = any_holds, alternative
+            else:
+                joined[key] = both_hold, alternative
+    if len(joined) > MOST:
         # Bounds the time of a proof, at the price of its answer.
         return unknown(
-            'a value with too many alternatives', tuple(known.values())
+            'a value with too many alternatives', tuple(joined.values())
         )
-    return tuple(known.values())
+    return tuple(joined.values())
 
 
 def size(value: Value) -> int:
@@ -642,26 +644,29 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
         return unknown('a value with too many entries', guard, one, other)
     opposite = logic.negated(guard)
     parts: list[tuple[Formula, Value]] = []
-    left = list(other)
-    for inner, mine in one:
-        twin = _find_mapping_of_cell(mine, left)
+    others_left = list(other)
+    for inner_guard, alternative in one:
+        is_chosen = logic.conj(guard, inner_guard)
+        # The mapping of the same cell in the other value, with its guard.
+        twin = _find_mapping_of_cell(alternative, others_left)
         # Nothing needs to be merged with the very same mapping. It stays in
-        # "left", and join() makes one alternative of the two.
-        if twin is None or twin[1] is mine:
-            parts.append((logic.conj(guard, inner), only(mine)))
+        # "others_left", and join() makes one alternative of the two.
+        if twin is None or twin[1] is alternative:
+            parts.append((is_chosen, only(alternative)))
             continue
-        left.remove(twin)
-        guard_of_theirs, theirs = twin
-        exists = logic.disj(
-            logic.conj(guard, inner), logic.conj(opposite, guard_of_theirs)
-        )
-        assert isinstance(mine, Mapping)
+        others_left.remove(twin)
+        twin_guard, twin_mapping = twin
+        is_twin_chosen = logic.conj(opposite, twin_guard)
+        exists = logic.disj(is_chosen, is_twin_chosen)
+        assert isinstance(alternative, Mapping)
         entries = {}
-        for name in (*mine.entries, *theirs.entries):
-            entries[name] = choose(guard, mine.entry(name), theirs.entry(name))
-        parts.append((exists, only(Mapping(mine.cell, entries))))
-    for inner, alternative in left:
-        parts.append((logic.conj(opposite, inner), only(alternative)))
+        for name in (*alternative.entries, *twin_mapping.entries):
+            entries[name] = choose(
+                guard, alternative.entry(name), twin_mapping.entry(name)
+            )
+        parts.append((exists, only(Mapping(alternative.cell, entries))))
+    for inner_guard, alternative in others_left:
+        parts.append((logic.conj(opposite, inner_guard), only(alternative)))
     return join(parts)
 
 
@@ -769,8 +774,10 @@ def differ(machine: Guesses, one: Value, other: Value) -> Formula:
     if len(one) * len(other) > _MOST_PAIRS:
         return _differ_at_large(machine, one, other)
     parts = []
-    for guard, (mine, theirs) in product([one, other]):
-        differing = _alternatives_differ(machine, mine, theirs)
+    for guard, (alternative, other_alternative) in product([one, other]):
+        differing = _alternatives_differ(
+            machine, alternative, other_alternative
+        )
         parts.append(logic.conj(guard, differing))
     return logic.disj(*parts)
 
@@ -804,11 +811,11 @@ def _alternatives_differ(
         return logic.FALSE
     if isinstance(one, Const) and isinstance(other, Const):
         return logic.known(not data_path.same(one.value, other.value))
-    one = one.opened()
-    other = other.opened()
-    if isinstance(other, UnknownValue):
-        return perhaps_differ(machine, one, other)
-    return one.differs_from(machine, other)
+    opened = one.opened()
+    other_opened = other.opened()
+    if isinstance(other_opened, UnknownValue):
+        return perhaps_differ(machine, opened, other_opened)
+    return opened.differs_from(machine, other_opened)
 
 
 def _terms_differ(one: logic.Term | None, other: logic.Term | None) -> Formula:

@@ -433,8 +433,8 @@ class Engine:
 
     def __init__(self, tables: table.Tables | None = None) -> None:
         self._tables = tables or {}
-        # By id() of a rule, which another object has once the rule is gone: so
-        # the rules are kept.
+        # Compiled rules, by the id() of the rule, which another object may
+        # have once the rule is gone: so the rules are kept.
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
 
@@ -506,14 +506,14 @@ class Engine:
         """
         # The value there before the first rule, after it, and after the
         # second one.
-        states_at = []
+        values_there = []
         for number in (first - 1, first, second):
             done = self.evaluate(rules[: number + 1], witness)
             if number >= first:
                 if _is_broken(done) or not matched(done, rules[number]):
                     return False
-            states_at.append(at(state(done.facts), place))
-        before, after_first, after_second = states_at
+            values_there.append(at(state(done.facts), place))
+        before, after_first, after_second = values_there
         if place[:2] == ('ports', states.ANY_PORT):
             for port, value in after_first.items():
                 is_changed = value != before.get(port)
