@@ -302,6 +302,7 @@ def _merged(
     term = None
     as_texts = []
     for guard, alternative in part:
+        machine.keep_going()
         text = _text((alternative,), machine)
         ((_always, in_text),) = text
         text_term = machine.text_of(in_text)
