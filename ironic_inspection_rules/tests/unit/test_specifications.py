@@ -177,7 +177,10 @@ class ClientTestCase(base.TestCase):
         ironic, run = self.run_edit(
             '--conditions', '[]', '--scope', '', '--sensitive', UUID
         )
-        ironic.routes['PATCH', f'/inspection_rules/{UUID}'] = 200, {}
+        ironic.routes['PATCH', f'/inspection_rules/{UUID}'] = (
+            200,
+            {'uuid': UUID},
+        )
         run()
         (asked,) = ironic.asked('PATCH', f'/inspection_rules/{UUID}')
         self.assertEqual(
@@ -205,7 +208,7 @@ class ClientTestCase(base.TestCase):
             '--actions',
             json.dumps([{'op': 'log', 'args': {'msg': 'x'}}]),
         )
-        ironic.routes['POST', '/inspection_rules'] = 201, {}
+        ironic.routes['POST', '/inspection_rules'] = 201, {'uuid': UUID}
         run()
         (asked,) = ironic.asked('POST', '/inspection_rules')
         self.assertEqual(UUID, asked['json']['uuid'])
