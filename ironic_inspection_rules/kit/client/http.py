@@ -107,7 +107,7 @@ def content(
     :raises: Invalid if it is no JSON, or lacks what is needed: it may be the
         answer of another service, or of a proxy.
     """
-    answer = None
+    answer: Any = None
     if response.content:
         try:
             answer = response.json()
@@ -127,7 +127,8 @@ def content(
             )
             % {'url': response.url, 'name': needed}
         )
-    return answer
+    members: dict[str, Any] = answer
+    return members
 
 
 def _has(answer: Any, name: str, is_list: bool) -> bool:
