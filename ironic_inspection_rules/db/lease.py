@@ -30,8 +30,8 @@ _CANDIDATES = 8
 _MOST_DELAY = 30.0
 """Longest time that a request is put off, in seconds; ``queue.delivery``."""
 
-PRECEDENCE = 600.0
-"""Seconds after a reapplication in which posted inventories go before it."""
+SECONDS_TO_YIELD = 600.0
+"""For how long a reapplication lets posted inventories go before it."""
 
 _REAPPLY = 'reapply'
 """The event of reapplications, as ``queue.request`` has it."""
@@ -189,11 +189,12 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
        for no delay: it was never put off, or it is due later than any delay
        ends. Then the clock was set back, or others go before it.
 
-    A reapplication is stored with a due time that is :data:`PRECEDENCE` later:
-    posted inventories are due earlier, and come first. Where there are none it
-    may be claimed all the same. If it was put off, its due time is that of its
-    delay and :data:`PRECEDENCE`, and it may be claimed once the delay is over.
-    Where it had been due, it was put off like any other request.
+    A reapplication is stored with a due time that is
+    :data:`SECONDS_TO_YIELD` later: posted inventories are due earlier, and
+    come first. Where there are none it may be claimed all the same. If it was
+    put off, its due time is that of its delay and :data:`SECONDS_TO_YIELD`,
+    and it may be claimed once the delay is over. Where it had been due, it was
+    put off like any other request.
 
     The conditions stay three, as every one is read by its own range of the
     index, see :func:`limited`.
@@ -201,13 +202,13 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     row = models.RequestRow
     is_past, is_far_off = due(lease)
     was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
-    end_of_precedence = clock.now() + PRECEDENCE
+    end_of_yielding = clock.now() + SECONDS_TO_YIELD
     has_delay_left = sa.and_(
         row.event == _REAPPLY,
         was_put_off,
         row.worker.is_(None),
-        row.due_at > end_of_precedence,
-        row.due_at <= end_of_precedence + _MOST_DELAY,
+        row.due_at > end_of_yielding,
+        row.due_at <= end_of_yielding + _MOST_DELAY,
     )
     is_due_too_late = row.due_at > clock.now() + _MOST_DELAY
     is_in_between = sa.and_(

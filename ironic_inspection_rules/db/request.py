@@ -35,7 +35,7 @@ def find_or_create_request(
         [models.RequestRow, datetime.datetime | None], str | None
     ],
     state_of_ended: str,
-    precedence: float = 0.0,
+    yields_for: float = 0.0,
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless an open one of the node goes on.
 
@@ -55,7 +55,7 @@ def find_or_create_request(
         ``accept`` returned; returns why that request ends, None if it goes
         on.
     :param state_of_ended: state of a request that ends for the new one.
-    :param precedence: seconds by which it is due later, so that requests
+    :param yields_for: seconds by which it is due later, so that requests
         without one that come in this time are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile.
@@ -78,7 +78,7 @@ def find_or_create_request(
                 **values,
                 open_node_uuid=node_uuid,
                 inspection_began_at=began,
-                due_at=clock.now() + precedence,
+                due_at=clock.now() + yields_for,
                 unprocessed_id=unprocessed.put(session, node_uuid, data),
             )
             session.add(row)

@@ -160,7 +160,7 @@ class DatabaseQueue:
                 functools.partial(self._accept_event, event, node_uuid),
                 functools.partial(queue_request.reason_to_end, event),
                 state.ERROR,
-                _precedence(event),
+                _seconds_to_yield(event),
             )
         except exceptions.RequestPending:
             return None
@@ -357,16 +357,16 @@ class DatabaseQueue:
         }
         # A reapplication is put behind others again, as when it was stored,
         # unless it has waited for them as long as it has to.
-        precedence = _precedence(request.event)
+        yields_for = _seconds_to_yield(request.event)
         if request.was_due:
-            precedence = 0.0
+            yields_for = 0.0
         # The fence would refuse the new token as that of another delivery.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid,
                 request.token,
                 values,
-                due_in=delay + precedence,
+                due_in=delay + yields_for,
             )
         if not is_held:
             raise exceptions.LeaseLost(request.uuid)
@@ -520,10 +520,10 @@ def _request(row: typing.Any) -> queue_request.Request:
     return queue_request.Request(**fields)
 
 
-def _precedence(event: str) -> float:
-    """Return for how many seconds other requests go before one of an event."""
+def _seconds_to_yield(event: str) -> float:
+    """Return for how long a request of an event lets others go before it."""
     if event == queue_request.REAPPLY:
-        return leases.PRECEDENCE
+        return leases.SECONDS_TO_YIELD
     return 0.0
 
 
