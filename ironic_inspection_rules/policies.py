@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from ironic.common import policy as ironic_policy
 from oslo_policy import policy
 
 EVALUATE = 'baremetal:inspection_rule:evaluate'
@@ -152,3 +153,14 @@ def register(enforcer: policy.Enforcer) -> None:
     for rule in _RULES:
         if rule.name not in enforcer.registered_rules:
             enforcer.register_default(rule)
+
+
+def get_enforcer() -> policy.Enforcer:
+    """Return an enforcer of Ironic's policies and ours, for ``oslopolicy-*``.
+
+    Both stand in one policy file. The arguments of the command are read as
+    those of Ironic, without the options that are oslo.policy's own.
+    """
+    enforcer = ironic_policy.get_oslo_policy_enforcer()
+    register(enforcer)
+    return enforcer

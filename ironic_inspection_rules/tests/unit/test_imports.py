@@ -76,7 +76,7 @@ MAY_IMPORT = {
     'db': {'engine.language.model', 'engine.language.path'},
     'db.node_reservation': {'db', 'ironic'},
     'conf': set(),
-    'policies': set(),
+    'policies': {'ironic'},
     'plugins.conditions': {'engine.language'},
     'plugins.actions': {'engine.language'},
     'plugins.actions.trait': {'engine.language', 'plugins.actions', 'traits'},
