@@ -280,11 +280,13 @@ class Inspection:
         :raises: HardwareInspectionFailure if a rule fails.
         """
         task = self.task
-        rules = self._rules_in_force(phase)
         # Taken again: Ironic replaces an empty mapping of plugin data by
-        # another one, in which the rules make their changes.
+        # another one, in which the rules make their changes. Of a redfish
+        # inspection they are known only now; with them its run is kept, even
+        # if what follows cannot be read.
         self._inventory = inventory
         self._plugin_data = plugin_data
+        rules = self._rules_in_force(phase)
         plans = rules.plans[phase]
         keeps_history = bool(CONF.inspection_rules.keep_history)
         saved = self.checkpoints.get(phase)

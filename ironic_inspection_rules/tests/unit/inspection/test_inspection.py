@@ -257,6 +257,29 @@ class PhaseTestCase(base.GlueTestCase):
         self.inspect(reads)
         self.assertEqual(7, self.stored_node().extra['before'])
 
+    def test_a_run_that_cannot_read_what_was_stored_before_is_kept(self):
+        away = ironic_exception.SwiftOperationError(operation='get', error='x')
+        self.useFixture(
+            fixtures.MockPatch(
+                'ironic.drivers.modules.inspect_utils.get_inspection_data',
+                side_effect=away,
+            )
+        )
+        reads = base.rule(
+            ('set-attribute', ['/extra/before', '{previous.inventory.memory}'])
+        )
+        runner = base.Hook(base.rules(reads))
+        # A redfish inspection has its data when its first phase begins.
+        with testtools.ExpectedException(ironic_exception.SwiftOperationError):
+            with inspection.of_task(self.task):
+                runner.preprocess(self.task, {'cpu': 1}, {})
+
+        (run,) = self.runs()
+        self.assertEqual(str(away), run.error)
+        self.assertEqual(
+            {'cpu': 1}, db_run.get_data(self.task.node.uuid)['inventory']
+        )
+
     def test_the_trace_is_kept_by_phase(self):
         self.inspect(
             base.rule(
