@@ -557,9 +557,11 @@ def _notifications(
         rule.uuid: rule for rule in rule_object.StoredRule.list(context)
     }
     for step in steps:
+        # A rule that goes has no fields afterwards.
         fields = step.after or step.before
         if not fields or step.outcome not in _ACTIONS:
             continue
+        # A new rule is not stored yet.
         rule = present.get(fields['uuid']) or rule_object.StoredRule(context)
         rule.update(dict(fields))
         yield notification.emitted(context, rule, _ACTIONS[step.outcome])

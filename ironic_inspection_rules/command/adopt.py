@@ -203,7 +203,7 @@ def undo(dry_run: bool) -> int:
     descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
     adopted = []
-    for rule in (*rows, *_read_file()):
+    for rule in (*rows, *_read_built_in_rules()):
         adopted_uuid = stock_form.uuid_of(rule['uuid'])
         # A rule may be in the table and in the file.
         is_here = adopted_uuid in descriptions
@@ -347,7 +347,7 @@ def _new_rules_of_file(
     """
     in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
     rules = []
-    for fields in _read_file():
+    for fields in _read_built_in_rules():
         rule_uuid = stock_form.uuid_of(fields['uuid'])
         if rule_uuid not in in_table and rule_uuid not in taken:
             rules.append(StockRule(fields))
@@ -494,7 +494,7 @@ def _priority(pair: stock_trial.Pair) -> int:
     return pair.stock.get('priority') or 0
 
 
-def _read_file() -> list[dict[str, Any]]:
+def _read_built_in_rules() -> list[dict[str, Any]]:
     """Read the file of Ironic's built-in rules, if there is one.
 
     :raises: Invalid if it cannot be read.
@@ -599,7 +599,7 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
 
 
 def _machines(directory: str | None) -> Iterator[stock_trial.TrialMachine]:
-    """Return all machines with a stored inventory, then those of files."""
+    """Yield all machines with a stored inventory, then those of files."""
     objects.register_all()
     yield from _stored_machines()
     if directory:

@@ -93,16 +93,18 @@ class Inspection:
         self._options: str | None = None
         # Whether a phase has begun, on a node on which rules run.
         self._has_run_rules = False
-        # Ironic calls a hook as often as its list names it.
+        # Whether the work before the hooks is done: Ironic calls a hook as
+        # often as its list names it.
         self._is_preprocessed = False
-        # Rules of a node that was just discovered run before the power-off.
+        # Whether the main phase has run early, as it does before the power-off
+        # of a node that was just discovered.
         self._main_is_over = False
         # Whether a rule reads what the inspection before has stored; and what
         # it has stored, if one does.
         self._reads_previous = False
         self._previous: dict[str, Any] | None = None
-        # The facts at the begin of a phase, as JSON texts, by phase; for the
-        # history.
+        # For the history: the facts at the beginning of a phase, as JSON
+        # texts, by phase.
         self._facts: dict[str, dict[str, str]] = {}
         # Rules and hooks that Ironic calls with the task find it there.
         setattr(task, _ATTRIBUTE, self)

@@ -225,6 +225,8 @@ class _Session(requests.Session):
         return target
 
     def rebuild_auth(self, prepared_request, response):
+        """Leave out the headers of the rule where another host is next."""
+        # requests removes the header Authorization only.
         super().rebuild_auth(prepared_request, response)
         if self.should_strip_auth(response.request.url, prepared_request.url):
             for name in self._own_headers:

@@ -145,7 +145,8 @@ class Firewall:
     def update(self, admit: admission.Admission, remaining: float) -> None:
         """Change which machines pass, and for how long, in one transaction.
 
-        :param remaining: see :func:`seconds_to_pass`.
+        :param remaining: seconds until the leadership of this host ends; if
+            too few are left, all machines are blocked.
         :raises: FirewallError when nft failed and nothing was changed, or when
             it was killed, perhaps after the change; :meth:`block` copes with
             either.

@@ -71,6 +71,7 @@ class FilterTable:
         # nft would need quotes around other characters.
         suffix = re.sub(r'[^\w.-]', '_', interface, flags=re.ASCII)
         self.name = f'ironic_inspection_pxe_filter_{suffix}'
+        # Of the table that blocks all where a foreign one has our name.
         self.fallback_name = self.name + '_closed'
         self._ports = [port.split('/') for port in ports]
 

@@ -206,17 +206,19 @@ def _has_only_scalars(node: yaml.SequenceNode) -> bool:
 
 
 def _is_named_rule(node: yaml.Node) -> bool:
-    """Return whether a variable is a rule: a mapping with a list of actions.
+    """Return whether a variable, such as one of Ansible, is a rule.
+
+    A rule is a mapping with a list of actions.
 
     ``actions`` may also be null, as the API shows those of a sensitive rule.
     With any other ``actions`` it is a variable that is no rule.
     """
     actions = _actions(node)
     if actions is None:
+        # No mapping, or one without "actions".
         return False
-    return (
-        isinstance(actions, yaml.SequenceNode) or actions.tag == yaml_text.NULL
-    )
+    is_list = isinstance(actions, yaml.SequenceNode)
+    return is_list or actions.tag == yaml_text.NULL
 
 
 def _actions(node: yaml.Node) -> yaml.Node | None:

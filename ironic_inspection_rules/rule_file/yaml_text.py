@@ -80,7 +80,7 @@ class FastDumper(
 
 
 def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
-    """Put text in double quotes where others would read it otherwise.
+    """Put text in double quotes if it ends a line or reorders it in between.
 
     PyYAML writes U+0085 as it is and reads it as a line feed.
     """

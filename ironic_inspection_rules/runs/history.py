@@ -450,6 +450,8 @@ def document(
 
     :param values: the columns of its run.
     :param errors: those that the rules of phases ended with, by phase.
+    :param mask: whether secrets of what was posted are masked. Facts of the
+        node and its ports are in any case.
     """
     posted = _PostedData(findings, mask)
     facts = {}

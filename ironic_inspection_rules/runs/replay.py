@@ -66,6 +66,10 @@ class Past:
     ) -> None:
         self._document = document
         self._find_previous = find_previous
+        # What had been stored before the inspection. It is kept if a rule read
+        # it then.
+        self._previous: Data | None = document.get('previous')
+        self._is_previous_known = 'previous' in document
         if not document.get('options'):
             raise Incomparable(_('what its rules went by is not kept'))
         # Phases of which only the record or only the facts are kept.
@@ -96,13 +100,13 @@ class Past:
         reads_previous = any(
             plan.reads_previous for plan in plans.get(phase, ())
         )
-        if reads_previous and 'previous' not in self._document:
-            previous = self._find_previous()
-            if previous is None:
+        if reads_previous and not self._is_previous_known:
+            self._previous = self._find_previous()
+            if self._previous is None:
                 raise Incomparable(
                     _('what had been stored before it is not known')
                 )
-            self._document['previous'] = previous
+            self._is_previous_known = True
         # What each phase found is kept as a patch of what was posted.
         inventory = document_patch.apply(
             self._document['inventory'], kept['inventory']
@@ -116,7 +120,7 @@ class Past:
             kept['node'],
             tuple(kept['ports']),
             tuple(kept['port_groups']),
-            self._document.get('previous'),
+            self._previous,
         )
 
     def error(self, phase: str) -> Data | None:

@@ -67,10 +67,11 @@ def _suggest(name: str) -> str | None:
     """Return the good name that a bad one was likely meant to be, or None.
 
     A name such as ``custom-foo`` becomes ``CUSTOM_FOO``. For any other a
-    standard name is taken that is near, else the name with that prefix.
+    standard name is taken that is near, else the name with the prefix
+    ``CUSTOM_``.
     """
     form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
-    if _CUSTOM.match(form):
+    if is_good(form):
         return form
     standard = suggestion.nearest(name, STANDARD, _SIMILAR)
     if standard is not None:

@@ -50,6 +50,7 @@ class WorkingCopy:
     ``journal`` has the changes.
 
     :param facts: the data before the phase, which are never changed.
+    :param effects: what actions do beyond the data; None for nothing.
     """
 
     def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
@@ -61,6 +62,7 @@ class WorkingCopy:
         # None where the place of the first token was changed as a whole.
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or Effects()
+        # The same values: an action copies what it changes.
         self.before = facts.roots()
 
     def paid_by(self, allowance: budget.Budget) -> budget.PaidBy:

@@ -329,11 +329,14 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
     }
     # One branch for every op: if the op is this one, these are its arguments.
     condition_calls = [
-        {'if': _is_op(_NEGATION, [name]), 'then': _call(op)}
+        {'if': _is_op(_NEGATION, [name]), 'then': _with_arguments(op)}
         for name, op in singles.items()
     ]
     action_calls = [
-        {'if': _is_op('', [name]), 'then': {**_call(op), **_revert(op)}}
+        {
+            'if': _is_op('', [name]),
+            'then': {**_with_arguments(op), **_revert(op)},
+        }
         for name, op in ops.actions.items()
     ]
     custom_trait = {
@@ -514,10 +517,11 @@ def _cases(op: registry.Op) -> list[_Case]:
     return cases
 
 
-def _call(op: registry.Op) -> Schema:
-    """Return the schema of the arguments of an op that is no group.
+def _with_arguments(op: registry.Op) -> Schema:
+    """Return the schema of the arguments of an operation with an op.
 
-    They have names, or are a list, which is deprecated.
+    They have names, or are a list, which is deprecated for most ops. The op is
+    no group.
     """
     declared = op.signature.arguments
     required = [argument.name for argument in declared if argument.required]
@@ -534,6 +538,7 @@ def _call(op: registry.Op) -> Schema:
         mapping['allOf'] = [case.by_name() for case in cases]
     forms = [mapping, *_lists(op, cases)]
     required_fields = ['args']
+    # Without a required argument "args" may be null or left out.
     if not required:
         forms.append(form.NULL)
         required_fields = []

@@ -77,20 +77,21 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
     command = point.load()(application, None)
     parser = command.get_parser(' '.join((program, *words)))
     options = {}
-    fixed: list[str] = []
+    choices: list[str] = []
     valued: list[str] = []
     for action in parser._actions:
-        choices = tuple(str(choice) for choice in action.choices or ())
+        values = tuple(str(choice) for choice in action.choices or ())
         for option in action.option_strings:
-            options[option] = choices
+            options[option] = values
         # An option that must have a value; a flag has 0 of them.
         if action.nargs not in (0, '?', '*'):
             valued += action.option_strings
+        # An argument without options is a positional one.
         if not action.option_strings:
-            fixed += choices
+            choices += values
     first_line = command.get_description().partition('\n')[0]
     return CommandWords(
-        program, words, first_line, options, tuple(fixed), frozenset(valued)
+        program, words, first_line, options, tuple(choices), frozenset(valued)
     )
 
 

@@ -532,4 +532,4 @@ def _filtered_once(
             scope.fingerprint,
         )
     translation = filters.FilterTranslation(op, args, scope.machine)
-    return values.transform(value, translation.of)
+    return values.transform(value, translation.result_for)

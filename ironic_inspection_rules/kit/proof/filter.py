@@ -78,12 +78,13 @@ class FilterTranslation:
             return data_path.ABSENT
         return result
 
-    def of(self, alternative: values.Alternative) -> Value:
+    def result_for(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one of the values a field may have.
 
         Where that is not known, it is an unknown value, which is the same
         wherever the same filter gets the same value.
         """
+        # What needs no solver comes first.
         if alternative.is_missing:
             if self._name == 'default':
                 return values.const(self._args.get('default', ''))
@@ -179,7 +180,9 @@ class FilterTranslation:
         if alternative.is_boolean:
             # Of its two values the result is known.
             return values.choose(
-                term, self.of(values.Const(True)), self.of(values.Const(False))
+                term,
+                self.result_for(values.Const(True)),
+                self.result_for(values.Const(False)),
             )
         if not alternative.is_text:
             return self._translate_number(alternative)

@@ -282,15 +282,16 @@ def _refuse_masked(
         return
     real = document.InspectorData(target.roots)
     for name, steps in fields:
+        # The last name in the field tells whether its value is a secret.
         key = None
         if steps:
             key = steps[-1]
         masked_field.refuse(
-            name,
-            key,
-            _find_value(seen, steps),
-            _find_value(real, steps),
-            view.budget,
+            text=name,
+            key=key,
+            value=_find_value(seen, steps),
+            real=_find_value(real, steps),
+            allowance=view.budget,
         )
 
 

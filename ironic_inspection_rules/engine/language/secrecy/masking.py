@@ -175,7 +175,8 @@ def mask(value: typing.Any) -> typing.Any:
             return {**value, **changed}
         return value
     if isinstance(value, list):
-        # So is a long list, of disks or of ports, without a step for each.
+        # A long list of plain mappings, as of disks or of ports, costs no step
+        # for every item.
         if _are_plain_mappings(value):
             return value
         items = [

@@ -228,8 +228,9 @@ def result(
 ) -> bool | None:
     """Return the result of a condition without any data, None if it fails.
 
-    :param condition: whose op decides.
-    :param written: the condition that is decided.
+    :param condition: the condition whose op decides.
+    :param written: the condition that is decided, with this op, mostly with
+        values in place of the fields of ``condition``.
     """
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     rule = model.Rule(uuid='', actions=(), conditions=(written,))

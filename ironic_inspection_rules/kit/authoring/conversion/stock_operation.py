@@ -422,7 +422,7 @@ def conditions(
     convert_turn: Callable[[typing.Any], Operation | bool],
     needs_all: bool,
 ) -> Operation | bool:
-    """Convert a condition with a loop.
+    """Convert a condition of stock Ironic that has a loop.
 
     :param convert_turn: converts the condition for one item; returns a
         boolean where the result is the same on all machines.
@@ -443,6 +443,7 @@ def conditions(
         return written[0]
     looped = _as_loop(items, turns, convert_turn)
     if looped is None:
+        # No single condition does the same as all turns.
         group = 'any-of'
         if needs_all:
             group = 'all-of'

@@ -18,6 +18,11 @@ class ProblemTestCase(base.TestCase):
         for name in ('', '-', 'CUSTOM_', 'x' * 250):
             self.assertNotIn('did you mean', names.problem(name))
 
+    def test_a_name_that_capitals_make_too_long_is_not_meant(self):
+        name = 'custom_' + 'ß' * 200
+
+        self.assertNotIn('did you mean', names.problem(name))
+
     def test_standard_and_custom_names_are_good(self):
         for name in (
             os_traits.HW_CPU_X86_VMX,
