@@ -109,6 +109,14 @@ class Inspection:
         # Rules and hooks that Ironic calls with the task find it there.
         setattr(task, _ATTRIBUTE, self)
 
+    def detach(self) -> None:
+        """Take the inspection, which has ended, from its task.
+
+        The two refer to each other: otherwise the data of the machine, which
+        may be large, would wait for the collector of cycles.
+        """
+        setattr(self.task, _ATTRIBUTE, None)
+
     def begin(
         self,
         inventory: dict,
@@ -545,7 +553,7 @@ def of_task(
     else:
         current.store(None)
     finally:
-        setattr(task, _ATTRIBUTE, None)
+        current.detach()
 
 
 def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:

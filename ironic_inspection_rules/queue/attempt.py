@@ -364,7 +364,11 @@ def locked(
     :raises: NodeBusy, NodeGone, LeaseLost
     """
     with queue_node.locked(requests, request) as task:
-        yield Attempt(task, requests, request, timeout)
+        attempt = Attempt(task, requests, request, timeout)
+        try:
+            yield attempt
+        finally:
+            attempt.detach()
 
 
 def settle(

@@ -5,9 +5,11 @@
 from concurrent import futures
 import datetime
 import functools
+import gc
 import time
 import types
 from unittest import mock
+import weakref
 
 import fixtures
 from ironic import objects
@@ -132,6 +134,18 @@ class InspectTestCase(InspectorTestCase):
             raise self.end
         if self.end:
             task.process_event(self.end)
+
+    def test_its_data_go_with_it(self):
+        # Data may be large: they must not wait for the collector of cycles.
+        self.addCleanup(gc.enable)
+        gc.disable()
+        with self.lock() as current:
+            current.start(state.PROCESSING)
+            current.process()
+            self.unlock(current)
+            reference = weakref.ref(current)
+        del current
+        self.assertIsNone(reference())
 
     def test_ironic_inspects_with_what_the_early_rules_left(self):
         self.assertIsNone(self.run_request())
