@@ -125,7 +125,9 @@ def _first_due() -> list[typing.Any]:
 def _delay(now: float, *first_due: float | None) -> float:
     """Return the longest delay in seconds, 0 if nothing is due.
 
-    The parameters are the columns of :func:`_first_due`.
+    :param now: the time by the clock of the database, in seconds.
+    :param first_due: when the first request is due, for every open state;
+        None where no request in that state has such a time.
     """
     # What is due later, such as at the end of a lease, has no delay.
     delay = 0.0

@@ -47,7 +47,9 @@ def find_or_create_request(
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``state``, and ``version``, that of the versioned object which can
         show the row, are required.
-    :param data: as for :func:`unprocessed.put`.
+    :param data: the ``inventory`` and the ``plugin_data`` to process, and
+        ``posted``, whether a ramdisk posted them; None if the request needs
+        none.
     :param accept: accepts the request for its node, or raises, which undoes
         all; also called where the open request goes on. It returns when the
         inspection began if the request is the first of it, else None.
@@ -164,7 +166,9 @@ def renew_request(
 
     :param token: of the last delivery, as the caller knows it.
     :param present_state: the state that the request has to be in.
-    :param data: as for :func:`unprocessed.put`.
+    :param data: the ``inventory`` and the ``plugin_data`` to process, and
+        ``posted``, whether a ramdisk posted them; None if the request needs
+        none.
     :returns: the row, None if it is done, in another state or delivered anew.
     """
     new_values = {
@@ -245,11 +249,13 @@ def finish_request(
 ) -> bool:
     """End an open request, and forget what its attempts have done.
 
-    :param present_state: as for :func:`change_request`.
+    :param present_state: the state that the request has to be in, None for
+        any.
     :param session: a transaction to be part of, which leaves the node in a
         final state and unlocked. None for one of its own: then the queue sees
         to the node later.
-    :returns: whether the request has ended, as for :func:`change_request`.
+    :returns: whether the request has ended: it was open, and in that state,
+        and the token is that of its last delivery.
     """
     values: dict[str, Any] = {
         'state': state,

@@ -49,7 +49,8 @@ def update_rule(
     """Change a rule, unless somebody else has changed it meanwhile.
 
     :param revision: the row's revision that the change was decided on.
-    :param base: as of :func:`create_rule`.
+    :param base: the revision of the rule set that this was decided on; None
+        for whatever is there.
     :raises: RuleSetChanged if the rule set has another revision by now.
     :raises: RuleNotFound if there is no such rule.
     :raises: Conflict if the row has another revision by now.
@@ -105,8 +106,10 @@ def change_rules(
 
     :param base: the revision of the rule set that this was decided on.
     :param updated: column values to change, by UUID of the rule.
-    :param tables: the ``name`` of each that changes, its ``definition``, None
-        to remove it, its ``size``, ``chunks``, and ``rows``, see
+    :param tables: a mapping for every table that changes: its ``name``, its
+        ``definition`` (None to remove it) and ``rows``, how many are ``new``,
+        ``changed`` and ``gone``; unless it is removed, also its
+        ``size``, the number of its rows, and all of its ``chunks``, see
         :meth:`.rule_set.RuleSetChange.put_table`.
     :returns: the revision of the rule set, the same as before where nothing
         has changed.
@@ -173,7 +176,8 @@ def list_values(
 
     Sorting and paging need it of the rules that are not on the page.
 
-    :param filters: as for :func:`list_rules`.
+    :param filters: column to the value it must have, or to a list of values
+        of which it must have one; None for all rules.
     :returns: pairs of UUID and value.
     """
     # Under a name of its own: the column asked for may be the UUID.

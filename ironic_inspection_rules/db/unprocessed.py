@@ -129,10 +129,10 @@ def store_by_content(limit: int, after: int = 0) -> int:
 def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
     """Find data of nodes without an open request, in a few chunks of rows.
 
-    The parameters are those of :func:`store_by_content`.
-
-    :returns: rows as of :func:`_list_in_place`, and the ``id`` to go on after,
-        0 when all were looked at.
+    :param limit: how many rows to return at most.
+    :param after: the ``id`` before the first row to look at, 0 to begin.
+    :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``; and
+        the ``id`` to go on after, 0 when all were looked at.
     """
     ended: list[Any] = []
     for _chunk in range(_CHUNKS):

@@ -119,7 +119,8 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def save(self, context=None, base=None):
         """Store the fields of this rule that were changed.
 
-        :param base: as of :meth:`create`.
+        :param base: the revision of the rule set that this was decided on;
+            None for whatever is there.
         :raises: Invalid if the database cannot store a value.
         :raises: Conflict if the rule was changed since it was read, or the
             rule set has another revision than the base.
@@ -170,7 +171,8 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list_values(cls, context, field, filters=None):
         """Read one field of many rules, in their order.
 
-        :param filters: as for :meth:`list`.
+        :param filters: field to the value that it must have, or to a list of
+            values of which it must have one; None for all rules.
         :returns: list of pairs of UUID and value; times as ISO 8601 text,
             which JSON-RPC can carry.
         """
@@ -199,7 +201,11 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :param updated: values of the fields to change, by UUID.
         :param deleted: UUIDs of the rules to remove.
         :param message: what the user has given as the reason of the change.
-        :param tables: see :func:`.db.rule.change_rules`.
+        :param tables: a mapping for every table that changes: its ``name``,
+            its ``definition`` (None to remove it) and ``rows``, how many are
+            ``new``, ``changed`` and ``gone``; unless it is
+            removed, also its ``size``, the number of its rows, and all of its
+            ``chunks``.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
         :raises: InspectionRuleAlreadyExists if the UUID of a new rule is

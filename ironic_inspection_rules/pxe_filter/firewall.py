@@ -91,7 +91,9 @@ def seconds_to_pass(remaining: float) -> float:
 class Firewall:
     """The nftables table that guards one interface; not thread-safe.
 
-    :param run: see :func:`run_nft`.
+    :param run: runs the nft program with some arguments, and by keyword a
+        ``script`` and a ``timeout`` in seconds. Returns the standard output,
+        raises FirewallError.
     """
 
     def __init__(

@@ -136,7 +136,7 @@ def listen(
     Returns as soon as the message broker can be reached.
 
     :param host: name of this host.
-    :param handle: see :class:`Endpoint`.
+    :param handle: called with each change, from any thread.
     :returns: the server, which runs until it is stopped.
     """
     server = oslo_messaging.get_rpc_server(

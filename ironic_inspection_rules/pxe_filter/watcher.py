@@ -113,7 +113,9 @@ def _with_inspected(
 ) -> admission.Machines:
     """Return the machines, with the ports of nodes in inspection replaced.
 
-    :param rows: see :meth:`PortSource.inspected_ports`. Every row, also None,
+    :param rows: UUID and MAC address of the ports and port groups of nodes in
+        inspection; None for a node without ports, for one without port
+        groups, and for a port group without an address. Every row, also None,
         means that a node is in inspection.
     """
     all_rows = list(rows)

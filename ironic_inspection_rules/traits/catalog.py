@@ -107,7 +107,7 @@ def _nodes_by_trait(
 
     Traits that differ in case only from the selected ones may be among them.
 
-    :param project: see :func:`count_nodes`.
+    :param project: whose nodes to count, as owner or lessee; None for all.
     """
     trait = models.NodeTrait.trait
     query = sa.select(trait, sa.func.count().label('nodes'))

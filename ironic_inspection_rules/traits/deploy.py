@@ -18,7 +18,7 @@ def node_problem(node: typing.Any) -> str | None:
     """Return why a node cannot be deployed with its instance's traits.
 
     :param node: Ironic's object.
-    :returns: see :func:`problem`.
+    :returns: the reasons in one text, None when it can be deployed.
     """
     return problem(
         node.instance_info.get('traits'), node.traits.get_trait_names()

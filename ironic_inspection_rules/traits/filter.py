@@ -149,7 +149,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 
     The first are looked up one by one, see :data:`_ONE_BY_ONE`.
 
-    :param rare: see :func:`conditions`.
+    :param rare: traits that few nodes have; the query may start from those
+        nodes. Empty but for SQLite.
     """
     clauses = [_has_any((name,), rare) for name in wanted[:_ONE_BY_ONE]]
     beyond = wanted[_ONE_BY_ONE:]
@@ -165,7 +166,8 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Return the condition that a node has at least one of these traits.
 
-    :param rare: see :func:`conditions`; empty but for SQLite, as other
+    :param rare: traits that few nodes have; if all of ``wanted`` are rare,
+        the query starts from those nodes. Empty but for SQLite, as other
         databases choose by themselves which table to begin with.
     """
     if all(name in rare for name in wanted):

@@ -62,7 +62,10 @@ def _counts(
 ) -> dict[str, int]:
     """Count the nodes with each trait that the client may know of.
 
-    :returns: as :func:`.catalog.count_nodes` does.
+    :param associated: True for the traits that at least one of these nodes
+        has, False for those that none has, None for both.
+    :returns: number of nodes by trait, in the order of their names; 0 for a
+        standard trait that none has.
     :raises: NotFound with an API version that has no traits.
     """
     if not api_utils.allow_traits():
