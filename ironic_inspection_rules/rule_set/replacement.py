@@ -515,7 +515,10 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 
     Rules that do not change are left out.
 
-    :param steps: as for :func:`lines`, with their ``outcome``.
+    :param steps: a mapping for every rule: its ``outcome``, ``uuid``,
+        ``description`` and ``matched_by``; the rule ``before`` and ``after``
+        the change, None where there is none; and the names of the ``fields``
+        that differ.
     """
     count = {
         outcome: sum(step['outcome'] == outcome for step in steps)
@@ -572,7 +575,8 @@ def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
 
     The content is withheld if the rule is sensitive before or after.
 
-    :param step: as for :func:`lines`.
+    :param step: the rule ``before`` and ``after`` the change, None where
+        there is none, and the names of the ``fields`` that differ.
     :param side: ``before`` or ``after``, the rule that is meant.
     :returns: None where the step has no rule on that side.
     """

@@ -253,7 +253,10 @@ def plan_lines(
 
     An empty line ends each table. Tables that do not change are left out.
 
-    :param steps: as of :meth:`Step.as_dict`.
+    :param steps: a mapping for every table: its ``name`` and ``outcome``, the
+        ``fields`` besides rows that differ, the numbers of ``rows`` that are
+        new, changed and gone, and the first of these rows as ``new``,
+        ``changed`` and ``gone``; see :meth:`Step.as_dict`.
     """
     for step in steps:
         if step['outcome'] == UNCHANGED:

@@ -402,7 +402,8 @@ def _tables(
 ) -> tuple[table_file.FileTables, list[Finding]]:
     """Return the tables of files, and the findings on them.
 
-    :param given_tables: as for :func:`of_documents`.
+    :param given_tables: the tables of these files where they are read, too;
+        None to read them.
     """
     file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []

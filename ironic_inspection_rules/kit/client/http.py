@@ -41,7 +41,8 @@ def call(
     :param path: below ``/v1``.
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
-    :param kwargs: as of requests.
+    :param kwargs: further arguments of the request, such as ``json`` or
+        ``params``, as keystoneauth takes them.
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON, or lacks what is needed.
     """
@@ -149,8 +150,10 @@ def call_large(
     """Send a request that may be large, such as one with tables.
 
     :param body: plain data, which are sent as JSON.
-    :raises: as :func:`call`; Invalid that names the option to raise if the
-        body is larger than the API takes.
+    :param kwargs: further arguments of :func:`call`, such as ``needed``.
+    :raises: an exception of openstacksdk for any error; Invalid for an answer
+        that is no JSON, or lacks what is needed; Invalid that names the option
+        to raise if the body is larger than the API takes.
     """
     encoded = _encoded(body)
     LOG.debug('%s %s with a body of %d bytes', method, path, len(encoded))

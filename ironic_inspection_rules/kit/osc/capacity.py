@@ -159,7 +159,10 @@ def _of_compute_service(command: Any) -> list[Any]:
 def check(counts: Sequence[Plain], most: float) -> None:
     """Refuse a change of rules by which a flavor would lose too many nodes.
 
-    :param counts: as of :meth:`.capacity.Capacity.as_list`.
+    :param counts: a mapping for every flavor: its ``name``, how many nodes fit
+        it ``before`` the change (``free`` and ``in_use``), its ``loss`` in
+        percent of these, and the nodes that are ``lost``, with the names of
+        the ``rules`` that lose them; see :meth:`.capacity.Capacity.as_list`.
     :param most: the percentage of its nodes that a flavor may lose.
     :raises: CommandError that names every flavor that would lose more, and
         the rules that cause it.
@@ -200,8 +203,14 @@ def lines(
     rules that lose nodes. Remarks are on flavors that no node can take, and
     on extra specs that were not looked at.
 
-    :param counts: as of :meth:`.capacity.Capacity.as_list`.
-    :param names: the names of rules by their UUIDs.
+    :param counts: a mapping for every flavor: its ``name``, how many nodes fit
+        it ``before`` and ``after`` (``free`` and ``in_use``), the nodes that
+        are ``lost``, with the UUIDs or the names of the ``rules`` that lose
+        them, the ``problem`` for which no node can take it, None for none,
+        and the extra specs that are ``ignored``; see
+        :meth:`.capacity.Capacity.as_list`.
+    :param names: the names of rules by their UUIDs; empty where the nodes
+        have the names already.
     :param output: where the table is printed, for its width.
     """
     rows = []

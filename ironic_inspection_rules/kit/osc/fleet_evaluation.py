@@ -229,7 +229,10 @@ def _evaluate_page(
 ) -> list[NodeResults]:
     """Return the results of the nodes of one page, in their order.
 
-    The parameters are those of :func:`evaluate_nodes`.
+    :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
+    :param needs_whole: whether all that rules do is needed as well where the
+        options ask for a comparison.
+    :param uuids: those of the nodes.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']

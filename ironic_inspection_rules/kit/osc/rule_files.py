@@ -152,7 +152,7 @@ def among(
 ) -> list[Rule]:
     """Return the rules that would be in force if rules of files were applied.
 
-    :param rules: of the files, as of :func:`with_uuids`.
+    :param rules: those of the files; all have a UUID, see :func:`with_uuids`.
     :param prune: whether stored rules that are not in the files are removed.
     """
     rules_left = {str(rule['uuid']): rule for rule in rules}

@@ -120,9 +120,11 @@ def _count_capacity(
 ) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
-    :returns: as of :meth:`.capacity.Capacity.as_list`, with the descriptions
-        of rules in place of their UUIDs: those of new rules were made up for
-        this count.
+    :returns: a mapping for every flavor: its ``name``, how many nodes fit it
+        ``before`` and ``after`` (``free`` and ``in_use``), its ``loss`` in
+        percent, and the nodes that are ``lost`` and ``gained``; see
+        :meth:`.capacity.Capacity.as_list`. Their ``rules`` are descriptions
+        in place of UUIDs: those of new rules were made up for this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     fleet_capacity = capacity.Capacity(flavors)

@@ -212,7 +212,8 @@ class SymbolicInspection:
         :param begin: the machines before the phase; a machine on which an
             error ends the phase stays as it was then.
         :param state: the machines as the first of the rules finds them.
-        :param notes: as for :meth:`run`.
+        :param notes: a list to which what every rule did is appended; None if
+            nobody needs it.
         :returns: the machines after the phase.
         """
         scope = values.step(

@@ -463,7 +463,8 @@ def measure(
     """Return the coverage of rules by machines, tried on all processors.
 
     :param paths: of the files with the machines.
-    :param advance: see :func:`.file_work.in_chunks`.
+    :param advance: called with the number of files of every chunk that is
+        done.
     :param tables: what the rules read as ``{tables.NAME}``.
     """
     total = Coverage(rules, tables)

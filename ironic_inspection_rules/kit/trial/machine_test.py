@@ -161,8 +161,9 @@ def load_rule_set(
 ) -> RuleSet:
     """Read all rules and tables of some files, and of those in folders.
 
-    :param warn: see :func:`.file_rule.parse_all`; also called with a line
-        for each file without rules and tables.
+    :param warn: called with a line for each rule of stock Ironic, for each
+        file with rules of ironic-inspector, and for each file without rules
+        and tables.
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
     written = []

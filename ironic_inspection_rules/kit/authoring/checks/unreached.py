@@ -196,7 +196,8 @@ def check_machines(
     and the mode ``audit`` do not count, rules that are switched off are left
     out. A rule behind one that fails the inspection is tried alone.
 
-    :param advance: see :func:`.file_work.in_chunks`.
+    :param advance: called with the number of files of every chunk that is
+        done.
     :param tables: those that the rules read.
     :returns: no rule counts as unmatched where no file can be read.
     """

@@ -31,7 +31,8 @@ class Reduced(typing.NamedTuple):
 def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
     """Return the small part of a machine's data that rules are made of.
 
-    :param by: see :func:`.sketch.draw`.
+    :param by: paths of the values that peers have in common; if empty those of
+        the vendor, the product and the board.
     """
     small = component.reduced(facts)
     text = json.dumps([small.inventory, small.plugin_data], sort_keys=True)

@@ -123,7 +123,8 @@ def _compare_lists(
 
     :param counted: the different lists, and how many machines have each.
     :param reporting: how many machines report parts.
-    :param least: as for :func:`compare`.
+    :param least: how many machines have to report parts, or an attribute in a
+        slot, before anything is normal.
     :returns: differences by ``id()`` of a list, empty for a normal one.
     """
     differences: dict[int, list[peer_difference.PeerDifference]] = {}

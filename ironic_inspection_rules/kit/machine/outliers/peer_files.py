@@ -36,8 +36,8 @@ def compare(
     """Read machines from files, on all processors, and find the odd ones.
 
     :param paths: files with the inventories of machines.
-    :param by: paths of the values that peers have in common, see
-        :func:`.sketch.draw`.
+    :param by: paths of the values that peers have in common; if empty those of
+        the vendor, the product and the board.
     :param least: the least number of machines that are peers.
     :param advance: called as files are read, for a progress bar.
     :param complain: called with the reason why a file cannot be read; the
@@ -61,7 +61,8 @@ def learn(
     group: their files are read once more.
 
     :param result: what :func:`compare` returned.
-    :param by: as for :func:`compare`.
+    :param by: paths of the values that peers have in common; if empty those of
+        the vendor, the product and the board.
     :returns: rules as plain data.
     """
     norms = norm_rules.Norms(result)
@@ -103,7 +104,8 @@ class _ReducedReader:
 class _SketchReader:
     """Reads a chunk of files for :func:`compare`, in a worker process.
 
-    :param by: as for :class:`_ReducedReader`.
+    :param by: paths of the values that peers have in common; if empty those of
+        the vendor, the product and the board.
     """
 
     def __init__(self, by: Sequence[str]) -> None:

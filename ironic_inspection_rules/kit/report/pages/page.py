@@ -144,7 +144,8 @@ class Tile:
     """A number with its words; 0 has no colour and no link.
 
     :param words: those after 1, and those after other numbers.
-    :param link: as in :class:`Link`: a key, or the key and value of a mark.
+    :param link: the id of the card or the table that it leads to; or the key
+        and the value of a mark, to choose rows. Empty for no link.
     """
 
     count: int

@@ -38,7 +38,8 @@ class _Place(NamedTuple):
     """A change without its value.
 
     :ivar where: ``node``, ``traits``, ``plugin_data`` or ``port``.
-    :ivar op: as in RFC 6902.
+    :ivar op: ``add``, ``replace`` or ``remove``.
+    :ivar path: a JSON pointer to the value, below ``where``.
     """
 
     where: str
