@@ -49,7 +49,9 @@ def of_phase(
     :param target: has the changes of the phase.
     :param more: further changed attributes of the node.
     :param error: the failure that a rule requested, if any.
-    :param run: see :meth:`.recorder.RunRecorder.checkpoint`.
+    :param run: what a later attempt needs to know of the run: the ``revision``
+        of the rules, the ``record`` of this phase, those of ``earlier`` phases
+        by phase, and the ``places`` that sensitive rules set.
     """
     changes: list[list[Any]] = []
     for root, path, value in target.final_values():
@@ -87,7 +89,8 @@ def of_early_phase(
 
     :param posted: plugin data as the ramdisk posted them.
     :param plugin_data: plugin data after the early rules.
-    :param kept: what the run is to have of them, see :mod:`.early_phase`.
+    :param kept: what the run is to have of them: ``record``, ``places`` and
+        ``found``, see :mod:`.early_phase`; None for nothing.
     """
     return {model.EARLY: {**difference(posted, plugin_data), 'run': kept}}
 

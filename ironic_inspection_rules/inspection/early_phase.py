@@ -106,9 +106,11 @@ def facts_before(
 ) -> dict[str, str]:
     """Return the facts before the early phase, for the history.
 
-    :param difference: what is kept as ``found``, see the module.
+    :param difference: what is kept as ``found``: the values to ``set`` and the
+        names to ``unset`` in the plugin data, and the ``revision`` of the
+        rules.
     :param plugin_data: as they are after the early phase.
-    :returns: see :func:`.history.facts_of`.
+    :returns: JSON texts: of inventory, plugin data, and all else.
     """
     kept = {
         name: value

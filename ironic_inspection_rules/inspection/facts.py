@@ -48,7 +48,8 @@ def of_node(
 ) -> working_copy.Facts:
     """Build the facts of a node and its ports, which are Ironic's objects.
 
-    :param previous: the data that the inspection before has stored.
+    :param previous: the ``inventory`` and the ``plugin_data`` that the
+        inspection before has stored; None for no such data.
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
@@ -76,7 +77,8 @@ def of_fields(
         ``traits``.
     :param ports: the fields of every port.
     :param port_groups: the fields of every port group.
-    :param previous: see :func:`of_node`.
+    :param previous: the ``inventory`` and the ``plugin_data`` that the
+        inspection before has stored; None for no such data.
     """
     fields = {
         **node,

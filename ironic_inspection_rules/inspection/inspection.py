@@ -255,7 +255,7 @@ class Inspection:
     def store(self, error: str | None) -> None:
         """Store the run of an inspection that has ended.
 
-        :param error: see :meth:`prepare`.
+        :param error: why it failed, None if it did not.
         """
         store = self.prepare(error)
         if store is None:
@@ -528,7 +528,8 @@ def of_task(
     that has one keeps it, and the other arguments have no effect.
 
     :param inventory: what the machine sent, None if it is not known yet.
-    :param is_of_ironic: see :class:`Inspection`.
+    :param is_of_ironic: whether Ironic inspects the node, and leaves the
+        error in its ``last_error`` if that fails.
     """
     current = getattr(task, _ATTRIBUTE, None)
     if current is not None:

@@ -159,7 +159,9 @@ def blaming(
     """Convert an error of Ironic to one of the rule that caused it.
 
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
-    :param attributes: see :meth:`.Journal.blame`.
+    :param attributes: names of attributes, or paths to a part of one, because
+        of which Ironic may refuse the object. To blame is the last rule that
+        changed one of them, or the object if none of them was changed.
     :raises: :class:`.exceptions.RuleError`; the error itself if no rule has
         changed the object.
     """

@@ -52,7 +52,8 @@ def rules() -> repository.Repository:
 def load() -> repository.Repository:
     """Load the rules that this configuration puts in force.
 
-    :raises: as :func:`rules`.
+    :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
+        PluginError.
     """
     conf.register_opts(CONF)
     conf.check(CONF)

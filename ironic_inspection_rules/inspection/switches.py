@@ -60,7 +60,8 @@ def problems(conducts: bool = True) -> Iterator[str]:
 def off(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings for which no file has to be read.
 
-    :param conducts: see :func:`problems`.
+    :param conducts: whether a conductor has this configuration, and not only
+        an API.
     """
     yield from missing(conducts)
     yield from unknown_hooks(conducts)
@@ -103,7 +104,8 @@ def missing(conducts: bool = True) -> Iterator[str]:
     Hooks of Redfish are looked at only where no agent inspects. A name that
     is only like the plugin's counts as it: another function warns of that.
 
-    :param conducts: see :func:`problems`.
+    :param conducts: whether a conductor has this configuration, and not only
+        an API.
     """
     in_band = hook_names('inspector')
     out_of_band = hook_names('redfish')
@@ -158,7 +160,8 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
     only one with a near name is a mistake: the hooks of others need not be
     installed there.
 
-    :param conducts: see :func:`problems`.
+    :param conducts: whether a conductor has this configuration, and not only
+        an API.
     """
     installed = _installed('ironic.inspection.hooks')
     for group, (option, defaults) in _HOOKS.items():
@@ -226,7 +229,8 @@ def without_defaults() -> Iterator[str]:
 def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     """Yield a warning if rules run on no enabled inspect interface.
 
-    :param conducts: see :func:`problems`.
+    :param conducts: whether a conductor has this configuration, and not only
+        an API.
     """
     enabled = [
         name for name in CONF.enabled_inspect_interfaces if name != _NO_RULES

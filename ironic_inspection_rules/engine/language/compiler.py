@@ -61,7 +61,8 @@ def compile_rule(
 ) -> CompiledRule:
     """Compile a rule that passed validation, to apply it to any machines.
 
-    :param mask_secrets: see :func:`.disclosure.hides_secrets`.
+    :param mask_secrets: ``always`` to mask the secrets of a machine for the
+        rule, ``sensitive`` to mask them unless it is sensitive, ``never``.
     :param explained: whether traces may give reasons.
     :param tables: those of the rule set, which are not copied.
     :raises: :class:`.exceptions.InvalidRule`, or

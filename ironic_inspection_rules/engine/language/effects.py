@@ -258,7 +258,7 @@ def declared_by(
     """Return what an action op writes if it is called with some arguments.
 
     :param arguments: by name; the others have their defaults.
-    :raises: as :func:`declared_writes` does.
+    :raises: :class:`.exceptions.PluginFailed` for an error in its code.
     """
     defaults = {
         argument.name: argument.default for argument in op.signature.arguments

@@ -125,7 +125,8 @@ class Origins:
     ) -> tuple[Origin, ...]:
         """Return the origins that read tables, also by values of the rule.
 
-        The parameters are those of :meth:`of`.
+        :param root: ``vars`` or ``item``.
+        :param steps: the path to the value below it.
         """
         return tuple(
             origin

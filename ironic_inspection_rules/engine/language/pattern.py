@@ -202,7 +202,8 @@ class Pattern:
         not match; other values are matched as Python writes them, true as
         ``True``. The function raises what :meth:`find` does.
 
-        :param method: as of :meth:`find`.
+        :param method: of a compiled pattern: ``search``, ``match``,
+            ``fullmatch``.
         """
         # What :meth:`find` does for a short text, without the call.
         longest_quick = min(self._quick, _SHORT)
@@ -227,7 +228,11 @@ class Pattern:
     ) -> typing.Any:
         """Call a method of the pattern of ``regex`` with a time limit.
 
-        :raises: as :meth:`find`.
+        :param method: its name, such as ``search``.
+        :param args: those of the method.
+        :raises: :class:`.exceptions.OperationError` if it takes too long, or
+            :class:`.exceptions.BudgetExceeded` if the time of the phase is
+            up.
         """
         limit = min(TIME_LIMIT, allowance.remaining())
         call = getattr(self._limited(), method)

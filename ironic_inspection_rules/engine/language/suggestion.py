@@ -180,7 +180,7 @@ def unknown_at(
 ) -> exceptions.Problem:
     """Return the problem of an unknown name, with a near one as its hint.
 
-    :param kind: see :func:`unknown`.
+    :param kind: what the name is of: a field, an op, an argument.
     """
     detail = _('unknown %(kind)s "%(name)s"') % {
         'kind': kind,

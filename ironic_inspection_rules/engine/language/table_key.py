@@ -71,7 +71,8 @@ def _check_column(
 ) -> typing.Iterator[Problem]:
     """Yield the problem of a column that a key reads, if it may not.
 
-    The parameters are those of :func:`of_row`.
+    :param secret: the columns that the key must not read.
+    :param known: all columns; None if nobody knows them.
     """
     if column in secret:
         yield Problem(

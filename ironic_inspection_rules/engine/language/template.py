@@ -51,7 +51,8 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
         it makes the whole value missing.
     :returns: a :class:`.rendering.Template`, or the value with its braces
         unescaped.
-    :raises: as :func:`compile_field` does.
+    :raises: :class:`.exceptions.OperationError` if a field cannot be read, or
+        if it reads a table in another way than by its rows.
     """
     if isinstance(value, str):
         return _compile_text(value)

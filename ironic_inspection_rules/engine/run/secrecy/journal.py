@@ -91,7 +91,7 @@ class Journal:
         That is the last rule that changed one of the attributes of the object,
         or the object if none of them was changed.
 
-        :param name: of the object, as in a change.
+        :param name: of the object: ``node``, ``port <MAC>`` or ``traits``.
         :param attributes: names, or paths to a part of an attribute: who
             changed another part is not to blame.
         :returns: the error with its cause; None if no rule has changed it.
@@ -126,7 +126,9 @@ class Journal:
 
         If there are none, return all changes that rules made to the object.
 
-        :param name: as for :meth:`blame`, and so are the attributes.
+        :param name: of the object: ``node``, ``port <MAC>`` or ``traits``.
+        :param attributes: names, or paths to a part of an attribute: a change
+            of another part is not meant.
         """
         places = [data_path.parse(attribute) for attribute in attributes]
         of_object = []
