@@ -85,7 +85,9 @@ def put_instead(
     parameters are those from ``context`` on.
 
     :param posted: plugin data as they came.
-    :param kept: see :mod:`.inspection.early_phase`.
+    :param kept: what the run is to have of the early phase: ``record``,
+        ``places`` and ``found``, see :mod:`.inspection.early_phase`; None
+        for nothing.
     :param token: by which the ramdisk proves which machine it is.
     :param plugin_data: plugin data as the early rules left them.
     """

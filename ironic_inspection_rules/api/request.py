@@ -349,7 +349,8 @@ class _Reader:
     ``doubled`` has objects with a member that is there twice, and its name.
     ``decoder`` calls it.
 
-    :param any_type: see :func:`body`.
+    :param any_type: whether an object may have a member twice, as in what
+        Ironic would take; then ``doubled`` stays empty.
     """
 
     def __init__(self, any_type: bool = False) -> None:

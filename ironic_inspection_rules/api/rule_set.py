@@ -329,8 +329,10 @@ def decide(
     """Decide what becomes of the stored rules, and of the tables.
 
     :param rules: as they were posted, or as GET shows them.
-    :param tables: see :func:`decide_tables`.
-    :param present: the stored rules; see :meth:`.StoredRule.read_rule_set`.
+    :param tables: the JSON form of tables by name, None to leave all of them;
+        where ``restored``, those of the revision.
+    :param present: the stored rules, in their order: the fields that an
+        author sets, and the ``position``.
     :param prune: whether stored rules and tables that are not among these go.
     :param restored: whether they are those of a revision that is put back.
     :param new_uuid: called for a rule that is not stored and has no UUID.
@@ -363,7 +365,7 @@ def check(body: Any, prune: bool) -> None:
     """Check the rules and tables of a body that is refused for other members.
 
     :param body: as it was posted, of any type.
-    :param prune: as for :func:`decide`.
+    :param prune: whether stored rules and tables that are not among these go.
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
     if not isinstance(body, dict):
@@ -416,11 +418,13 @@ def _complete(
 ) -> tuple[dict[str, Any], bool]:
     """Return a posted rule, completed by what the stored one has.
 
-    The parameters are those of :func:`_parse`. Fields that are read only are
-    left out.
+    Fields that are read only are left out.
 
-    :returns: the rule, and whether its content is to be hidden, see
-        :func:`.stored_rule.completed`.
+    :param before: the stored rule that it takes the place of, None for a new
+        one.
+    :param restored: whether the rule is one of a revision that is put back.
+    :returns: the rule, and whether it has content of the database that is
+        sensitive: the client must not see that in an error.
     :raises: InvalidRule for a built-in rule, and for a sensitive rule without
         content that replaces no sensitive rule.
     """
@@ -522,7 +526,8 @@ def _changes(
 ) -> _Changes:
     """Return what the steps of a plan store.
 
-    :param created_at: as for :func:`_carry_out`.
+    :param created_at: when rules of a revision were created, by UUID; empty
+        where none is put back.
     """
     changes = _Changes([], {}, [])
     for step in steps:

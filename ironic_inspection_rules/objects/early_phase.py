@@ -44,7 +44,8 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         What no conductor has taken up, as it died or refused the data, is
         removed when the machine posts again.
 
-        :param kept: JSON data, see :mod:`.inspection.early_phase`.
+        :param kept: JSON data: ``record``, ``places`` and ``found``, see
+            :mod:`.inspection.early_phase`.
         """
         left_over = sa.select(_ROWS.c.id).where(
             _ROWS.c.node_uuid == node_uuid,

@@ -295,7 +295,9 @@ class ReadFile:
     def document(self) -> document.Document:
         """Return what is in the file, parsed once.
 
-        :raises: see :func:`.document.load`.
+        :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
+            and where it holds the inventory of a machine, or rules without
+            their actions.
         """
         if self.error is not None:
             raise self.error
@@ -310,7 +312,8 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     these files names it. Each file is read once, so that all that is known of
     it is of one content.
 
-    :raises: see :func:`.document.files`.
+    :raises: :class:`.exceptions.InvalidDocument` for a folder without files of
+        rules.
     """
     files = [_read(path) for path in document.files(paths)]
     with_rows: set[str] = set()
@@ -333,7 +336,9 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
 def documents(paths: Iterable[str]) -> list[document.Document]:
     """Read files of rules, and those in folders; see :func:`read_files`.
 
-    :raises: see :func:`.document.files` and :func:`.document.load`.
+    :raises: :class:`.exceptions.InvalidDocument` for a folder without files of
+        rules, and for a file that cannot be read, or holds the inventory of a
+        machine or rules without their actions.
     """
     return [read_file.document for read_file in read_files(paths)]
 

@@ -345,7 +345,7 @@ def stored_before(node_uuid: str, before: int) -> Document | None:
     """Return what the last inspection before another one has stored.
 
     :param before: ``id`` of the other one.
-    :returns: as :func:`stored`; None if nothing is kept.
+    :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
     """
     for _row, document in read_back(node_uuid, before):
         left = stored(document)
@@ -357,7 +357,8 @@ def stored_before(node_uuid: str, before: int) -> Document | None:
 def last_stored(node_uuid: str) -> Document | None:
     """Return what the last successful inspection of a node stored.
 
-    :returns: as :func:`stored`; None where that run has no history.
+    :returns: ``inventory`` and ``plugin_data``; None where that run has no
+        history, or no run was successful.
     """
     for run in db_run.list_runs(node_uuid):
         if run.result != OK:

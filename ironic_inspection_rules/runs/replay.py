@@ -281,7 +281,7 @@ def _run_phases(
 ) -> Ends:
     """Run the phases of a kept inspection with other rules, up to an error.
 
-    :param base: as for :func:`compare`.
+    :param base: how the phases went by the rules of its time, by phase.
     :returns: how they went, in their order; one at least.
     """
     ends: Ends = {}

@@ -102,7 +102,8 @@ def _store_and_hand_over(
 
     Only now is it known which node the data are of.
 
-    :param kept: see :mod:`.inspection.early_phase`.
+    :param kept: what the run is to have of the early phase: ``record``,
+        ``places`` and ``found``, see :mod:`.inspection.early_phase`.
     :param hand_to_conductor: ``ConductorAPI.continue_inspection``, called
         with all arguments that follow.
     """

@@ -171,8 +171,10 @@ def _origin(
     :param trait: name of that trait.
     :param port: MAC address or UUID of the port, None for a value that is in
         no port.
-    :returns: see :func:`_describe`. If the rule is sensitive, only
-        ``{'rule': {'uuid': UUID}, 'withheld': True}``.
+    :returns: the change, the rule with its conditions, the run as an
+        :class:`.InspectionRun`, and in ``current`` whether the value is still
+        what the change made it, None if that is not known. If the rule is
+        sensitive, only ``{'rule': {'uuid': UUID}, 'withheld': True}``.
     :raises: Invalid unless it is one value that is asked for.
     :raises: NotFound if no kept run has set the value.
     """

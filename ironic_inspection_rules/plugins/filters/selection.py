@@ -234,7 +234,10 @@ def _bind(
     """Bind all arguments of a condition but the value that it tests.
 
     :param parameter: the argument that gets ``wanted``, None if none does.
-    :param wanted: as for :func:`_test`, which raises the same errors.
+    :param wanted: the second argument of the condition, or ABSENT.
+    :param allowance: the budget that a condition which pays is called with.
+    :raises: :class:`.exceptions.OperationError` if the condition cannot take
+        that argument.
     """
     first_arguments = []
     if op.plugin.PAYS:

@@ -121,7 +121,8 @@ def choose_suitable(
     These have an IP address that is no loopback, and the machine booted from
     them if that is known.
 
-    :param boot: see :func:`read_all`.
+    :param boot: the MAC address that the machine booted from, in lower case;
+        None if it is not known.
     :param is_chosen: whether Ironic's hook has chosen the interfaces. It does
         so by its own options, but keeps those without an address if it does
         not know what the machine booted from.

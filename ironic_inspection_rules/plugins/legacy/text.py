@@ -81,7 +81,8 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
     ``{data[a]:>{data[b]}}`` has two. There are none if a string of the value
     fails for every machine. The checks of rules read these.
 
-    :param value: as for :func:`render`.
+    :param value: a string, or lists and mappings with strings anywhere, in
+        keys too.
     :returns: what stands between the braces, and the keys and indices.
     """
     if any(problems(value)):

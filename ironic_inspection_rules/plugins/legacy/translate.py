@@ -171,7 +171,8 @@ def _operation(
     """Translate a condition or an action of the old language.
 
     :param word: the key with its name there: ``op`` or ``action``.
-    :param only_known: as for :func:`parse`.
+    :param only_known: whether keys of a condition that ironic-inspector
+        ignored are refused.
     :returns: the operation, empty if it cannot be translated; and its
         problems, with pointers into the old operation.
     """
