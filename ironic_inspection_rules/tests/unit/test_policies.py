@@ -39,6 +39,7 @@ class EnforcerTestCase(unittest.TestCase):
         # Ironic's function reads the arguments of the command.
         with mock.patch(
             'ironic.common.policy.get_oslo_policy_enforcer',
+            autospec=True,
             return_value=of_ironic,
         ):
             enforcer = get_enforcer()
