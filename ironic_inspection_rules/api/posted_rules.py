@@ -117,8 +117,9 @@ def check(body: Any) -> None:
     """Check the rules and tables of a request that is refused otherwise.
 
     :param body: as it was posted, of any type.
-    :raises: what :func:`.rule_set.check` raises, and what Ironic raises as
-        for :func:`plans`.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
+    :raises: HTTPForbidden without the policy for sensitive rules without
+        operations.
     """
     if not isinstance(body, dict):
         return

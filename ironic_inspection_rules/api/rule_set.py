@@ -112,7 +112,18 @@ def replace(
 
 @dataclasses.dataclass(frozen=True)
 class _Replacement:
-    """A change of the rule set, with the parameters of :func:`replace`."""
+    """A change that makes the stored rules and tables exactly these.
+
+    :param rules: as they were posted, or those of a revision.
+    :param revision: the revision that this was decided on; None for
+        whatever is there.
+    :param message: what the user has given as the reason; None for none.
+    :param dry_run: whether only to answer what would be done.
+    :param prune: whether stored rules and tables that are not among these go.
+    :param restored: whether they are those of a revision that is put back.
+    :param tables: the JSON form of tables by name, None to leave all of them;
+        where ``restored``, those of the revision.
+    """
 
     rules: Sequence[Any]
     revision: int | None
@@ -125,8 +136,11 @@ class _Replacement:
     def make(self) -> dict[str, Any]:
         """Make the change, and return the answer.
 
-        :raises: Conflict if another change was first; also what
-            :func:`replace` raises.
+        :raises: Conflict if another change was first, or if the rule set is
+            at another revision; HTTPForbidden without the policy for a kind
+            of change, also in a dry run.
+        :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of
+            them.
         """
         revision, present = rule_object.StoredRule.read_rule_set(
             api.request.context

@@ -545,7 +545,8 @@ def from_inspector(url: str, dry_run: bool) -> None:
 def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
     """Return what becomes here of a rule of ironic-inspector.
 
-    :param row: the rule, see :func:`.adoption.read_inspector`.
+    :param row: the rule: ``uuid``, ``description``, ``scope``, ``conditions``
+        and ``actions``, in the form of ironic-inspector's API.
     :param taken: UUIDs of the rules that this package has already.
     :returns: a candidate without a rule, and with the reason, where it cannot
         be copied.

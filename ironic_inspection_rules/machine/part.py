@@ -281,7 +281,8 @@ def _part(
 def kind_of(source: str) -> str:
     """Return the kind of parts that a source reports.
 
-    :param source: as :attr:`Part.source`.
+    :param source: who reports the parts, their kind, and the path to them,
+        separated by spaces.
     """
     return source.split()[-2]
 

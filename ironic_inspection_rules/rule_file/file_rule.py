@@ -212,7 +212,8 @@ def built_in(
     They are read once when a service starts, are never in the database and
     cannot be changed through the API (spec 003 "Built-in rules").
 
-    :raises: :class:`.exceptions.InvalidDocument`, see :func:`parse_all`.
+    :raises: :class:`.exceptions.InvalidDocument` with the place of the first
+        rule that is at fault, and all its problems.
     """
     return tuple(parse_all(rules(read), ops))
 

@@ -396,7 +396,7 @@ def replace_all(query: Answer, body: Answer) -> Answer:
 def check_all(query: Answer, body: Any) -> None:
     """Check the rules and tables of a body that is refused otherwise.
 
-    :raises: what :func:`.rule_set.check` raises.
+    :raises: InvalidRules, InvalidTables, or InvalidRuleSet for both of them.
     """
     rule_set.check(body, query['prune'] is not False)
 

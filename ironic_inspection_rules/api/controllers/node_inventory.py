@@ -74,7 +74,14 @@ def reapply(node: Any) -> dict[str, Any]:
     """Queue a request to run hooks and rules on data of the node once more.
 
     :returns: the request, as ``GET /v1/inspection_requests`` shows it.
-    :raises: what :func:`put_request` raises.
+    :raises: NotFound if there are no data.
+    :raises: RequestPending if another request of the node waits or is being
+        processed; AnotherSender if that one waits with other data.
+    :raises: Conflict if the node is locked, in inspection, or otherwise in
+        a state in which its inventory must not change.
+    :raises: HTTPForbidden if there are data in the body of somebody who may
+        only have those of the ramdisk processed.
+    :raises: RuleError if an early rule fails; nothing is queued then.
     """
     put = put_request(node, _parse)
     stored = request_object.InspectionRequest.get_by_uuid(

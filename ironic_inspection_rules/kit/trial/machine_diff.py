@@ -53,7 +53,9 @@ class Treatment:
 class SameTreatment(typing.NamedTuple):
     """What machines have in common that are treated alike.
 
-    The fields are those of :class:`Treatment`.
+    :param old: ``ok``, ``failed`` by a rule, or ``error``, with the old rules.
+    :param new: the same with the new rules.
+    :param lines: what differs afterwards, as lines of a diff.
     """
 
     old: str

@@ -175,7 +175,8 @@ def _offer(node: Plain) -> _Offer:
 def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     """Return what a node offers after the rules, and who changed it.
 
-    :param entry: the answer for the node, see :meth:`Capacity.add`.
+    :param entry: the answer for the node, of an evaluation that does not
+        compare.
     :returns: the offer; and the UUIDs of the last rules to change something,
         by the name of a field, a trait or :data:`_FAILED`.
     """
