@@ -360,7 +360,7 @@ def locked(
     """Lock the node of a request for an attempt, while the context lasts.
 
     :param requests: the queue.
-    :param timeout: see :class:`Attempt`.
+    :param timeout: seconds that a node may be in "inspect wait".
     :raises: NodeBusy, NodeGone, LeaseLost
     """
     with queue_node.locked(requests, request) as task:
@@ -378,7 +378,7 @@ def settle(
 ) -> None:
     """Bring the node of an ended request into a final state.
 
-    :param lock: see :data:`Lock`.
+    :param lock: locks the node of a request, see :func:`locked`.
     :raises: NodeBusy or an error of the surroundings; to be retried.
     """
     if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):

@@ -279,7 +279,8 @@ class Delivery:
     ) -> Outcome:
         """Return a request to the queue; retry while the worker runs.
 
-        :param failures: see :func:`retry_delay`.
+        :param failures: failures in a row before this one; the delay grows
+            with them.
         """
         delay = retry_delay(failures, self._retry_interval)
         while True:

@@ -220,7 +220,8 @@ _RETRIES = 10
 class UnservedRequests:
     """Warns of waiting requests that this worker cannot process.
 
-    :param served: see :class:`.DatabaseQueue`.
+    :param served: an SQL condition on the requests that this process can
+        process; None for all.
     :param patience: seconds that a request may wait.
     """
 

@@ -184,7 +184,8 @@ def claim(
 ) -> queue_request.Request | None:
     """Lease the next power-on request when the throttle allows it.
 
-    :param make_turn: see :meth:`.Throttle.turn`.
+    :param make_turn: returns a context manager that waits until the next
+        machine may be powered on, see :meth:`.Throttle.turn`.
     :raises: Stopping, TemporaryFailure
     """
     # Without one, the wait for a turn would keep the lock from other hosts.
@@ -197,7 +198,8 @@ def claim(
 def make_throttle(wait: Callable[[float], bool]) -> Throttle:
     """Build the throttle of the cluster from the options.
 
-    :param wait: see :class:`.Throttle`.
+    :param wait: waits for so many seconds; returns True at once when the
+        process stops.
     """
     make_lock = functools.partial(
         coordinator.LeasedLock,

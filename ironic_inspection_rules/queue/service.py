@@ -48,8 +48,10 @@ def make_queue(
 ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
-    :param served: see :class:`.DatabaseQueue`.
-    :param wake: see :class:`.DatabaseQueue`; None where nobody is woken.
+    :param served: an SQL condition on the requests that this process can
+        process; None for all.
+    :param wake: called when a request has been put; wakes the workers. None
+        where nobody is woken.
     """
     lease = CONF.inspection_queue.lease
     transaction.limit_waits(enginefacade.writer.get_engine(), lease)

@@ -84,7 +84,7 @@ class Worker:
     longer than ``time_limit`` is not renewed any more, and its slot is freed
     for another thread.
 
-    :param name: see :func:`make_name`.
+    :param name: a name that no other worker has, see :func:`make_name`.
     :param requests: the queue.
     :param lock: locks the node of a request for an attempt.
     :param observe: called with the outcome of each delivery.
