@@ -68,7 +68,7 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     if len(parts) == 1:
         return parts[0]
     if math.prod(len(part) for part in parts) > values.MOST:
-        return _text_of_many(parts, scope.machine)
+        return _text_of_many(parts)
     return values.join(
         (guard, _text(alternatives, scope.machine))
         for guard, alternatives in values.product(
@@ -273,54 +273,16 @@ def _text(
     return values.only(values.SolverTerm(z3.Concat(*texts)))
 
 
-def _text_of_many(
-    parts: list[Value], machine: machines.SymbolicMachine
-) -> Value:
+def _text_of_many(parts: list[Value]) -> Value:
     """Return the text of values that have many combinations of alternatives.
 
-    Where all parts have a text, the text is a single term. A combination each
-    would be exact about constants, but of seven fields of unknown kind there
-    are more than anybody waits for.
+    It is unknown, but missing or an error where a part is. A term for every
+    combination, or a term with all of them in it, would be exact, and the
+    solver would spend the time of all other questions on it.
     """
-    terms = []
-    merged_parts = []
-    for part in parts:
-        term, merged_part = _merged(part, machine)
-        terms.append(term)
-        merged_parts.append(merged_part)
-    return _whole(merged_parts, values.SolverTerm(z3.Concat(*terms)))
-
-
-def _merged(
-    part: Value, machine: machines.SymbolicMachine
-) -> tuple[logic.Term, Value]:
-    """Return the text of a value as one term, and on which machines it is.
-
-    :returns: the term, and the value with this term in the place of all
-        alternatives that have a text. Lists and mappings become unknown.
-    """
-    term = None
-    as_texts = []
-    for guard, alternative in part:
-        machine.keep_going()
-        text = _text((alternative,), machine)
-        ((_always, in_text),) = text
-        text_term = machine.text_of(in_text)
-        has_text = text_term is not None and not in_text.is_missing
-        if has_text and term is None:
-            term = text_term
-        elif has_text:
-            # On a machine exactly one guard holds: the first needs no test.
-            term = z3.If(guard, text_term, term)
-        as_texts.append((guard, text, has_text))
-    if term is None:
-        term = logic.constant('')
-    merged_parts = []
-    for guard, text, has_text in as_texts:
-        if has_text:
-            text = values.only(values.SolverTerm(term))
-        merged_parts.append((guard, text))
-    return term, values.join(merged_parts)
+    reason = 'a value with too many alternatives'
+    ((_always, text),) = values.unknown(reason, 'text', *parts)
+    return _whole(parts, text)
 
 
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:

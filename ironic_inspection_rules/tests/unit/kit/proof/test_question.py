@@ -265,6 +265,28 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual('yes', answers['dead', 'never'].verdict)
         self.assertEqual('no', answers['shadowed', 'text'].verdict)
 
+    def test_the_solver_is_not_asked_for_a_text_of_many_kinds(self):
+        rules = self.parse(
+            [
+                {
+                    'uuid': _uuid(0),
+                    'vars': {
+                        'x': '{plugin_data.a}-{plugin_data.b}-{plugin_data.c}'
+                    },
+                    'conditions': [
+                        {
+                            'op': 'contains',
+                            'args': {'value': '{vars.x}', 'regex': '-x'},
+                        }
+                    ],
+                    'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+                }
+            ]
+        )
+        (answer,) = question.Proof(rules, SECONDS).answers(['dead'])
+        self.assertEqual('unknown', answer.verdict)
+        self.assertIn('a value with too many alternatives', answer.reason)
+
     def equivalent(self, one, other):
         (answer,) = question.Proof(one, SECONDS, other).answers(
             [question.DIFFERENT]
