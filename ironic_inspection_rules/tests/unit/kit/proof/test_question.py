@@ -2653,7 +2653,7 @@ class QuestionTestCase(base.TestCase):
             {'op': 'eq', 'args': ['{inventory.hostname}', f'h{number}']}
             for number in range(50)
         ]
-        text = ''.join(f'{{inventory.disks.{n}.name}}' for n in range(9))
+        text = ''.join(f'{{inventory.disks.{n}.name}}' for n in range(2))
         for module, name, condition in (
             (
                 relations,
