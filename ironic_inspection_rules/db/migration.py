@@ -203,7 +203,7 @@ def _make_anew() -> str:
 
 
 def table_names() -> list[str]:
-    """Return the names of the tables that are there.
+    """Return the names of the tables of this package that are there.
 
     The table of the revision is left out, as it may be there without any
     other.
@@ -244,7 +244,7 @@ def _names_to_drop() -> list[str]:
 
 
 def drop() -> None:
-    """Remove all tables that are there, with the rules in them."""
+    """Remove the tables of this package that are there, with all rules."""
     names = _names_to_drop()
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:

@@ -204,6 +204,9 @@ class Inspection:
     def prepare(self, error: str | None) -> recorder.Store | None:
         """Prepare to store the run of an inspection that has ended.
 
+        The transaction that stores it, and may unlock the node, takes the
+        less time for it.
+
         :param error: why it failed, None if it did not.
         :returns: a function that stores it; None if there is nothing to keep:
             rules do not run on this node, or none ran, and the inspection
@@ -215,7 +218,8 @@ class Inspection:
         has_data = self._inventory is not None
         if not self._has_run_rules and (error is None or not has_data):
             return None
-        # Where a step runs rules, last_error may be of something earlier.
+        # Ironic leaves the error in last_error, with more words. But where a
+        # step runs rules, that may be of something earlier.
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
         options = CONF.inspection_rules

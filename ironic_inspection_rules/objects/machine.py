@@ -138,6 +138,8 @@ class InspectedMachine(base.IronicObject):
     def list_failed(cls, context, node_uuids):
         """Read the data of machines whose last runs failed.
 
+        Runs whose data are not stored any more are left out.
+
         :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.
         """

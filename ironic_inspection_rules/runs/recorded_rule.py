@@ -128,7 +128,8 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
             name = f'port {change.port}'
         place = change.place
         if change.left is not None:
-            # Any item of the list, as the change has moved them.
+            # The change removed an item, and moved those behind it: any item
+            # of the list.
             place = (*place[:-1], data_path.APPEND)
         path = data_path.pointer(place)
         # All or none: what is left out would pass for another rule's.
@@ -196,13 +197,17 @@ def _places(rule: phase_record.Record) -> list[list[str]]:
 
 
 def _place(change: phase_record.Record) -> list[str]:
-    """Return the place of a recorded change, as :func:`places_of` has it."""
+    """Return the object of a recorded change, and a path in it.
+
+    By this the rule that set a value is still found where it is withheld.
+    """
     name: str = change['object']
     if 'port' in change:
         name = f'port {change["port"]}'
     path: str = change['path']
     if 'left' in change:
-        # Any item of the list, as the change has moved them.
+        # The change removed an item, and moved those behind it: any item of
+        # the list.
         parents = data_path.parse(path)[:-1]
         path = data_path.pointer((*parents, data_path.APPEND))
     elif 'at' in change:

@@ -167,6 +167,9 @@ class Past:
     def _deviation(self, phase: str, end: PhaseEnd) -> str | None:
         """Return how a phase ends otherwise than it did, None if it does not.
 
+        The phase was run again by the rules of its time: where it ends
+        otherwise, what is kept does not suffice to compare other rules.
+
         :raises: Incomparable where the difference may have other reasons.
         """
         record_then = self._document['phases'][phase]

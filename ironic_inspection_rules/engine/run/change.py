@@ -21,7 +21,8 @@ class Change:
     ``op`` is ``add``, ``replace`` or ``remove`` with ``path`` and ``value`` as
     in RFC 6902, but ``add`` also creates missing parents. ``before`` is the
     previous value, None if there was none. Secrets are masked. ``place`` is
-    the path as tokens, with an index in place of ``-``.
+    the path as tokens, with an index in place of ``-``, and behind it the path
+    to the part of the value that the rule has set, if it is only a part.
     ``left`` is the number of items that are left in the list, if an item was
     removed from one. ``earlier`` is the number of changes of the phase before
     a value was set that was already there. ``port`` is the UUID of the port.
