@@ -171,7 +171,8 @@ class Parser:
     def _read_on(self) -> bool:
         """Read more of the document; return False at its end.
 
-        :raises: :class:`TooDeep`; :class:`TooManyValues`.
+        :raises: :class:`TooDeep`; :class:`TooManyValues`, after which the
+            caller parses the document in one block.
         """
         # [0, 0, 0, ...] would take ten times as long as in one block. In a
         # table these values are rows, which are longer.

@@ -150,7 +150,7 @@ def place(thread: threading.Thread) -> str:
 
     The log of a thread that hangs has this.
 
-    :returns: 'its end' for a thread that has ended.
+    :returns: 'its end' for a thread that has ended, or has not begun.
     """
     # A thread that has not started has no identifier.
     frame = sys._current_frames().get(thread.ident or 0)

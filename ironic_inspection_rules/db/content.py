@@ -286,9 +286,9 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
 def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
     """Return the frame of a value, and take its sections out.
 
-    A text or a part of :data:`SMALLEST` characters becomes a section; a part
-    above :data:`LARGEST` is taken apart first. The value is not changed. The
-    frame of ``{'log': <2000 characters>, 'size': 3}`` is
+    A text or a part of at least :data:`SMALLEST` characters becomes a
+    section; a part above :data:`LARGEST` is taken apart first. The value is
+    not changed. The frame of ``{'log': <2000 characters>, 'size': 3}`` is
     ``{'log': {'\\0': 0}, 'size': 3}``, with the position of the section.
 
     What is stored depends on every step here: a value that is cut in another

@@ -150,7 +150,8 @@ def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
     :param driver: the name of the database driver; there are no parameters
         for any but the two below.
     :param seconds: how long a transaction may do nothing; an answer may
-        take twice as long.
+        take twice as long: a statement may wait for the lock of a transaction
+        that does nothing.
     """
     if driver == 'pymysql':
         return {'read_timeout': 2 * seconds, 'write_timeout': 2 * seconds}

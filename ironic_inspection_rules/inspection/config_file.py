@@ -83,8 +83,8 @@ def _section(
 def _misplaced(setting: Setting, names: dict[str, list[str]]) -> Iterator[str]:
     """Yield a warning about an unknown option in a group of Ironic.
 
-    Only one that has the name of an option of this project, or names the
-    plugin, is warned of.
+    Only one that has the name of an option of ``[inspection_rules]``, or whose
+    value names the plugin, or nearly, is warned of.
     """
     options = CONF
     if setting.group != 'DEFAULT':

@@ -41,8 +41,8 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     def put(cls, context, node_uuid, kept):
         """Store what early rules did, for the conductor of the node.
 
-        What no conductor has taken up, as it died or refused the data, is
-        removed when the machine posts again.
+        What no conductor has taken up in :data:`LONGEST_WAIT`, as it died or
+        refused the data, is removed when the machine posts again.
 
         :param kept: JSON data: ``record``, ``places`` and ``found``, see
             :mod:`.inspection.early_phase`.

@@ -66,12 +66,12 @@ class RedfishInspection:
         self.reconciled = copy.deepcopy(merged)
 
 
-def install(note: Callable[[Any, RedfishInspection], None]) -> None:
-    """Follow redfish inspections.
+def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
+    """Have Ironic report the beginning of redfish inspections.
 
-    Where the names in Ironic have moved, none is noted.
+    Where the patched names are not in this Ironic, nothing is patched.
 
-    :param note: called with the task when a redfish inspection begins.
+    :param on_begin: called with the task and the inspection that begins.
     """
     if not name.are_here(NAMES):
         return
@@ -81,7 +81,9 @@ def install(note: Callable[[Any, RedfishInspection], None]) -> None:
         # Ironic's method takes this very mapping next, and puts it back in the
         # end: reconcile_properties() merges into it what rules have changed.
         properties = task.node.properties
-        note(task, RedfishInspection(properties, copy.deepcopy(properties)))
+        on_begin(
+            task, RedfishInspection(properties, copy.deepcopy(properties))
+        )
         return _stock_inspect_hardware(self, task)
 
     INSPECT.put(inspect_hardware)

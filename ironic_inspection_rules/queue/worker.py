@@ -322,7 +322,8 @@ class Worker:
     def _hold_until(self, condition: Callable[[], bool]) -> None:
         """Take no request until a condition holds or the worker stops.
 
-        For half a lease at most: one that hangs must not hold up others.
+        For half a lease at most, or half the time limit if it is shorter: a
+        delivery that hangs must not hold up others. See :meth:`_begin`.
         """
         end = (
             time.monotonic()

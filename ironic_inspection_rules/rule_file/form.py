@@ -248,6 +248,8 @@ def _actions(node: yaml.Node) -> yaml.Node | None:
 def _refers(node: yaml.Node, names: set[str]) -> bool:
     """Return whether a node is a reference, ``{{ name }}``, to a variable.
 
+    The rule is read where it stands by this name, not where it is named.
+
     :param names: the variables of the file.
     """
     if not isinstance(node, yaml.ScalarNode):

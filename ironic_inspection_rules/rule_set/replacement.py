@@ -340,6 +340,7 @@ def _step_of_match(
     :param position: the one that the rule is to have.
     """
     stored = match_of_rule.rule
+    # None: the rule stays where it is.
     new_position = None
     if position != stored['position']:
         new_position = position

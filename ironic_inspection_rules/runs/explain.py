@@ -53,7 +53,7 @@ class SettingChange:
         return recorded_rule.read(self.rule).described(describe)
 
 
-class Finding(typing.NamedTuple):
+class Attribution(typing.NamedTuple):
     """What the records of runs say of who set a value.
 
     :param setting: the change that last set the value, None if there is none.
@@ -78,7 +78,9 @@ class _RuleInRun(typing.NamedTuple):
     places: recorded_rule.Places | None
 
 
-def find(runs: collections.abc.Iterable[RunRecord], place: Place) -> Finding:
+def find(
+    runs: collections.abc.Iterable[RunRecord], place: Place
+) -> Attribution:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
@@ -95,12 +97,14 @@ def find(runs: collections.abc.Iterable[RunRecord], place: Place) -> Finding:
             setting = SettingChange(
                 rule.run, rule.phase, rule.record, trail.change, trail.place
             )
-            return Finding(setting, tuple(possible_setters))
+            return Attribution(setting, tuple(possible_setters))
         if trail.is_open:
+            # A withheld rule whose places are not kept.
             possible_setters[rule.record['uuid']] = None
-        # Before the rule, the value may have been elsewhere.
+        # Where the value was before the rule: an item of a list moves up when
+        # one before it is removed.
         place = trail.place
-    return Finding(None, tuple(possible_setters))
+    return Attribution(None, tuple(possible_setters))
 
 
 def _newest_first(

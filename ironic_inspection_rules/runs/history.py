@@ -342,15 +342,17 @@ def stored(document: Document) -> Document | None:
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
-    """Return what the last inspection before another one has stored.
+    """Return what the last successful one before an inspection has stored.
 
-    :param before: ``id`` of the other one.
+    Rules that are run again on the inspection read it as ``previous``.
+
+    :param before: ``id`` of the inspection.
     :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
     """
     for _row, document in read_back(node_uuid, before):
-        left = stored(document)
-        if left is not None:
-            return left
+        kept = stored(document)
+        if kept is not None:
+            return kept
     return None
 
 

@@ -121,7 +121,11 @@ class Room:
         return False
 
     def fit(self, path: data_path.Path, value: typing.Any) -> typing.Any:
-        """Shorten a value, mask its secrets and take room for it."""
+        """Shorten a value, mask its secrets and take room for it.
+
+        Without room it is kept all the same: :meth:`take` refuses what
+        follows.
+        """
         if value is None:
             return None
         shortened, length = shortening.shorten(value, path=path)

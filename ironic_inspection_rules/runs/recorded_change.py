@@ -74,14 +74,15 @@ def is_among(
 ) -> bool:
     """Check if a value is, contains or is part of one that was written.
 
-    :param written: objects and paths, as in the record of a change.
+    :param written: objects and paths, as in the record of a change: the places
+        that a withheld rule set, of which nothing else is kept.
     """
-    for name, text in written:
-        if name not in (place.object, place.alias):
+    for object_name, pointer in written:
+        if object_name not in (place.object, place.alias):
             continue
         path: data_path.Path = ()
-        if text:
-            path = data_path.parse(text)
+        if pointer:
+            path = data_path.parse(pointer)
         if _are_related(path, place.path):
             return True
     return False

@@ -180,19 +180,19 @@ def _origin(
     """
     place, value_now = _place(node, path, trait, port)
     records_of_runs = [(run, run.phases, run.places) for run in runs]
-    finding = run_explain.find(records_of_runs, place)
-    if finding.setting is None:
+    attribution = run_explain.find(records_of_runs, place)
+    if attribution.setting is None:
         asked_for = trait or path
         raise _not_found(
-            node, len(runs), asked_for, port, finding.possible_setters
+            node, len(runs), asked_for, port, attribution.possible_setters
         )
     # described() calls it only if the rule may be shown.
-    describe = functools.partial(_describe, finding, place, value_now)
-    return finding.setting.described(describe)
+    describe = functools.partial(_describe, attribution, place, value_now)
+    return attribution.setting.described(describe)
 
 
 def _describe(
-    finding: run_explain.Finding,
+    attribution: run_explain.Attribution,
     place: recorded_change.RecordedPlace,
     value_now: Any,
     rule: phase_record.Record,
@@ -203,14 +203,14 @@ def _describe(
     still what the change made it. The present value is in it only if it is
     known to be another one.
 
-    :param finding: the change, which is there and of no sensitive rule.
+    :param attribution: the change, which is there and of no sensitive rule.
     :param place: where the value is now.
     :param value_now: the value that is there now, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
     :returns: the answer as clients get it, but that its ``run`` is the
         :class:`.InspectionRun`.
     """
-    setting = finding.setting
+    setting = attribution.setting
     assert setting is not None
     change = setting.change
     assert change is not None
@@ -231,7 +231,7 @@ def _describe(
             'run': setting.run,
             'current': current,
             'current_value': current_value,
-            'sensitive_rules': list(finding.possible_setters),
+            'sensitive_rules': list(attribution.possible_setters),
         }
     )
     conditions_of_action = [

@@ -343,8 +343,10 @@ def _reads_anything(field: interpolation.Field) -> bool:
 def _effect(write: plugin.Write) -> Effect | None:
     """Return what a write of an action leaves in the data, and where.
 
-    :returns: None if that is not known without a machine, as the path or the
-        list of traits is computed.
+    A path with fields is one step, as it is written.
+
+    :returns: None if that is not known without a machine, as the name or the
+        list of traits is computed, or if the path cannot be read.
     """
     if not isinstance(write.name, str):
         return None

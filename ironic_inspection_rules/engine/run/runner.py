@@ -210,7 +210,7 @@ class _Phase:
             if plan.vars:
                 self._vars.take_out(plan, view)
         if self._keep:
-            self._stop_clock(plan.rule.uuid)
+            self._take_time(plan.rule.uuid)
         return holds
 
     def _decide_explained(
@@ -287,7 +287,7 @@ class _Phase:
         :param plans: the rules of the phase, in their order.
         """
         if self._keep and error is not None:
-            self._stop_clock(error.rule_uuid)
+            self._take_time(error.rule_uuid)
         enforced = self._disclose(self._traces)
         audited = self._disclose(self._audited)
         traces = list(enforced.values())
@@ -319,8 +319,8 @@ class _Phase:
             for plan, rule in traces.items()
         }
 
-    def _stop_clock(self, uuid: str) -> None:
-        """Add the time since the clock was last stopped to that of a rule."""
+    def _take_time(self, uuid: str) -> None:
+        """Add the time since the clock began to a rule's, and begin again."""
         now = time.perf_counter()
         earlier = self._timings.get(uuid, 0.0)
         self._timings[uuid] = earlier + now - self._started
@@ -351,7 +351,7 @@ class _Phase:
             if error is not None:
                 raise error
         if self._keep:
-            self._stop_clock(plan.rule.uuid)
+            self._take_time(plan.rule.uuid)
 
     def _carry_out_apart(
         self,

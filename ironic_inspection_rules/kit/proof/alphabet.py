@@ -72,8 +72,9 @@ class Alphabet:
     def cleaned(self, text: str) -> str:
         """Return a text with the sign in place of characters outside of it.
 
-        The solver may choose any of these in a text, and takes all of them
-        for one; only the sign is treated by Python as the solver does it.
+        The solver takes all characters that no rule names for one, the sign,
+        and may put any of them into a text. Python tells them apart: so they
+        become the sign.
         """
         characters = []
         for character in text:

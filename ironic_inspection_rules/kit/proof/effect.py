@@ -488,6 +488,7 @@ class SymbolicEffects:
                 self.end(has_name)
             else:
                 place = (*cells.TRAITS, str(name.value))
+                # Two rules that add the same trait do not clash.
                 self._put(has_name, place, values.const(adds), extends=adds)
 
     def _some_trait(

@@ -78,7 +78,7 @@ class RuleCell(typing.NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> 'RuleCell':
-        """Return the cell of a JSON text."""
+        """Return the cell of a JSON text, see :meth:`as_text`."""
         state, conditions, actions = json.loads(text)
         if conditions is None or actions is None:
             return cls(state)
