@@ -194,6 +194,8 @@ def all_unknown(
 ) -> str:
     """Return the messages for all unknown names; empty if there are none."""
     unknown_names = [name for name in names if name not in known]
+    if not unknown_names:
+        return ''
     message = functools.partial(unknown, kind, known=known)
     return exceptions.listed(unknown_names, message)
 
