@@ -73,7 +73,7 @@ class Route:
     def parts(self) -> tuple[str, ...]:
         return tuple(self.path.split('/'))
 
-    @property
+    @functools.cached_property
     def is_inspector(self) -> bool:
         """Whether the call is ironic-inspector's, in versions of its own."""
         return self.parts[0] in inspector_forms.RESOURCES
@@ -114,16 +114,21 @@ class Route:
         :returns: what the handler returns; a fault where it has raised
             InvalidInput.
         """
-        self._check_queue()
+        if self.is_queue:
+            _check_queue()
         if self.is_inspector:
             inspector_forms.requested_version()
             # The client asks for a version of inspector's API and of no
             # other; Ironic's first versions know neither names of nodes nor
             # states of inspection.
             api.request.version.minor = RULES
-        arguments = self._check_policy(path)
+        arguments: list[Any] = list(path)
+        if self.policy is not None:
+            arguments = self._check_policy(self.policy, path)
         try:
-            arguments += self._read_request()
+            # Without either, the handler reads the request itself.
+            if self.query is not None or self.schema is not None:
+                arguments += self._read_request()
             answered = self.handler(*arguments)
         except exceptions.InvalidInput as exc:
             # Ironic would answer with its text only.
@@ -140,30 +145,19 @@ class Route:
             api.response.status = self.status
         return answered
 
-    def _check_queue(self) -> None:
-        """Check that the queue is on, if the call is one of it."""
-        if self.is_queue and not CONF.inspection_queue.enabled:
-            raise exceptions.NotFound(
-                _(
-                    'Durable inspection is switched off here: it needs '
-                    '[inspection_queue]enabled = True in the configuration of '
-                    'the API'
-                )
-            )
-
-    def _check_policy(self, path: Sequence[str]) -> list[Any]:
+    def _check_policy(self, policy: str, path: Sequence[str]) -> list[Any]:
         """Check that the caller may make the call.
 
         :returns: the path, in which the node has taken the place of its name
             or UUID, if the policy is checked for a node.
         """
         arguments: list[Any] = list(path)
-        if self.policy and NODE in self.parts:
+        if NODE in self.parts:
             arguments[0] = api_utils.check_node_policy_and_retrieve(
-                self.policy, arguments[0]
+                policy, arguments[0]
             )
-        elif self.policy:
-            api_utils.check_policy(self.policy)
+        else:
+            api_utils.check_policy(policy)
         return arguments
 
     def _read_request(self) -> list[Any]:
@@ -229,6 +223,18 @@ class Route:
         return types.MethodType(expose(check_version(Route.answer)), self)
 
 
+def _check_queue() -> None:
+    """Check that durable inspection is switched on."""
+    if not CONF.inspection_queue.enabled:
+        raise exceptions.NotFound(
+            _(
+                'Durable inspection is switched off here: it needs '
+                '[inspection_queue]enabled = True in the configuration of '
+                'the API'
+            )
+        )
+
+
 def _check_tables() -> None:
     """Check that the tables have not been removed while this service runs.
 
@@ -255,12 +261,16 @@ class RoutesBelow:
         """
         self._parts = list(parts)
         self._routes = []
+        # Those whose path is written out as a whole, by method and path.
+        self._written_out: dict[tuple[str, ...], Route] = {}
         for route in routes:
             # With its own rest, every route matches below this entry: only
             # the parts up to the entry decide.
             rest = route.parts[len(parts) :]
             if route.match([*parts, *rest]) is not None:
                 self._routes.append(route)
+                if '{' not in route.path:
+                    self._written_out[route.method, *route.parts] = route
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any) -> Any:
@@ -277,7 +287,11 @@ class RoutesBelow:
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
         # A slash at the end, or two of them, make an empty part.
         below = [part for part in args if part]
-        matches = self._matches([*self._parts, *below])
+        path = [*self._parts, *below]
+        written_out = self._written_out.get((request.method, *path))
+        if written_out is not None:
+            return written_out.exposed, []
+        matches = self._matches(path)
         for route, values in matches:
             if route.method == request.method:
                 return route.exposed, values
