@@ -54,6 +54,8 @@ _BODY = 'ironic_inspection_rules.body'
 
 _TOO_DEEP = _('The request is nested too deeply')
 
+NO_OBJECT = _('The request must be a JSON object')
+
 
 @dec.wsgify.middleware
 def guard(request: webob.Request, app: Callable) -> Any:
@@ -498,7 +500,7 @@ def _detail(error: jsonschema.ValidationError) -> str:
             error.schema['properties'],
         )
     if error.validator == 'type' and not name:
-        return _('The request must be a JSON object')
+        return NO_OBJECT
     if error.validator == 'type':
         # Null stands for a member that is not given, so it is not named.
         types = [

@@ -14,6 +14,7 @@ from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.engine.run import trace
@@ -39,10 +40,12 @@ def post() -> Any:
     """
     _check_caller()
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-    document = {}
+    document: Any = {}
     if api.request.body:
-        document = request.validate(
-            request.body(any_type=True), {'type': 'object'}
+        document = request.body(any_type=True)
+    if not isinstance(document, dict):
+        raise exceptions.InvalidBody(
+            [exceptions.Problem('', request.NO_OBJECT)]
         )
     data = stock.validated_inspection_data(document)
     inventory = data.pop('inventory')

@@ -163,6 +163,15 @@ class ContinueInspectionTestCase(base.TestCase):
         self.assertEqual(400, status)
         self.assertIn('/a/b/0: Infinity is no JSON number', text)
 
+    def test_what_is_no_object_is_refused(self):
+        self.serve(rule())
+
+        for body in (b'[]', b'null', b'"text"'):
+            status, text = self.post(body)
+
+            self.assertEqual(400, status)
+            self.assertIn('The request must be a JSON object', text)
+
     def test_access_is_refused_before_the_data_are_read(self):
         self.serve(rule())
 
