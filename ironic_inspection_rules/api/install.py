@@ -20,6 +20,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import routes
 from ironic_inspection_rules.api import routing
 from ironic_inspection_rules.api import stream
+from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import node
 from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import start
@@ -47,7 +48,7 @@ def install(app: Callable) -> Callable:
     :param app: Ironic's WSGI application.
     :returns: the application, with three layers around it: one that limits
         bodies, one for clients of ironic-inspector, and one that sends long
-        answers while they are made.
+        answers while they are made. What ramdisks post passes the first only.
     :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
         run; Ironic does not start then.
     """
@@ -76,9 +77,10 @@ def install(app: Callable) -> Callable:
             inspection_queue.install()
     # From the inside out: what is refused gets inspector's form as well, and
     # a long answer passes no other layer, which could read it whole.
-    app = request.guard(app)
-    app = inspector_forms.layer(app)
-    return stream.layer(app, endings=_STREAMED)
+    guarded = request.guard(app)
+    layered = inspector_forms.layer(guarded)
+    layered = stream.layer(layered, endings=_STREAMED)
+    return continue_inspection.pass_layers(guarded, layered)
 
 
 def _serve_routes() -> None:

@@ -26,6 +26,26 @@ from ironic_inspection_rules.patches import controllers as stock
 AGENT_TOKEN = 'agent_token'
 """Member by which a ramdisk proves which machine it is, as in heartbeats."""
 
+_PATH = '/v1/continue_inspection'
+
+
+def pass_layers(guarded: Callable, layered: Callable) -> Callable:
+    """Have posted inspection data pass all layers but the guard of bodies.
+
+    The others are for ironic-inspector's calls and for long answers.
+
+    :param guarded: the WSGI application within its guard only.
+    :param layered: the same application within all layers.
+    :returns: an application that chooses between them by the path.
+    """
+
+    def choose(environ: dict[str, Any], start_response: Callable) -> Any:
+        if environ.get('PATH_INFO') == _PATH:
+            return guarded(environ, start_response)
+        return layered(environ, start_response)
+
+    return choose
+
 
 def post() -> Any:
     """Process inspection data from the ramdisk, after the early rules.
