@@ -66,7 +66,8 @@ def record_run(
             with_outdated_data.append({'id_': run.id})
     # By primary key: in MySQL, deleting by node locks the gap in the index
     # that runs of other nodes are inserted into.
-    removal.remove_by_id(connection, models.RunRow, outdated)
+    if outdated:
+        removal.remove_by_id(connection, models.RunRow, outdated)
     if with_outdated_data:
         connection.execute(_WITHOUT_DATA, with_outdated_data)
     if keep > 0:

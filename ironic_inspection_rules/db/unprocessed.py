@@ -56,7 +56,8 @@ def put(
         models.InspectionDataRow.posted == data['posted'],
     )
     old_ids: Sequence[int] = session.execute(query).scalars().all()
-    removal.remove_by_id(session, models.InspectionDataRow, old_ids)
+    if old_ids:
+        removal.remove_by_id(session, models.InspectionDataRow, old_ids)
     row = models.InspectionDataRow(node_uuid=node_uuid, **data)
     session.add(row)
     # The database makes the id when the row is inserted.

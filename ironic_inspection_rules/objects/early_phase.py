@@ -53,7 +53,8 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         )
         with transaction.writer_without_session() as connection:
             ids = connection.execute(left_over).scalars().all()
-            removal.remove_by_id(connection, models.EarlyPhaseRow, ids)
+            if ids:
+                removal.remove_by_id(connection, models.EarlyPhaseRow, ids)
             connection.execute(
                 sa.insert(_ROWS).values(
                     request_id=context.request_id,
@@ -81,5 +82,5 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         if row is None:
             return None
         with transaction.writer_without_session() as connection:
-            removal.remove_by_id(connection, models.EarlyPhaseRow, [row.id])
+            connection.execute(sa.delete(_ROWS).where(_ROWS.c.id == row.id))
         return dict(row.kept)
