@@ -223,9 +223,13 @@ class Inspection:
         if error is not None and self._is_of_ironic:
             error = node.last_error or error
         options = CONF.inspection_rules
+        findings = None
+        # Of an inspection that passes, Ironic itself stores the data.
+        if error is not None or options.keep_history:
+            findings = self._findings()
         return recorder.prepare(
             self.run,
-            self._findings(),
+            findings,
             node,
             error,
             options.keep_runs,
@@ -314,7 +318,9 @@ class Inspection:
             return
         # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
-        self._reconcile_properties()
+        if self.of_redfish is not None:
+            # It holds properties of its own, which it saves in the end.
+            self.of_redfish.reconcile_properties(task.node)
         machine = facts.of_node(
             task.node,
             task.ports,
@@ -336,16 +342,8 @@ class Inspection:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
             self._note_before_rules(before, plugin_data)
-            self._reconcile_properties()
-
-    def _reconcile_properties(self) -> None:
-        """Merge the properties of the node and of a redfish inspection.
-
-        That inspection holds properties of its own, which it saves in the
-        end. Other interfaces hold none.
-        """
-        if self.of_redfish is not None:
-            self.of_redfish.reconcile_properties(self.task.node)
+            if self.of_redfish is not None:
+                self.of_redfish.reconcile_properties(task.node)
 
     def _note_before_rules(self, before: dict, plugin_data: dict) -> None:
         """Note the values that a phase has changed, as it got them.

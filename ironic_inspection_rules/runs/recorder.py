@@ -131,7 +131,8 @@ def prepare(
     the run is not. If they cannot be stored, the run is without them. Of an
     inspection that does not fail the run never has them.
 
-    :param findings: None if the machine has sent no data.
+    :param findings: None if the machine has sent no data, or nothing of them
+        is to be kept: without history, of an inspection that passes.
     :param error: why the inspection failed, None if it did not.
     :param keep: the number of runs of each event that are kept of a node.
     :param mask: whether to hide secrets of the machine's data.
