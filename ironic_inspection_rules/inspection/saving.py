@@ -287,24 +287,18 @@ def check_node_values(
     """
     properties = attributes.get('properties') or {}
     for name in ironic_node.REQUIRED_INT_PROPERTIES:
+        value = properties.get(name)
+        if value is None or _is_size(value):
+            continue
         # Who set another property later is not to blame.
         with blaming(made, working_copy.NODE, f'/properties/{name}'):
-            _check_size(name, properties.get(name))
+            raise ValueError(
+                _('properties/%s must be a whole number that is not negative')
+                % name
+            )
     if 'conductor_group' in attributes:
         with blaming(made, working_copy.NODE, 'conductor_group'):
             utils.validate_conductor_group(attributes['conductor_group'])
-
-
-def _check_size(name: str, value: Any) -> None:
-    """Check a property of a node that Ironic reads as a whole number.
-
-    :raises: ValueError if it is there and is no such number, or negative.
-    """
-    if value is None or _is_size(value):
-        return
-    raise ValueError(
-        _('properties/%s must be a whole number that is not negative') % name
-    )
 
 
 def _is_size(value: Any) -> bool:
