@@ -39,13 +39,19 @@ def shorten(
         is_short = value.bit_length() < _SHORT_NUMBER
     if is_short:
         return disclosure.value_at(path, value), _LENGTH_OF_SHORT
-    clip = _Clip(longest)
-    beginning = disclosure.value_at(path, clip.take(value))
+    beginning = value
+    is_whole = True
+    # A text that is not too long needs no clipping.
+    if not isinstance(value, str) or len(value) > longest:
+        clip = _Clip(longest)
+        beginning = clip.take(value)
+        is_whole = clip.is_whole
+    beginning = disclosure.value_at(path, beginning)
     if isinstance(beginning, str):
         text = beginning
     else:
         text = json.dumps(beginning, ensure_ascii=False)
-    if clip.is_whole and len(text) <= longest:
+    if is_whole and len(text) <= longest:
         return beginning, len(text)
     return text[:longest] + ELLIPSIS, longest
 
