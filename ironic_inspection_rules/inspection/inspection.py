@@ -274,7 +274,7 @@ class Inspection:
             # The inspection must not fail for that.
             recorder.warn_of_loss(self.task.node, exc)
         # No periodic task removes old history: every inspection removes some.
-        history.cleaner.clean(CONF.inspection_rules.keep_history)
+        recorder.cleaner.clean(CONF.inspection_rules.keep_history)
 
     def save_checkpoint(
         self, phase: str, saved: checkpoint.Checkpoint, session: Any

@@ -33,7 +33,6 @@ from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
-from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -175,7 +174,7 @@ class Attempt(inspection.Inspection):
             ended = task.end(consume)
         # The fence would refuse this, as the node is not locked any more.
         with fence.suspended():
-            history.cleaner.clean(CONF.inspection_rules.keep_history)
+            recorder.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended
 
     def settle(self) -> None:

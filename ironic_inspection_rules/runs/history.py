@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inventories: what is kept of an inspection, parts, when it goes.
+"""Kept inventories: what is kept of an inspection, and of parts.
 
 With them and the rules, which are kept by revision, a decision can be made
 again. A document has
@@ -28,12 +28,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import datetime
 import json
-import time
 import typing
 import zlib
 
-from oslo_db import exception as db_exc
-from oslo_log import log
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
@@ -45,8 +42,6 @@ from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.runs import document_patch
-
-LOG = log.getLogger(__name__)
 
 Document = dict[str, typing.Any]
 
@@ -67,9 +62,6 @@ _OTHERS = 'others'
 
 _ROWS = 10
 """Inspections that are in memory together."""
-
-_CLEANING_PERIOD = 600.0
-"""Seconds from one removal of old data by a process to the next."""
 
 _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
@@ -523,38 +515,3 @@ def _columns_of_patch(
     if len(packed) <= MOST_OF_A_PATCH:
         return {'content': digest, 'patch': packed}
     return {}
-
-
-class Cleaner:
-    """Removes what is old from time to time, a little at a time."""
-
-    def __init__(self) -> None:
-        self._due = 0.0
-
-    def clean(self, days: int) -> None:
-        """Remove what is too old, and contents that nothing names.
-
-        Every inspection may call it: for ten minutes after a call that found
-        nothing, it does nothing. An error of the database is only logged.
-
-        :param days: how long to keep history; 0 to keep nothing.
-        """
-        if time.monotonic() < self._due:
-            return
-        before = timeutils.utcnow() - datetime.timedelta(days=days)
-        try:
-            removed = db_history.expire(before) + content.sweep()
-        except db_exc.DBError as exc:
-            # The inspection has ended already, and the next one tries again.
-            LOG.warning(
-                'Old inspections are not removed from the history: %s', exc
-            )
-            return
-        # While something is removed there may be more, and the next inspection
-        # goes on. Only when nothing is left, the cleaner rests.
-        if not removed:
-            self._due = time.monotonic() + _CLEANING_PERIOD
-
-
-cleaner = Cleaner()
-"""The cleaner of this process."""

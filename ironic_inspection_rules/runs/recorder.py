@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A run, noted from the start of an inspection to its end, and stored once.
+"""A run, noted from the start of an inspection to its end; when old ones go.
 
 It notes what the rules of each phase do, and is stored once, when the
 inspection has ended, well or not.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 import dataclasses
 import datetime
 import functools
+import time
 import typing
 
 from oslo_db import exception as db_exc
@@ -30,6 +31,9 @@ LOG = log.getLogger(__name__)
 
 INSPECTION = 'inspection'
 REAPPLY = 'reapply'
+
+_CLEANING_PERIOD = 600.0
+"""Seconds from one removal of old data by a process to the next."""
 
 Data = dict[str, typing.Any]
 
@@ -206,3 +210,38 @@ def forget(node_uuids: Collection[str]) -> None:
     """Remove the runs and the history of nodes that are gone."""
     db_run.destroy_runs(node_uuids)
     db_history.destroy(node_uuids)
+
+
+class Cleaner:
+    """Removes what is old from time to time, a little at a time."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def clean(self, days: int) -> None:
+        """Remove what is too old, and contents that nothing names.
+
+        Every inspection may call it: for ten minutes after a call that found
+        nothing, it does nothing. An error of the database is only logged.
+
+        :param days: how long to keep history; 0 to keep nothing.
+        """
+        if time.monotonic() < self._due:
+            return
+        before = timeutils.utcnow() - datetime.timedelta(days=days)
+        try:
+            removed = db_history.expire(before) + content.sweep()
+        except db_exc.DBError as exc:
+            # The inspection has ended already, and the next one tries again.
+            LOG.warning(
+                'Old inspections are not removed from the history: %s', exc
+            )
+            return
+        # While something is removed there may be more, and the next inspection
+        # goes on. Only when nothing is left, the cleaner rests.
+        if not removed:
+            self._due = time.monotonic() + _CLEANING_PERIOD
+
+
+cleaner = Cleaner()
+"""The cleaner of this process."""

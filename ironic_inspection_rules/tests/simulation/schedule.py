@@ -15,7 +15,7 @@ from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import worker
-from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.simulation import cluster as sim_cluster
 from ironic_inspection_rules.tests.simulation import coordinator
 from ironic_inspection_rules.tests.simulation import database as sim_database
@@ -101,8 +101,8 @@ class Schedule:
                 (worker, 'time', time),
                 (watchdog, 'threading', threading),
                 (watchdog, 'time', time),
-                (history, 'time', time),
-                (history, 'cleaner', history.Cleaner()),
+                (recorder, 'time', time),
+                (recorder, 'cleaner', recorder.Cleaner()),
                 (maintenance, 'threading', threading),
                 (election, 'threading', threading),
                 (election, 'time', time),

@@ -28,7 +28,7 @@ from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.queue import worker
-from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit.inspection import base as glue
 
@@ -90,7 +90,7 @@ class HeldRowsMixin:
         return {
             **{task.__name__: task for task in made.tasks},
             'claim': lambda: self.queue.get('w1'),
-            'clean': lambda: history.Cleaner().clean(1),
+            'clean': lambda: recorder.Cleaner().clean(1),
         }
 
     def node(self, **fields):

@@ -13,7 +13,7 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
 from ironic_inspection_rules.tests.unit.queue import test_attempt
 
@@ -161,8 +161,8 @@ class InspectionTestCase(RunOfRequestTestCase):
     def test_what_is_old_is_removed_once_the_node_is_unlocked(self):
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.runs.history.cleaner',
-                history.Cleaner(),
+                'ironic_inspection_rules.runs.recorder.cleaner',
+                recorder.Cleaner(),
             )
         )
         digest = content.store({'inventory': {'cpu': 1}})

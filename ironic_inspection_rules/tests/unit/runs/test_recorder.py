@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is stored of a run, as it is found in the database."""
+"""What is stored of a run, and when old ones are removed."""
 
+import datetime
 import types
 
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
+from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.runs import history
@@ -62,3 +67,52 @@ class RecorderTestCase(base.IronicTestCase):
         (kept,) = db_run.list_runs(NODE.uuid, whole=True)
         self.assertEqual(self.run_.places, kept.places)
         self.assertNotIn('/extra/x', str(kept.phases))
+
+
+class CleanerTestCase(base.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.now, self.found, self.expired = 50.0, [0, 0], []
+        today = datetime.datetime(2024, 3, 31)
+        self.patch(recorder.time, 'monotonic', lambda: self.now)
+        self.patch(timeutils, 'utcnow', lambda: today)
+        self.patch(
+            db_history,
+            'expire',
+            lambda before: self.expired.append(before) or self.found[0],
+        )
+        self.patch(content, 'sweep', lambda: self.found[1])
+        self.cleaner = recorder.Cleaner()
+
+    def cleaned(self, days=30):
+        """Clean once; return how often something was looked for."""
+        before = len(self.expired)
+        self.cleaner.clean(days)
+        return len(self.expired) - before
+
+    def test_what_is_older_than_so_many_days_is_removed(self):
+        self.cleaned()
+        self.assertEqual([datetime.datetime(2024, 3, 1)], self.expired)
+
+    def test_there_is_time_between(self):
+        self.assertEqual(1, self.cleaned())
+        self.now += 599
+        self.assertEqual(0, self.cleaned())
+        self.now += 1
+        self.assertEqual([1, 0], [self.cleaned(), self.cleaned()])
+
+    def test_none_where_there_may_be_more(self):
+        for found in ([1, 0], [0, 1]):
+            self.found = found
+            self.assertEqual([1, 1], [self.cleaned(), self.cleaned()])
+        self.found = [0, 0]
+        self.assertEqual([1, 0], [self.cleaned(), self.cleaned()])
+
+    def test_an_error_of_the_database_fails_nothing_and_is_logged(self):
+        def fail():
+            raise db_exc.DBError('gone')
+
+        self.patch(content, 'sweep', fail)
+        with self.assertLogs(recorder.__name__, 'WARNING') as logs:
+            self.assertEqual([1, 1], [self.cleaned(), self.cleaned()])
+        self.assertEqual(2, len(logs.output))
