@@ -156,26 +156,25 @@ class Trial:
              'matched': [UUID, UUID],
              # Only where rules have failed the inspection.
              'failed_by': {'rule': UUID, 'op': 'fail', 'kind': 'fail'},
-             'changes': [{'object': 'node', 'op': 'add',
-                          'path': '/extra/rack', 'value': 'r1'}],
              # Only where there are rules in mode "audit" to tell of.
              'audit': [{'uuid': UUID, …}],
              # "run" only where the data are of an inspection that failed.
              'source': 'inspection_run', 'run': UUID,
              # Only where an instance asks for traits.
              'validates': True, 'validates_before': True,
+             'changes': [{'object': 'node', 'op': 'add',
+                          'path': '/extra/rack', 'value': 'r1'}],
              # The rules that made the changes, in their order.
              'changed_by': [UUID]}
 
         Where the rules are compared with those in force, the entry has what
-        :meth:`_compare` returns instead of ``changed_by``.
+        :meth:`_compare` returns instead of ``changes`` and ``changed_by``.
         """
         outcome = self._evaluate(self.plans, facts)
         entry = {
             'uuid': machine.node.uuid,
             'name': machine.node.name,
             **_represent(self.plans, outcome),
-            'changes': [change.as_dict() for change in outcome.changes],
         }
         if outcome.audited:
             entry['audit'] = [rule.as_audit() for rule in outcome.audited]
@@ -185,6 +184,7 @@ class Trial:
                 entry['run'] = machine.source.run
         entry.update(_validation(facts, outcome.facts))
         if self.in_force is None:
+            entry['changes'] = [change.as_dict() for change in outcome.changes]
             entry['changed_by'] = outcome.changed_by
         else:
             entry.update(self._compare(facts, outcome, self.in_force))
