@@ -227,11 +227,12 @@ class Delivery:
         error: str | None,
         attempt: attempts.Attempt | None = None,
     ) -> Outcome:
-        """End the request, and unlock its node.
+        """End the request; with an attempt, also store its run and unlock.
 
         :param request: as it is to end.
-        :param attempt: None if the node is not locked, or stays as it is; the
-            leader settles it then.
+        :param attempt: has the node locked. None to end the request alone: no
+            run is stored and no node is unlocked here, and the leader settles
+            the node later.
         """
         if attempt is None:
             ended = self._queue.consume(request, error)
