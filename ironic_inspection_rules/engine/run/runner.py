@@ -109,6 +109,8 @@ def run(
     ]
     phase = _Phase(target, limits, explain, keep)
     error = None
+    # Values that were there already are "confirmed": only a run that is kept
+    # has them.
     target.journal.keeps_confirmed = keep
     allowance = budget.Budget(limits)
     with target.paid_by(allowance):
@@ -359,23 +361,25 @@ class _Phase:
         carry_out: step.Step,
         for_reasons: budget.Budget | None,
     ) -> None:
-        """Carry out an audited rule on a copy of the data.
+        """Carry out an audited rule on a copy of the data, and keep its trace.
 
+        The copy is dropped: only the trace says what the rule would have done.
         An error of the rule is in its trace, and ends nothing.
 
-        :param carry_out: :func:`.step.act` or :func:`.step.revert`.
+        :param carry_out: :func:`.step.act` or :func:`.step.revert`; it has no
+            trace only where there was nothing to undo.
+        :param for_reasons: the budget of the reasons of conditions; None for
+            no reasons.
         """
-        target = self._target.fork()
-        with target.paid_by(self._for_audit), self._vars.in_data(plan, target):
-            traced, error = carry_out(plan, target, for_reasons)
-        if traced is None:
-            # Nothing was undone. If that is due to an error, it is reported.
-            if error is None:
-                return
-            traced = trace.RuleTrace(plan.rule, False)
+        fork = self._target.fork()
+        with fork.paid_by(self._for_audit), self._vars.in_data(plan, fork):
+            traced, error = carry_out(plan, fork, for_reasons)
         if error is not None:
+            if traced is None:
+                traced = trace.RuleTrace(plan.rule, False)
             traced = traced._replace(error=str(error))
-        self._audited[plan] = traced
+        if traced is not None:
+            self._audited[plan] = traced
 
     def _audit_conditions(
         self, plan: compiler.CompiledRule, view: budget.View

@@ -193,15 +193,17 @@ class _ConditionTraces:
         for_reasons: budget.Budget | None,
     ) -> None:
         self._conditions = action.when
-        self._for_reasons = for_reasons
         if plan.unexplained:
-            self._for_reasons = None
+            for_reasons = None
+        self._for_reasons = for_reasons
         self._traces = [
             trace.WhenTrace(condition.written_op) for condition in action.when
         ]
 
     def note(self, number: int, holds: bool, roots: budget.View) -> None:
         """Count a result, and keep the reason of the first false one.
+
+        Until a result is false, the reason is that of the first result.
 
         :param number: which condition was checked, from 0.
         """
@@ -210,9 +212,8 @@ class _ConditionTraces:
         # In a loop, the reason for an item that is left out says more than
         # that for one that is not.
         is_first_false = not holds and trace_before.false == 0
-        if self._for_reasons is not None and (
-            reason is None or is_first_false
-        ):
+        is_wanted = reason is None or is_first_false
+        if is_wanted and self._for_reasons is not None:
             with roots.paid_by(self._for_reasons):
                 reason = explanation.reason(
                     self._conditions[number], view=roots, masked_view=roots
