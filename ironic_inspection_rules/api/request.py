@@ -314,8 +314,9 @@ def _parse_large(sent: memoryview) -> Any:
     :raises: Invalid also if it is nested too deeply.
     """
     if len(sent) > _AT_ONCE:
-        # What this parser refuses is parsed once more, as a whole: that says
-        # what is wrong, and where.
+        # Pieces take less memory than one text of the whole body. A body that
+        # is refused in pieces is parsed once more, as a whole: that says what
+        # is wrong, and where.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
@@ -324,7 +325,7 @@ def _parse_large(sent: memoryview) -> Any:
 
 
 def _parse_pieces(sent: memoryview) -> Any:
-    """Parse a body piece by piece, without one large block of text.
+    """Parse a body piece by piece, which takes less memory.
 
     :raises: Invalid if it is nested too deeply; ValueError or RecursionError
         for any other document that is refused.

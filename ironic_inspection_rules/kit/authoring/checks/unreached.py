@@ -237,8 +237,9 @@ class _MachineTrials:
     def __init__(
         self, rules: Sequence[model.Rule], tables: table.Tables
     ) -> None:
-        # All rules as one set; and every rule alone, by its UUID.
         self._together = machine_test.compile_rules(rules, tables=tables)
+        # Every rule as a set of its own, by its UUID. On a machine on which a
+        # rule fails, those behind it do not run: they are tried alone then.
         self._alone = {
             rule.uuid: machine_test.compile_rules([rule], tables=tables)
             for rule in rules
@@ -269,7 +270,6 @@ class _MachineTrials:
     def _try(self, machine: working_copy.Facts) -> None:
         """Note which rules match a machine."""
         if self._fails(self._together, machine):
-            # The rules behind the failing one did not run.
             for uuid in self._alone.keys() - self._matched:
                 self._fails(self._alone[uuid], machine)
 
