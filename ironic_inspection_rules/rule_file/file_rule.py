@@ -30,7 +30,7 @@ _NAMES = {
 }
 
 
-OLD = _(
+OF_INSPECTOR = _(
     'a rule of ironic-inspector, which does here what it did there; '
     '"ironic-inspection-rules convert" converts it'
 )
@@ -52,9 +52,9 @@ class WrittenRule:
         return self.source.entries[self.index]
 
     @property
-    def is_old(self) -> bool:
+    def is_of_inspector(self) -> bool:
         """Whether it is in the language of ironic-inspector."""
-        return validation.is_old(self.entry)
+        return validation.is_of_inspector(self.entry)
 
     @property
     def label(self) -> str:
@@ -73,8 +73,8 @@ class WrittenRule:
 
         None if it is in the language of this engine.
         """
-        if self.is_old:
-            return exceptions.Problem('', OLD)
+        if self.is_of_inspector:
+            return exceptions.Problem('', OF_INSPECTOR)
         return stock_form.find(self.entry)
 
     def place(self, pointer: str = '') -> document.Place:
@@ -82,8 +82,8 @@ class WrittenRule:
 
         :param pointer: where it is in the rule as this engine has it.
         """
-        if self.is_old:
-            # The old language has arguments beside the op.
+        if self.is_of_inspector:
+            # The language of ironic-inspector has arguments beside the op.
             pointer = pointer.replace('/args', '', 1)
         return self.source.place(self.index, pointer)
 
@@ -116,7 +116,7 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
             name = json.dumps(entry, sort_keys=True, default=str)
         if isinstance(name, str) and not uuidutils.is_uuid_like(name):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}
-    if validation.is_old(entry):
+    if validation.is_of_inspector(entry):
         rule = translate.parse(entry, ops, only_known=True)
         return dataclasses.replace(rule, built_in=True)
     return validation.parse(entry, ops, built_in=True)
@@ -143,7 +143,7 @@ def parse_all(
         rule that is at fault, and all its problems.
     """
     by_uuid: dict[str, model.Rule] = {}
-    old_files: set[str] = set()
+    noted_files: set[str] = set()
     for entry in written:
         foreign = entry.foreign
         path = entry.source.path
@@ -159,12 +159,12 @@ def parse_all(
                 entry.place(),
             )
         by_uuid[rule.uuid] = rule
-        if foreign is None or path in old_files:
+        if foreign is None or path in noted_files:
             continue
-        if entry.is_old:
+        if entry.is_of_inspector:
             # Where one rule is of ironic-inspector, nearly all of the file
             # are: one note is enough.
-            old_files.add(path)
+            noted_files.add(path)
         warn(_foreign_line(entry, foreign))
     return list(by_uuid.values())
 
@@ -172,7 +172,7 @@ def parse_all(
 def _foreign_line(entry: WrittenRule, foreign: exceptions.Problem) -> str:
     """Return the line that a rule is in another language, with its place."""
     level = _('warning')
-    if entry.is_old:
+    if entry.is_of_inspector:
         level = _('note')
     line, column = entry.place(foreign.pointer)
     return _('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {

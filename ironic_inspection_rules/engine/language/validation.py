@@ -83,7 +83,7 @@ def parse(
     return model.Rule.from_mapping(fields)
 
 
-def is_old(rule: typing.Any) -> bool:
+def is_of_inspector(rule: typing.Any) -> bool:
     """Return whether a rule is in the language of ironic-inspector."""
     if not isinstance(rule, dict):
         return False
@@ -146,7 +146,7 @@ def _problems(
     except exceptions.BudgetExceeded as exc:
         yield Problem('', str(exc))
         return
-    if is_old(rule):
+    if is_of_inspector(rule):
         yield Problem(
             '',
             _(

@@ -72,7 +72,7 @@ INVALID = 'invalid'
 MASKED = 'masked-value'
 NEEDS = 'needs'
 NO_FIELD = 'no-field'
-OLD = 'inspector-rule'
+INSPECTOR_RULE = 'inspector-rule'
 PLAIN_SCALAR = 'plain-scalar'
 PLUGIN = 'plugin'
 READABLE_SECRET = 'readable-secret'
@@ -86,7 +86,7 @@ UNREACHABLE = 'unreachable-rule'
 UNREPORTED = 'unreported-field'
 UNUSED = 'unused-table'
 
-_NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
+_NOTES = frozenset((ALL_TRAITS, NEEDS, INSPECTOR_RULE))
 """Checks whose findings are notes: an author may know what they say."""
 
 _ALSO_OF_REFUSED = frozenset((PLAIN_SCALAR, STOCK, NO_FIELD))
@@ -232,7 +232,9 @@ _CHECKS = {
     TABLE_VALUE: _Check(_('No row has what a column is compared with.')),
     UNMATCHED: _Check(_('The rule matches none of the inventories.')),
     STOCK: _Check(_("The rule was written for stock Ironic's own engine.")),
-    OLD: _Check(_('The rule is in the language of ironic-inspector.')),
+    INSPECTOR_RULE: _Check(
+        _('The rule is in the language of ironic-inspector.')
+    ),
 }
 """By the name that findings give."""
 
@@ -373,8 +375,8 @@ def _of_file(
             _('the file holds no rules'),
         )
     for rule in rules:
-        if rule.is_old:
-            yield _finding_at(rule, '', file_rule.OLD, OLD)
+        if rule.is_of_inspector:
+            yield _finding_at(rule, '', file_rule.OF_INSPECTOR, INSPECTOR_RULE)
             # One finding is enough for all rules of a file.
             return
 
@@ -525,16 +527,18 @@ def _check(
     :param target: how machines are inspected, which decides on the data that
         there are.
     """
-    is_old = rule.written.is_old
+    is_of_inspector = rule.written.is_of_inspector
     for name, check in _CHECKS.items():
-        if check.find is None or (is_old and name in _NOT_OF_INSPECTOR):
+        if check.find is None or (
+            is_of_inspector and name in _NOT_OF_INSPECTOR
+        ):
             continue
         for pointer, message in check.find(rule):
             yield _finding_at(rule.written, pointer, message, name)
     foreign = rule.written.foreign
-    if foreign is not None and not is_old:
+    if foreign is not None and not is_of_inspector:
         yield _finding(rule.written, foreign, STOCK)
-    if not is_old and not rule.problems:
+    if not is_of_inspector and not rule.problems:
         yield from _built_in_only(rule.written)
     for pointer, message, is_note in inventory.check(
         rule, written_names, target

@@ -209,7 +209,7 @@ def changes(
     rule in the form of ironic-inspector gets none.
     """
     entry = rule.entry
-    if not isinstance(entry, dict) or rule.is_old:
+    if not isinstance(entry, dict) or rule.is_of_inspector:
         return
     yield from _keys('', entry, model.WRITABLE)
     yield from _choice('/phase', entry.get('phase'), model.PHASES)

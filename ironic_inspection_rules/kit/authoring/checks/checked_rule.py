@@ -95,7 +95,7 @@ def _with_problems(
 ) -> CheckedRule:
     """Return a rule that is refused, with its parts without problems."""
     entry: typing.Mapping[str, typing.Any] = {}
-    if isinstance(written.entry, dict) and not written.is_old:
+    if isinstance(written.entry, dict) and not written.is_of_inspector:
         entry = written.entry
     rule = model.Rule.from_mapping(
         {

@@ -93,7 +93,7 @@ def check(
         problem = _problem(text, steps) or _elsewhere(text, steps, target)
         if problem:
             yield FieldRemark(pointer, problem, is_note=False)
-        if rule.written.is_old:
+        if rule.written.is_of_inspector:
             continue
         if name_in_plugin_data in document.IN_IRONIC:
             message = _(

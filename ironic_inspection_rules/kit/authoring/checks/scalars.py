@@ -41,7 +41,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     newline. Of rules of ironic-inspector only the first are looked for.
     """
     yield from _control_characters(rule)
-    if rule.written.is_old:
+    if rule.written.is_of_inspector:
         # ironic-inspector converts text to numbers, and arguments stand at
         # other places.
         return

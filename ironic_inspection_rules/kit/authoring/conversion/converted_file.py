@@ -64,33 +64,33 @@ def convert(
         stock Ironic.
     """
     rules = file_rule.rules(rules_file)
-    kinds = {rule.is_old for rule in rules if isinstance(rule.entry, dict)}
-    has_old = True in kinds
+    readable = [rule for rule in rules if isinstance(rule.entry, dict)]
+    of_inspector = [rule for rule in readable if rule.is_of_inspector]
     header = [_('Converted from %s.') % rules_file.path]
     # The form of the rules is certain, what the user said need not be.
-    are_all_old = kinds == {True}
-    reads_stock = stock and not are_all_old
-    if stock and are_all_old:
+    are_all_of_inspector = bool(of_inspector) and of_inspector == readable
+    reads_stock = stock and not are_all_of_inspector
+    if stock and are_all_of_inspector:
         header.append(
             _('Its rules are those of ironic-inspector, not of stock Ironic.')
         )
     if reads_stock:
         header.extend(stock_rule.IN_GENERAL)
-    if has_old:
+    if of_inspector:
         header.extend(_IN_GENERAL)
     writer = _FileWriter(ops)
     for table in rules_file.tables or ():
         header.append(_('Table %s is left out.') % table.name)
         writer.lose_table(table)
     writer.write(_comments(header))
-    old = _convert_old(rules, ops)
+    inspector_rules = _convert_inspector_rules(rules, ops)
     for rule in rules:
         if not isinstance(rule.entry, dict):
             writer.lose(
                 rule, exceptions.Problem('', _('a rule must be a mapping'))
             )
-        elif rule.is_old:
-            writer.add(rule, old[rule.index])
+        elif rule.is_of_inspector:
+            writer.add(rule, inspector_rules[rule.index])
         elif reads_stock:
             writer.add(rule, _convert_stock(rule.entry, ops))
         else:
@@ -209,7 +209,7 @@ def _convert_stock(
     return converted
 
 
-def _convert_old(
+def _convert_inspector_rules(
     rules: typing.Iterable[file_rule.WrittenRule], ops: registry.Registry
 ) -> dict[int, conversion.Conversion]:
     """Convert the rules of ironic-inspector.
@@ -220,7 +220,7 @@ def _convert_old(
     valid: dict[int, model.Rule] = {}
     conversions: dict[int, conversion.Conversion] = {}
     for rule in rules:
-        if not rule.is_old:
+        if not rule.is_of_inspector:
             continue
         try:
             valid[rule.index] = file_rule.parse(rule.entry, ops)

@@ -95,7 +95,9 @@ class StockText:
         """Return the text with a default for its only field.
 
         The filter ``default`` is added to the field: so a machine that lacks
-        it gets the text that stock Ironic takes.
+        it gets the text that stock Ironic takes. Of ``rack-{node.extra.rack}``
+        with the default ``none`` it is
+        ``rack-{node.extra.rack | default('none')!s}``.
 
         :param text: the default; None for the field as it is written, which
             is what stock Ironic leaves there.
@@ -104,9 +106,11 @@ class StockText:
         """
         if self.source is None:
             return None
-        if text is None:
-            text = self.source
-        quoted = re.sub(r"([\\'])", r'\\\1', text).replace('\n', '\\n')
+        default = self.source
+        if text is not None:
+            default = text
+        quoted = re.sub(r"([\\'])", r'\\\1', default).replace('\n', '\\n')
+        # Such as "rack-", "{node.extra.rack" and "}".
         before, field, after = self.filled.partition(f'{{{self.fields[0]}')
         # A field that is all of the text ends in "!s" already. The conversion
         # belongs behind the filter.

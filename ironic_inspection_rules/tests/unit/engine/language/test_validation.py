@@ -106,7 +106,7 @@ class InspectorRuleTestCase(base.TestCase):
             {'actions': 5},
             {'conditions': [{'op': 'eq', 'args': ['field', 1]}]},
         ):
-            self.assertFalse(validation.is_old(other), repr(other))
+            self.assertFalse(validation.is_of_inspector(other), repr(other))
 
 
 class NumbersTestCase(base.TestCase):

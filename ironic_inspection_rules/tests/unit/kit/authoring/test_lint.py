@@ -47,7 +47,7 @@ class LintTestCase(files.FilesTestCase):
         return [
             (each.check, each.line, each.column, each.message)
             for each in lint.lint(paths, registry.installed())
-            if each.check not in ('list-arguments', lint.OLD)
+            if each.check not in ('list-arguments', lint.INSPECTOR_RULE)
         ]
 
     def checks(self, conditions, actions='[{op: log, args: [x]}]', **fields):
