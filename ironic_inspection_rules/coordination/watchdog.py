@@ -85,10 +85,12 @@ class WatchedLoop:
         """Replace the thread if a round takes longer than ``limit`` seconds.
 
         The time counts from the last :meth:`note_life`, which every round
-        begins with. The old thread cannot be ended: it gives up what it
-        holds, and leaves should it ever wake up. Another thread calls this
-        now and then. A thread that cannot be started is tried again after
-        ``limit``.
+        begins with. The old thread cannot be ended: ``give_up`` gives up what
+        it holds, and it ends by itself should it ever wake up. Where the new
+        thread cannot be started, a later call tries again once ``limit`` has
+        passed from the last call of :meth:`note_life`.
+
+        Another thread calls this now and then, see :func:`watch`.
         """
         if self._thread is None or self._stop.is_set():
             return

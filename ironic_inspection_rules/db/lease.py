@@ -2,9 +2,9 @@
 
 """Leases: which request a worker claims next, holds, and until when.
 
-The clock is that of the database. A request whose lease has run out is held by
-nobody, but its delivery is the last one until the request is delivered anew or
-taken back.
+The clock is that of the database. A request whose lease has run out may be
+claimed by any worker. Until it is claimed or taken back, its row has the name
+of the worker that held it, and the delivery of that worker may still end it.
 
 Nothing here waits for a row that another transaction has locked: a process
 that stalls in the middle of a transaction holds up its own request only. A row

@@ -102,11 +102,12 @@ def _shorten(seconds: float, watch: timeutils.StopWatch) -> float:
 class _Retry(urllib3_retry.Retry):
     """Retries until the end of the phase at the latest.
 
-    urllib3 bounds how often it retries and each pause, but not the time of
-    all together: a server may ask for a pause of a day.
+    urllib3 bounds how often it retries, but neither the time of all retries
+    together nor a pause that a server asks for: that may be a day.
     """
 
     watch: timeutils.StopWatch
+    """Expires when the phase ends."""
 
     def new(self, **kw):
         retry = super().new(**kw)

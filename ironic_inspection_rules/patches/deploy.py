@@ -40,11 +40,12 @@ _stock_validate_interfaces = VALIDATE_INTERFACES.find()
 def check(problem: Callable[[_Node], str | None]) -> None:
     """Check the traits of an instance when its node is validated or deployed.
 
-    A deployment is refused before Ironic touches the node, and a validation
-    names the problem beside those of the deploy interface, whichever it is.
-    From this call on, as three functions of Ironic are replaced.
+    This replaces three functions of Ironic, once and for good. From then on, a
+    deployment is refused before Ironic touches the node, and a validation has
+    the problem in its result for ``deploy``, before what the deploy interface
+    itself finds.
 
-    :param problem: says what is wrong with a node, None when nothing is.
+    :param problem: returns what is wrong with a node, None when nothing is.
     """
 
     # Ironic calls this after the deploy interface has accepted the node, when

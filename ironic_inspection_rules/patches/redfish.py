@@ -55,7 +55,9 @@ class RedfishInspection:
         get those. Where both changed a key, the inspection's value stays.
         """
         merged = _merge(
-            base=self.reconciled, ours=node.properties, theirs=self.properties
+            base=self.reconciled,
+            of_node=node.properties,
+            of_inspection=self.properties,
         )
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
@@ -95,20 +97,24 @@ def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
 
 
 def _merge(
-    base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
+    base: dict[str, Any],
+    of_node: dict[str, Any],
+    of_inspection: dict[str, Any],
 ) -> dict[str, Any]:
-    """Merge two mappings that have a common ancestor.
+    """Merge the properties of a node and those of its inspection.
 
     What only one of the two changed or removed is as that one has it. Where
-    both changed a key, the value is that of ``theirs``, and a key that
-    ``theirs`` has removed is gone. Values are not merged in turn.
+    both changed a key, the value is that of the inspection, and a key that
+    the inspection has removed is gone. Values are not merged in turn.
+
+    :param base: the properties that both had before their changes.
     """
     merged = {}
-    for key, value in ours.items():
-        was_removed = key in base and key not in theirs
-        if not was_removed:
+    for key, value in of_node.items():
+        inspection_removed_it = key in base and key not in of_inspection
+        if not inspection_removed_it:
             merged[key] = value
-    for key, value in theirs.items():
+    for key, value in of_inspection.items():
         was_changed = key not in base or base[key] != value
         if was_changed:
             merged[key] = value
