@@ -77,17 +77,17 @@ def plans(
         raises where the caller may not change rules, but gives sensitive
         ones without operations.
     """
-    posted = body['rules']
     prune = bool(body['prune'])
     tables = body.get('tables')
-    if posted is None:
-        if prune:
-            raise exceptions.Invalid(
-                _('"prune" needs "rules", which would be the whole rule set')
-            )
-        if tables is None:
-            return None
-        posted = []
+    has_rules = body['rules'] is not None
+    if prune and not has_rules:
+        raise exceptions.Invalid(
+            _('"prune" needs "rules", which would be the whole rule set')
+        )
+    if tables is None and not has_rules:
+        return None
+    # With tables alone, the stored rules are tried.
+    posted = body['rules'] or []
     _check_policy(posted)
     rules = start.rules()
     if revision is None:

@@ -63,23 +63,27 @@ def replace(uuid: str, body: Any) -> Answer:
         raise exceptions.Invalid(_('The UUID of a rule cannot be changed'))
 
     def change() -> Answer:
+        """Read the stored rule, and save it with what the body has."""
         rule, _form_before = _find(uuid)
         document = body
         if isinstance(body, dict):
+            # The path of the request has the UUID, the body need not.
             document = {**body, 'uuid': rule.uuid}
-        parsed = _parse(document)
+        new_rule = _parse(document)
+        # Priority, phase, mode and the like are no part of this language.
         rule.update(
             {
-                'description': parsed.description,
-                'scope': parsed.scope,
-                'conditions': list(parsed.conditions),
-                'actions': list(parsed.actions),
+                'description': new_rule.description,
+                'scope': new_rule.scope,
+                'conditions': list(new_rule.conditions),
+                'actions': list(new_rule.actions),
             }
         )
         with notification.emitted(api.request.context, rule, 'update'):
             rule.save()
         return _represent(rule, _form(rule))
 
+    # Another client may change the rule between reading and saving it.
     return rule_set.retry_on_conflict(change)
 
 
