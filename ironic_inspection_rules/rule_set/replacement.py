@@ -142,8 +142,9 @@ class _Matcher:
         self._present = present
         self._uuids = _distinct_uuids(wanted)
         self._by_uuid = {rule['uuid']: rule for rule in present}
-        # What no UUID matches, by descriptions that only one rule of its side
-        # has.
+        # Stored and wanted rules that are not matched by UUID, by description.
+        # A description that two stored rules have, or two wanted ones, does
+        # not say which of the two is meant: both are left out.
         self._stored_by_description = _unique(
             rule for rule in present if rule['uuid'] not in self._uuids
         )

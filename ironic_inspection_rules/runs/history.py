@@ -443,6 +443,8 @@ def document(
 ) -> Document:
     """Build the document of an inspection that has ended.
 
+    :param findings: what the machine posted, what each phase found, and the
+        plugin data as the inspection left them.
     :param values: the columns of its run.
     :param errors: those that the rules of phases ended with, by phase.
     :param mask: whether secrets of what was posted are masked. Facts of the

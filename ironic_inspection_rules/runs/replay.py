@@ -250,21 +250,28 @@ def compare(
 ) -> Data:
     """Run other rules on a kept inspection, and compare.
 
+    The two are compared by the end of the last phase that both of them had.
+
     :param base: how the phases went by the rules of its time.
+    :param plans: the other rules, by phase.
     :returns: ``result``, ``error``, ``matched``, ``changes`` (how they leave
         the machine differently in the last phase that both had) and
         ``differs``, whether anything does.
     :raises: Incomparable where that depends on what is not known.
     """
     ends = _run_phases(past, base, plans, limits)
-    last = list(ends)[-1]
-    then = base[last]
-    now = ends[last]
-    differences = difference.between(then.facts, now.facts, then.facts.ports)
+    last_phase = list(ends)[-1]
+    end_then = base[last_phase]
+    end_now = ends[last_phase]
+    differences = difference.between(
+        end_then.facts, end_now.facts, end_then.facts.ports
+    )
     differs = bool(differences)
-    if nature(then.outcome.error) != nature(now.outcome.error):
+    if nature(end_then.outcome.error) != nature(end_now.outcome.error):
         differs = True
-    result, error = _result(past, last, then, now, bool(differences))
+    result, error = _result(
+        past, last_phase, end_then, end_now, bool(differences)
+    )
     matched = []
     for end in ends.values():
         matched += [
