@@ -86,14 +86,17 @@ class Call:
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
         """Return the arguments that depend on the data, by name.
 
-        What the op is given is paid for here. Short text is free, and needs
-        no call.
+        What the op is given is paid for out of the budget of ``roots``; short
+        text is free.
 
-        :returns: a missing field if there is one.
+        :returns: instead of the arguments, the first of them that is a
+            missing field, if any is.
         """
         rendered = {}
         for name, argument in self.varying.items():
             value = argument.render(roots)
+            # Most arguments are short text: they are asked nothing else, as
+            # this runs for every op on every machine.
             if value.__class__ is not str or len(value) > _FREE:
                 if value.__class__ is Missing:
                     return value

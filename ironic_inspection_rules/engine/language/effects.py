@@ -350,37 +350,43 @@ def _effect(write: plugin.Write) -> Effect | None:
     """
     if not isinstance(write.name, str):
         return None
-    place: data_path.Path = (write.name,)
-    if write.kind in _WITH_PATHS and not interpolation.fields(write.name):
-        try:
-            place = data_path.parse(write.name)
-        except exceptions.OperationError:
-            return None
-    if write.kind == 'port':
-        place = (str(write.owner).lower(), *place)
+    if write.kind in _WITH_PATHS:
+        return _effect_at_path(write, write.name)
     value = write.value
-    extends = write.extends
-    # A path begins with a name, where "-" is one as any other.
-    after_name = 1
-    if write.kind == 'port':
-        # The address of the port stands before it.
-        after_name = 2
-    appends = (
-        write.kind in _WITH_PATHS and data_path.APPEND in place[after_name:]
-    )
-    if appends and value is not data_path.ABSENT:
-        # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
-        # new item become part of its value.
-        position = place.index(data_path.APPEND, after_name)
-        for step in reversed(place[position + 1 :]):
-            value = {step: value}
-        place = place[:position]
-        extends = True
     if write.kind == 'traits':
         if not isinstance(value, list):
             return None
         # Traits have no order: two lists of the same leave the same.
         value = sorted(map(str, value))
+    return Effect(write.kind, (write.name,), value, write.extends)
+
+
+def _effect_at_path(write: plugin.Write, written_path: str) -> Effect | None:
+    """Return what a write leaves at a path of the node, a port or plugin data.
+
+    :param written_path: as the rule has it, perhaps with fields.
+    :returns: None if the path cannot be read.
+    """
+    path: data_path.Path = (written_path,)
+    if not interpolation.fields(written_path):
+        try:
+            path = data_path.parse(written_path)
+        except exceptions.OperationError:
+            return None
+    value = write.value
+    extends = write.extends
+    # A path begins with a name, where "-" is one as any other.
+    if value is not data_path.ABSENT and data_path.APPEND in path[1:]:
+        # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
+        # new item become part of its value.
+        position = path.index(data_path.APPEND, 1)
+        for step in reversed(path[position + 1 :]):
+            value = {step: value}
+        path = path[:position]
+        extends = True
+    place = path
+    if write.kind == 'port':
+        place = (str(write.owner).lower(), *path)
     return Effect(write.kind, place, value, extends)
 
 

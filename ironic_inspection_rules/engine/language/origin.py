@@ -217,22 +217,23 @@ def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
     The rest is what the path has beyond a text: it leads on into the value
     that the fields of the text give.
     """
-    written = value.written
-    steps = value.steps
-    while steps and isinstance(written, dict | list):
-        inner = data_path.get(written, steps[:1])
+    # Follow the path as far as the rule writes it out.
+    at_path = value.written
+    rest = value.steps
+    while rest and isinstance(at_path, dict | list):
+        inner = data_path.get(at_path, rest[:1])
         if inner is data_path.ABSENT:
             # A name in the mapping may be made of fields, so that any value
             # in it may be meant.
-            steps = ()
+            rest = ()
             break
-        written = inner
-        steps = steps[1:]
-    ahead = [written]
+        at_path = inner
+        rest = rest[1:]
+    ahead = [at_path]
     while ahead:
         part = ahead.pop()
         if isinstance(part, str):
-            yield part, steps
+            yield part, rest
         elif isinstance(part, dict):
             ahead += [*part, *part.values()]
         elif isinstance(part, list):

@@ -194,13 +194,18 @@ def _fields(
 
 
 def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
-    """Yield the texts that may have fields, each with its path."""
+    """Yield the texts that may have fields, each with its path.
+
+    The keys of mappings are among them; their path is that of the mapping.
+    """
+    # The walk comes to mappings and to all values in them.
     for path, value in data_path.walk(written):
-        texts = [value]
         if isinstance(value, dict):
-            # Its keys may have fields; the walk comes to its values by
-            # itself.
             texts = list(value)
+        elif isinstance(value, str):
+            texts = [value]
+        else:
+            texts = []
         for text in texts:
             if isinstance(text, str) and '{' in text:
                 yield path, text
