@@ -183,15 +183,23 @@ class InspectorSetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the capability that is set or removed, as a rule has it.
+
+        For the name ``a`` and the value ``1,b:2`` these are two, ``a`` of the
+        value ``1`` and ``b`` of the value ``2``: a comma ends a value.
+        """
         name = arguments['name']
         value = arguments['value']
         if value is None:
-            value = data_path.ABSENT
-        if value is data_path.ABSENT or list(text.fields(value)):
-            # What a field will be, only a machine shows.
+            yield plugin.Write(
+                'capability', name, data_path.ABSENT, argument='name'
+            )
+            return
+        if list(text.fields(value)):
+            # The value is known on a machine only. It cannot have a comma
+            # there: __call__ refuses that.
             yield plugin.Write('capability', name, value, argument='name')
             return
-        # A comma in the value ends it, and begins another capability.
         for item in f'{name}:{value}'.split(','):
             item_name, _colon, item_value = item.partition(':')
             if item_name.strip():
