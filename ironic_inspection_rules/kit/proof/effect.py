@@ -473,21 +473,22 @@ class SymbolicEffects:
         """Add a trait, or remove it."""
         self._trait(when, args['name'], call.op.name != 'remove-trait')
 
-    def _trait(self, when: Formula, names: Value, adds: bool) -> None:
-        """Add or remove the trait that a value names.
+    def _trait(self, when: Formula, name: Value, adds: bool) -> None:
+        """Add or remove the trait of a name.
 
         To add what is no name of a trait ends the inspection with an error.
 
+        :param when: on which machines the action is carried out.
         :param adds: False to remove it.
         """
-        for guard, name in names:
+        for guard, known_name in name:
             has_name = logic.conj(when, guard)
-            if not isinstance(name, values.Const):
-                self._some_trait(has_name, name, adds)
-            elif adds and not trait_names.is_good(name.value):
+            if not isinstance(known_name, values.Const):
+                self._some_trait(has_name, known_name, adds)
+            elif adds and not trait_names.is_good(known_name.value):
                 self.end(has_name)
             else:
-                place = (*cells.TRAITS, str(name.value))
+                place = (*cells.TRAITS, str(known_name.value))
                 # Two rules that add the same trait do not clash.
                 self._put(has_name, place, values.const(adds), extends=adds)
 

@@ -369,13 +369,10 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     """
     root, steps = field.root or '', field.steps
     value = scope.roots.get(root, values.NOTHING)
-    by_address = (
-        root in rendering.PORT_ROOTS
-        and steps
-        and (data_path.index(steps[0]) is None)
-    )
-    if by_address:
-        return values.unknown(f'the port of {{{field.text}}}', value)
+    if root in rendering.PORT_ROOTS and steps:
+        is_by_address = data_path.index(steps[0]) is None
+        if is_by_address:
+            return values.unknown(f'the port of {{{field.text}}}', value)
     # The machine of a proof has traits by name; rules read a list of names.
     if root == 'node' and steps[:1] == ('traits',):
         traits = values.step(value, cells.TRAITS[1])
@@ -387,21 +384,26 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
         hide = functools.partial(secret.without_secrets, scope.machine)
         value = values.transform(value, hide)
     if root == interpolation.ITEM:
-        value = values.transform(value, _exacting)
+        # An item that the rule writes out may have fields in it, some of them
+        # missing: read as a whole, it is then missing itself.
+        value = values.transform(value, _whole_item)
     if root == 'plugin_data' and steps:
+        # A machine may have sent it in its inventory, by another name.
         value = _or_second_name(value, steps, scope)
     return value
 
 
-def _exacting(alternative: values.Alternative) -> Value:
-    """Return an item that a rule reads as a whole.
+def _whole_item(alternative: values.Alternative) -> Value:
+    """Return an item of a loop as a rule reads it that does not step into it.
 
-    It has no value where one of its parts has none.
+    An item that the rule writes out has no value where one of its parts has
+    none. Any other item stays as it is.
     """
+    # Only items that a rule writes out are of this class.
     if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
     parts = [
-        values.transform(entry, _exacting)
+        values.transform(entry, _whole_item)
         for entry in alternative.entries.values()
     ]
     return _whole(parts, alternative)

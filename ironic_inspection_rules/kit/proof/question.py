@@ -582,16 +582,19 @@ def _behaviour(rule: model.Rule) -> model.Rule:
 
 
 def _texts(tables: table.Tables) -> set[str]:
-    """Return the texts in tables, of which a proof makes its alphabet.
+    """Return the texts in tables: their keys, columns, cells and templates.
 
-    Of a large table it is only the template that names the row of a machine:
-    the solver does not look at the rows.
+    The characters of these texts are among those of which a proof makes texts
+    of machines. Of a table with many rows only the template counts, such as
+    ``{inventory.system_vendor.serial_number}``, which gives the key of the
+    row of a machine: the solver does not look at its rows.
     """
     texts: set[str] = set()
     for expected in tables.values():
         if expected.definition.of is not None:
             texts.add(expected.definition.of)
-        if len(expected) > expected_row.MOST_ROWS:
+        has_many_rows = len(expected) > expected_row.MOST_ROWS
+        if has_many_rows:
             continue
         texts.update(expected.keys)
         for row in expected.rows:

@@ -283,14 +283,19 @@ class Mapping(Alternative):
 
     @functools.cached_property
     def identity(self) -> Hashable:
-        """A key of the mapping: its cell, and the entries that rules wrote."""
+        """A key of the mapping: its cell, and the entries that rules wrote.
+
+        It is the class and a number, such as ``(Mapping, 7)``. Mappings of the
+        same cell and the same entries have the same number.
+        """
         entries = []
         for name in sorted(self.entries):
             entries.append((name, fingerprint(self.entries[name])))
-        key = id(self.cell), tuple(entries)
-        # A number in place of the key: a mapping around it has it in its own
-        # key, and keys of keys would grow with the depth.
-        number = _mapping_numbers.setdefault(key, len(_mapping_numbers))
+        content = id(self.cell), tuple(entries)
+        # Not the content itself, which has the keys of inner mappings: it
+        # would grow with the depth.
+        next_number = len(_mapping_numbers)
+        number = _mapping_numbers.setdefault(content, next_number)
         return Mapping, number
 
     @functools.cached_property
