@@ -233,7 +233,10 @@ def _put_chunks(
     """Store the chunks of a table, and return whether any has changed.
 
     Only chunks that are new or have moved are written; the rows of those that
-    are gone end with this revision.
+    have moved or are gone end with this revision.
+
+    :param chunks: pairs of digest and text, in order; the text is None for a
+        chunk that the table has already.
     """
     rows_before = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
@@ -241,20 +244,12 @@ def _put_chunks(
         .order_by(_CHUNKS.c.position)
     ).all()
     staying = _staying_rows(rows_before, chunks)
-    staying_ids = {row.id for row in staying.values()}
-    if len(staying_ids) == len(rows_before) == len(chunks):
+    if len(staying) == len(rows_before) == len(chunks):
         return False
-    # Chunks keep their row and its position, and new ones come between: so
-    # the change of a row of the table writes one chunk, not all.
-    known_positions: list[float | None] = [None] * len(chunks)
-    for number, row in staying.items():
-        known_positions[number] = row.position
-    positions = _fill_positions(known_positions)
+    positions = _positions(staying, len(chunks))
     if positions is None:
-        # Floating-point numbers leave no room between two of them: all
-        # chunks get new positions, so none may stay.
+        # All chunks get new positions, so none may stay.
         staying = {}
-        staying_ids = set()
         positions = [float(number) for number in range(len(chunks))]
     new_rows = []
     for number, (digest, text) in enumerate(chunks):
@@ -269,6 +264,7 @@ def _put_chunks(
                     'text': text,
                 }
             )
+    staying_ids = {row.id for row in staying.values()}
     ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
     for part in transaction.chunks(new_rows, _BATCH):
         session.execute(sa.insert(_CHUNKS), _add_data(session, name, part))
@@ -302,6 +298,22 @@ def _staying_rows(
         for offset in range(length):
             staying[first_chunk + offset] = rows[first_row + offset]
     return staying
+
+
+def _positions(staying: Mapping[int, Any], count: int) -> list[float] | None:
+    """Return the positions of all chunks of a table, in order.
+
+    Chunks that stay keep the position of their row, and new ones come between
+    them: so the change of a row of the table writes one chunk, not all.
+
+    :param staying: rows of the database by the number of their chunk.
+    :param count: how many chunks the table has.
+    :returns: None if floating-point numbers leave no room between two of them.
+    """
+    known: list[float | None] = [None] * count
+    for number, row in staying.items():
+        known[number] = row.position
+    return _fill_positions(known)
 
 
 def _add_data(
