@@ -58,27 +58,32 @@ class WatchedLoop:
         # The last one, and when its round began, on the monotonic clock.
         self._thread: threading.Thread | None = None
         self._alive_at = 0.0
+        # Whether that thread was given up, and no other could be started.
+        self._is_given_up = False
         self.generation = 0
 
     def start(self) -> None:
         """Start the thread."""
         self.note_life()
         # A daemon, as a round of it may hang for ever.
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._run,
             args=(self.generation,),
             name=self._name,
             daemon=True,
         )
-        self._thread.start()
+        thread.start()
+        # Only now: a thread that has not started cannot be joined.
+        self._thread = thread
+        self._is_given_up = False
 
     def note_life(self) -> None:
         """Restart the time limit of the current round."""
         self._alive_at = time.monotonic()
 
     def join(self) -> None:
-        """Wait until the thread has ended, but not for replaced ones."""
-        if self._thread is not None:
+        """Wait until the thread has ended, but not for one given up."""
+        if self._thread is not None and not self._is_given_up:
             self._thread.join()
 
     def look_after(self, limit: float) -> None:
@@ -97,20 +102,8 @@ class WatchedLoop:
         seconds = time.monotonic() - self._alive_at
         if seconds <= limit:
             return
-        LOG.error(
-            'The %(name)s of this process hangs for %(seconds)d '
-            'seconds and is started anew; it is at %(place)s',
-            {
-                'name': self._name,
-                'seconds': seconds,
-                'place': place(self._thread),
-            },
-        )
-        # The generation first: an old thread that wakes up from here on finds
-        # that it was replaced, and leaves what it holds to give_up(). In the
-        # other order it could go on with what was given up.
-        self.generation += 1
-        self._give_up()
+        if not self._is_given_up:
+            self._abandon(self._thread, seconds)
         try:
             self.start()
         except RuntimeError as exc:
@@ -118,6 +111,27 @@ class WatchedLoop:
                 'The %(name)s cannot be started yet: %(error)s',
                 {'name': self._name, 'error': exc},
             )
+
+    def _abandon(self, thread: threading.Thread, seconds: float) -> None:
+        """Give up a thread that hangs, and what it holds.
+
+        :param seconds: for how long it hangs.
+        """
+        LOG.error(
+            'The %(name)s of this process hangs for %(seconds)d '
+            'seconds and is started anew; it is at %(place)s',
+            {
+                'name': self._name,
+                'seconds': seconds,
+                'place': place(thread),
+            },
+        )
+        # The generation first: an old thread that wakes up from here on finds
+        # that it was replaced, and leaves what it holds to give_up(). In the
+        # other order it could go on with what was given up.
+        self.generation += 1
+        self._give_up()
+        self._is_given_up = True
 
     def _run(self, generation: int) -> None:
         """Work in rounds until a stop, or until the thread is replaced.

@@ -50,6 +50,89 @@ class WatchedLoopTestCase(base.TestCase):
         self.assertEqual(0, self.loop.generation)
 
 
+class ThreadThatCannotStartTestCase(base.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(
+            fixtures.FakeLogger(level=logging.ERROR, format='%(message)s')
+        )
+        self.now = 1000.0
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.coordination.watchdog.time',
+                types.SimpleNamespace(monotonic=lambda: self.now),
+            )
+        )
+        self.stop = threading.Event()
+        self.given_up = 0
+        self.rounds = threading.Semaphore(0)
+        self.loop = watchdog.WatchedLoop(
+            'worker', self.work, self.stop, self.give_up
+        )
+        self.addCleanup(self.stop.set)
+        self.can_start = True
+        start = threading.Thread.start
+
+        def start_if_possible(thread):
+            if not self.can_start:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        self.useFixture(
+            fixtures.MonkeyPatch('threading.Thread.start', start_if_possible)
+        )
+
+    def work(self):
+        self.rounds.release()
+        self.stop.wait()
+
+    def give_up(self):
+        self.given_up += 1
+
+    def test_a_loop_that_never_began_can_be_joined(self):
+        self.can_start = False
+        self.assertRaises(RuntimeError, self.loop.start)
+        self.loop.join()
+
+    def test_nobody_waits_for_a_thread_that_was_given_up(self):
+        self.loop.start()
+        self.rounds.acquire()
+        self.can_start = False
+        self.now += 75.0
+        self.loop.look_after(60.0)
+        # The thread still hangs.
+        self.loop.join()
+
+    def test_a_thread_is_given_up_once(self):
+        self.loop.start()
+        self.rounds.acquire()
+        self.can_start = False
+        for _try in range(2):
+            self.now += 75.0
+            self.loop.look_after(60.0)
+        self.assertEqual((1, 1), (self.loop.generation, self.given_up))
+        self.assertEqual(1, self.log.output.count('hangs for'))
+
+        self.can_start = True
+        self.now += 75.0
+        self.loop.look_after(60.0)
+        self.rounds.acquire()
+        self.assertEqual(1, self.loop.generation)
+
+    def test_a_thread_that_came_later_is_replaced_as_well(self):
+        self.loop.start()
+        self.rounds.acquire()
+        self.can_start = False
+        self.now += 75.0
+        self.loop.look_after(60.0)
+        self.can_start = True
+        for _thread in range(2):
+            self.now += 75.0
+            self.loop.look_after(60.0)
+            self.rounds.acquire()
+        self.assertEqual((2, 2), (self.loop.generation, self.given_up))
+
+
 class OutageTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
