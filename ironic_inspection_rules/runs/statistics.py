@@ -138,10 +138,21 @@ class RuleCounter:
 
     def _plan_to_write(self) -> None:
         """Start the timer, unless it runs; the lock is held."""
-        if self._rows and self._timer is None:
-            self._timer = threading.Timer(self._period, self.flush)
-            self._timer.daemon = True
-            self._timer.start()
+        if not self._rows or self._timer is not None:
+            return
+        timer = threading.Timer(self._period, self.flush)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError as exc:
+            # No inspection fails for it: the next count tries again.
+            LOG.warning(
+                'Statistics of inspection rules are not written yet: '
+                '%(error)s',
+                {'error': exc},
+            )
+            return
+        self._timer = timer
 
 
 _SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')

@@ -164,6 +164,28 @@ class RuleCounterTestCase(base.TestCase):
             ),
         )
 
+    def test_a_timer_that_cannot_start_fails_nothing_and_is_tried_again(self):
+        self.counter = self.make(0)
+        written = threading.Event()
+        write = self.counter._write
+
+        def note(rows):
+            write(rows)
+            written.set()
+
+        self.counter._write = note
+
+        def fail(_thread):
+            raise RuntimeError("can't start new thread")
+
+        with fixtures.MonkeyPatch('threading.Thread.start', fail):
+            self.counter.count(outcome('a', a=1.0), 'one')
+        self.assertEqual([], self.written)
+
+        self.counter.count(outcome('a', a=1.0), 'one')
+        self.assertTrue(written.wait(PATIENCE))
+        self.assertEqual(2, self.written[0]['a']['runs'])
+
     def test_what_is_written_later_begins_anew(self):
         for _each in range(2):
             self.counter.count(outcome('a', a=1.0), 'one')
