@@ -50,10 +50,23 @@ class WakeupSender:
         with self._lock:
             # A thread does not survive the fork of a web server.
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(
-                    target=self._run, name='wake-up', daemon=True
-                )
-                self._thread.start()
+                self._start_thread()
+
+    def _start_thread(self) -> None:
+        """Start the thread that sends wake-ups; the lock is held.
+
+        If it cannot start, workers find the request when they next poll, and
+        the next wake-up tries again.
+        """
+        thread = threading.Thread(
+            target=self._run, name='wake-up', daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError as exc:
+            self._outage.failed(exc)
+            return
+        self._thread = thread
 
     def _run(self) -> None:
         """Send a message after each wake-up, one for all in between."""

@@ -71,6 +71,21 @@ class WakeupTestCase(base.IronicTestCase):
             log.output.splitlines(),
         )
 
+    def test_a_thread_that_cannot_start_fails_no_request(self):
+        heard = self.listen('w1')
+        sender = wakeup.WakeupSender()
+
+        def fail(_thread):
+            raise RuntimeError("can't start new thread")
+
+        with fixtures.MonkeyPatch('threading.Thread.start', fail):
+            sender.wake()
+
+        sender.wake()
+        while not heard.acquire(timeout=0.2):
+            # It was not listening yet.
+            sender.wake()
+
     def test_wake_ups_need_oslo_messaging_between_the_services(self):
         for transport, expected in (
             ('oslo', True),
