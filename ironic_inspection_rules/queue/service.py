@@ -121,6 +121,7 @@ class WorkerService:
             self._make_thread('leader tasks', self._run_leader_tasks),
             self._make_thread('power-on', self._starter.run),
         ]
+        self._started: list[threading.Thread] = []
 
     def _make_thread(
         self, name: str, run: Callable[[], None]
@@ -139,6 +140,8 @@ class WorkerService:
     def start(self) -> None:
         """Start the threads of the worker.
 
+        If one cannot start, those that have started are to end.
+
         :raises: any error of a driver or hook that cannot be loaded.
         """
         # Loads drivers and hooks, so that a bad one fails the start.
@@ -146,7 +149,12 @@ class WorkerService:
         if self._listener is not None:
             self._listener.start()
         for thread in self._threads:
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:
+                self.stop()
+                raise
+            self._started.append(thread)
 
     def wake(self) -> None:
         """Poll the queue now."""
@@ -164,7 +172,8 @@ class WorkerService:
 
     def wait(self) -> None:
         """Wait until all deliveries are done."""
-        for thread in self._threads:
+        # A thread that has not started cannot be joined.
+        for thread in self._started:
             thread.join()
         # Only now: deliveries count rules until they end.
         rule_counter.counter().flush()

@@ -24,6 +24,40 @@ class StartTestCase(base.IronicTestCase):
         self.assertIn('[coordination]backend_url', str(exc))
 
 
+class StartOfThreadsTestCase(base.TestCase):
+    def test_where_a_thread_cannot_start_those_before_it_end(self):
+        self.patch(service.driver_factory, 'all_interfaces', dict)
+        self.patch(service.rule_counter, 'counter', FakeCounter)
+        stopped = threading.Event()
+        worker = object.__new__(service.WorkerService)
+        worker._listener = None
+        worker._started = []
+        worker._stop = stopped
+        worker._worker = FakeLoop()
+        worker._starter = FakeLoop()
+        begins = threading.Thread(target=stopped.wait, daemon=True)
+        worker._threads = [begins, ThreadThatCannotStart()]
+        self.assertRaises(RuntimeError, worker.start)
+        self.assertTrue(stopped.is_set())
+        worker.wait()
+        self.assertFalse(begins.is_alive())
+
+
+class ThreadThatCannotStart(threading.Thread):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+
+class FakeLoop:
+    def stop(self):
+        pass
+
+
+class FakeCounter:
+    def flush(self):
+        pass
+
+
 class SuperviseTestCase(base.TestCase):
     def test_what_breaks_off_starts_again_until_it_is_stopped(self):
         self.patch(service, '_RESTART_DELAY', 0)
