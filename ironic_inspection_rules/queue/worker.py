@@ -169,8 +169,8 @@ class Worker:
             name='watchdog',
             daemon=True,
         ).start()
-        self._heart.start()
         try:
+            self._heart.start()
             self._dispatcher.start()
             self._stop.wait()
             # Acquiring every slot waits for all deliveries.

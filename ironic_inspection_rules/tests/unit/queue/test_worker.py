@@ -516,6 +516,11 @@ class WorkerTestCase(base.QueueTestCase):
         self.start = start_again
         self.test_a_long_run_keeps_its_lease()
 
+    def test_a_worker_without_a_heartbeat_ends_its_watchdog(self):
+        self.start_later('heartbeat', times=1)
+        self.assertRaises(RuntimeError, self.worker.run)
+        self.assertTrue(self.worker._drained.is_set())
+
     def test_a_heartbeat_that_fails_is_not_the_last_one(self):
         beats = threading.Semaphore(0)
 
