@@ -38,6 +38,21 @@ actions:
   - op: add-trait
     args: {name: CUSTOM_BIG}
 """
+RACK = """\
+tables:
+  machines:
+    file: machines.csv
+    key: serial
+    of: "{inventory.system_vendor.serial_number}"
+    secret: [password]
+rules:
+  - description: Note the rack
+    actions:
+      - op: set-attribute
+        args:
+          path: /extra/rack
+          value: "{tables.machines | row | get('rack')}"
+"""
 
 
 @functools.cache
@@ -231,6 +246,35 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
             [each['conditions'] for each in now['rules']],
         )
         self.assertEqual(1, then['revision'])
+
+    def test_tables_of_files_are_planned_and_put_with_their_rules(
+        self,
+    ) -> None:
+        self.write('serial,rack,password\nSN1,A1,s3cret\n', 'machines.csv')
+        run = {'src': self.write(RACK)}
+        output, (planned,) = self.rule_sets(dict(run), check=True)
+        self.assert_changed(1, output)
+        self.assertIn('+ table machines: 1 rows new', output)
+        self.assertEqual(
+            [('machines', 'created')],
+            [(each['name'], each['outcome']) for each in planned['tables']],
+        )
+        output, (first,) = self.rule_sets(dict(run))
+        self.assert_changed(1, output)
+        self.assertNotIn('s3cret', output + json.dumps(first))
+        stored = self.client.call('GET', '/v1/inspection_tables/machines')
+        self.assertEqual('A1', stored['rows'][0]['row']['rack'])
+        output, _second = self.rule_sets(dict(run))
+        self.assert_changed(0, output)
+
+        # Only a row differs, and no rule.
+        self.write('serial,rack,password\nSN1,B7,s3cret\n', 'machines.csv')
+        output, _changed = self.rule_sets(dict(run))
+        self.assert_changed(1, output)
+        self.assertIn('-SN1: {"rack": "A1"}', output)
+        self.assertNotIn('Nothing to do', output)
+        stored = self.client.call('GET', '/v1/inspection_tables/machines')
+        self.assertEqual('B7', stored['rows'][0]['row']['rack'])
 
     def test_problems_are_named_by_their_place(self) -> None:
         self.write(TAG.replace('[cpu][count]', '[cpu][cuont]'), 'a.yaml')

@@ -5,8 +5,8 @@ DOCUMENTATION = r"""
 module: rule_set
 short_description: Make the inspection rules of an Ironic those of files
 description:
-  - Puts all rules in one transaction, or none of them, as C(openstack
-    baremetal inspection rule apply) does.
+  - Puts all rules and tables in one transaction, or none of them, as
+    C(openstack baremetal inspection rule apply) does.
   - With C(--check) Ironic itself says what would be done, and does nothing;
     with C(--diff) the plan is shown.
   - What C(ironic-inspection-rules lint) warns of in the rules is a warning
@@ -20,7 +20,8 @@ options:
   src:
     description: Files of rules, YAML or JSON, or folders with such files, on
       the host that the module runs on. Rules of equal priority run in this
-      order.
+      order. Tables of these files are put with the rules; files without the
+      member C(tables) leave the stored tables as they are.
     type: list
     elements: path
     aliases: [path]
@@ -30,7 +31,8 @@ options:
     type: list
     elements: dict
   prune:
-    description: Whether stored rules that are not named are removed.
+    description: Whether stored rules that are not named are removed, and
+      stored tables where the files have the member C(tables).
     type: bool
     default: false
   message:
@@ -96,6 +98,25 @@ rules:
       description: Names of the fields that differ.
       type: list
       elements: str
+tables:
+  description: What was done to each table, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the table.
+      type: str
+    outcome:
+      description: V(created), V(updated), V(deleted) or V(unchanged).
+      type: str
+    fields:
+      description: Names of the members that differ, besides rows.
+      type: list
+      elements: str
+    rows:
+      description: How many rows are C(new), C(changed) and C(gone).
+      type: dict
 """
 
 import json
@@ -111,8 +132,10 @@ if not cloud.MISSING:
     from ironic_inspection_rules.rule_file import document
     from ironic_inspection_rules.rule_file import file_set
     from ironic_inspection_rules.rule_set import replacement
+    from ironic_inspection_rules.rule_set import table_change
 
 _SHOWN = ('uuid', 'description', 'outcome', 'fields')
+_SHOWN_OF_TABLES = ('name', 'outcome', 'fields', 'rows')
 
 
 def _read(module):
@@ -131,7 +154,9 @@ def _warn(module, files):
         if hiding.is_sensitive(rule.entry)
     }
     for each in lint.in_order(
-        lint.of_documents(files.documents, registry.installed())
+        lint.of_documents(
+            files.documents, registry.installed(), given_tables=files.tables
+        )
     ):
         if each.level == lint.WARNING:
             message = each.message
@@ -140,7 +165,7 @@ def _warn(module, files):
                 message = lint.DESCRIPTIONS[each.check]
             module.warn(
                 f'{each.path}:{each.line}:{each.column}: '
-                f'{each.rule}: {message}'
+                f'{each.rule or "the file"}: {message}'
             )
 
 
@@ -148,7 +173,12 @@ def _diff(plan):
     """Return a plan in the form that Ansible shows with --diff."""
     if not plan.changes:
         return {}
-    lines = replacement.plan_lines(plan.steps)
+    lines = []
+    # The part on rules may say that there is nothing to do, which is wrong
+    # where only tables change.
+    if any(step['outcome'] != replacement.UNCHANGED for step in plan.steps):
+        lines += replacement.plan_lines(plan.steps)
+    lines += table_change.plan_lines(plan.tables)
     return {'prepared': ''.join(f'{line}\n' for line in lines)}
 
 
@@ -171,8 +201,13 @@ def main():
         _warn(module, files)
     with cloud.explained(module, baremetal, files):
         prune = module.params['prune']
-        plan = rule_set.plan(baremetal, files.rules, prune)
-        done = {'revision': plan.revision, 'rules': plan.steps}
+        tables = files.tables.entries
+        plan = rule_set.plan(baremetal, files.rules, prune, tables)
+        done = {
+            'revision': plan.revision,
+            'rules': plan.steps,
+            'tables': plan.tables,
+        }
         if plan.changes and not module.check_mode:
             done = rule_set.replace_inspection_rules(
                 baremetal,
@@ -180,6 +215,7 @@ def main():
                 plan.revision,
                 module.params['message'],
                 prune=prune,
+                tables=tables,
             )
         for warning in inspection_rule.warnings(baremetal):
             module.warn(warning)
@@ -188,6 +224,10 @@ def main():
         revision=done['revision'],
         rules=[
             {name: rule[name] for name in _SHOWN} for rule in done['rules']
+        ],
+        tables=[
+            {name: table[name] for name in _SHOWN_OF_TABLES}
+            for table in done.get('tables', ())
         ],
         diff=_diff(plan),
     )
