@@ -259,19 +259,24 @@ class HooksTestCase(CheckoutTestCase):
             path.parent.mkdir()
             path.write_text(text)
 
-    def run_hook(self, name):
-        """Run a hook as pre-commit does on all files."""
+    def run_hook(self, name, *changed):
+        """Run a hook as pre-commit does.
+
+        :param changed: paths of the files of a commit; none: of all files.
+        :returns: the exit status, None if the hook is not for these files.
+        """
         (hook,) = (hook for hook in self.read(HOOKS) if hook['id'] == name)
         program, *arguments = shlex.split(hook['entry'])
         self.assertEqual('ironic-inspection-rules', program)
+        files = changed or [
+            path.relative_to(self.directory).as_posix()
+            for path in self.directory.rglob('*.*')
+        ]
+        concerned = [path for path in files if re.search(hook['files'], path)]
+        if not concerned:
+            return None
         if hook.get('pass_filenames', True):
-            files = [
-                path.relative_to(self.directory).as_posix()
-                for path in self.directory.rglob('*.yaml')
-            ]
-            arguments += [
-                path for path in files if re.search(hook['files'], path)
-            ]
+            arguments += concerned
         return shell.main(arguments)
 
     def test_pre_commit_understands_them(self):
@@ -301,3 +306,31 @@ class HooksTestCase(CheckoutTestCase):
             'actions: [{op: fail, args: {msg: no}}]\n'
         )
         self.assertEqual(2, self.run_hook('inspection-rules-test'))
+
+    def test_rows_of_tables_are_checked_as_part_of_the_rules(self):
+        for name, good, bad in (
+            ('rows.csv', 'serial\nSN1\n', 'serial\nSN1\nSN1\n'),
+            ('rows.yaml', '- serial: SN1\n', '- serail: SN1\n'),
+            ('rows.json', '[{"serial": "SN1"}]', '[{"serial": null}]'),
+        ):
+            self.directory.joinpath('rules/tag.yaml').write_text(
+                f'tables: {{machines: {{file: {name}, key: serial}}}}\n'
+                'rules:\n- conditions:\n'
+                '  - op: exists\n'
+                '    args: {value: "{tables.machines | row(\'SN1\')}"}\n'
+                '  actions: [{op: log, args: {msg: seen}}]\n'
+            )
+            rows = self.directory / 'rules' / name
+            for text, lint, test in ((good, 0, 0), (bad, 1, 1)):
+                rows.write_text(text)
+                for hook, status in (
+                    ('inspection-rules-lint', lint),
+                    ('inspection-rules-fix', lint),
+                    ('inspection-rules-test', test),
+                ):
+                    self.assertEqual(
+                        status,
+                        self.run_hook(hook, f'rules/{name}'),
+                        f'{hook} {name}',
+                    )
+            rows.unlink()
