@@ -28,6 +28,8 @@ Steps = tuple[old_field.Step, ...]
 _GIB = 2**30  # Bytes.
 _IN_ARGUMENT = re.compile(r'[\w.:-]+')  # Names of interfaces.
 
+_ORDERS = frozenset({'lt', 'le', 'gt', 'ge'})
+
 _CHANGED: dict[str, data_path.Path] = {
     'set-capability': ('properties', 'capabilities'),
     'add-trait': ('traits',),
@@ -217,6 +219,9 @@ def convert_operator(
         # Text was never equal to a number there. "!r" puts quotes around
         # text only, and so has repr.
         return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
+    if op in _ORDERS and isinstance(value, bool):
+        # It counted as a number there, and here it has no order.
+        return op, {'values': [field, int(value)]}
     return op, {'values': [field, rule.escape(value)]}
 
 

@@ -62,6 +62,22 @@ class ConditionTestCase(base.TestCase):
         self.assertEqual([expected], made.rule['conditions'])
         self.assertEqual(lost, len(made.lost))
 
+    def test_a_boolean_to_order_by_becomes_a_number(self):
+        # To ironic-inspector it was 1 or 0, and "4096" was greater.
+        for op, type_here in (
+            ('lt', int),
+            ('le', int),
+            ('gt', int),
+            ('ge', int),
+            ('eq', bool),
+            ('ne', bool),
+        ):
+            made = self.converted(op, 'size', True)
+            (condition,) = made.rule['conditions']
+            _field, value = condition['args']['values']
+            self.assertIs(type_here, type(value), op)
+            self.assertEqual(1, value)
+
     def test_paths_become_fields(self):
         for path, field in (
             ('root_disk', '{plugin_data.root_disk}'),
