@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.traits import names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ def parse(value: str | None) -> Selection:
     if operator == 'startswith':
         return Selection(prefix=operand)
     # Counted before the text is split, which may be very long.
-    names.validate_asked(1 + operand.count(','))
+    trait_names.validate_asked(1 + operand.count(','))
     words = [word.strip() for word in operand.split(',')]
     listed = frozenset(word for word in words if word)
     if operator == 'in' and listed:
@@ -90,7 +90,7 @@ def count_nodes(
     """
     nodes = _nodes_by_trait(selection, project)
     counts = {}
-    for name in sorted(names.STANDARD | nodes.keys()):
+    for name in sorted(trait_names.STANDARD | nodes.keys()):
         if not selection.has(name):
             continue
         count = nodes.get(name, 0)

@@ -10,8 +10,8 @@ not lead to a wrong deployment.
 from collections.abc import Collection
 import typing
 
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.traits import names
 
 
 def node_problem(node: typing.Any) -> str | None:
@@ -50,7 +50,7 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
         # older os-traits here does not know it.
         if name in present_names:
             continue
-        problem_of_name = names.problem(name)
+        problem_of_name = trait_names.problem(name)
         if problem_of_name is None:
             missing_names.add(name)
         else:

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.traits import names
 
 PARAMETERS = ('traits', 'traits-any', 'not-traits', 'not-traits-any')
 
@@ -64,7 +64,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
             filters.append((parameter, str(text)))
     # Counted before a text is split, which may be very long.
     count = sum(1 + text.count(',') for _parameter, text in filters)
-    names.validate_asked(count)
+    trait_names.validate_asked(count)
     terms = []
     for parameter, text in filters:
         wanted = _split(text)
@@ -72,7 +72,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
             raise exceptions.Invalid(
                 _('%s needs at least one trait') % parameter
             )
-        names.validate(wanted)
+        trait_names.validate(wanted)
         terms.append(Term(parameter, wanted))
     return tuple(terms)
 

@@ -15,11 +15,11 @@ from ironic.common import metrics_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import catalog
-from ironic_inspection_rules.traits import names
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
@@ -108,8 +108,8 @@ def put(node_ident: str, *name_and_query: Any) -> None:
     present = _traits(node_ident, 'set')
     body = request.body(any_type=True)
     if trait:
-        names.validate([trait])
-        names.validate_count([*present, trait])
+        trait_names.validate([trait])
+        trait_names.validate_count([*present, trait])
         if body:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait')
@@ -118,8 +118,8 @@ def put(node_ident: str, *name_and_query: Any) -> None:
         # at a byte order mark, which is allowed here.
         api.request.body = b''
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
-        names.validate(body['traits'])
-        names.validate_count(body['traits'])
+        trait_names.validate(body['traits'])
+        trait_names.validate_count(body['traits'])
     # Any other body is Ironic's to refuse.
     if body is None:
         body = {}

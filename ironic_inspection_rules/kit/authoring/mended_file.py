@@ -24,6 +24,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema as form
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import names
@@ -35,7 +36,6 @@ from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
-from ironic_inspection_rules.traits import names as trait_names
 
 _ROUNDS = 10  # One mending may bring another to light.
 

@@ -24,11 +24,11 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.language import schema as form
 from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import table_members
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import filter_schema
 from ironic_inspection_rules.rule_file import form as rule_form
 from ironic_inspection_rules.rule_file import table_file
-from ironic_inspection_rules.traits import names as trait_names
 
 Schema = form.Schema
 

@@ -14,12 +14,12 @@ import z3
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import path as data_path
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.actions import schema
-from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 Table = typing.Mapping[str, schema.Attribute]

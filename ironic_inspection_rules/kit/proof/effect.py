@@ -12,6 +12,7 @@ import z3
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.proof import attribute as attributes
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
@@ -19,7 +20,6 @@ from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.actions import schema
-from ironic_inspection_rules.traits import names as trait_names
 
 Formula = logic.Formula
 Value = values.Value

@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.proof import action as actions
 from ironic_inspection_rules.kit.proof import condition
 from ironic_inspection_rules.kit.proof import expression
@@ -26,7 +27,6 @@ from ironic_inspection_rules.kit.proof import pair
 from ironic_inspection_rules.kit.proof import search
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
-from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 State = states.State

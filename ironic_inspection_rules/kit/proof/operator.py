@@ -12,6 +12,7 @@ import typing
 import z3
 
 from ironic_inspection_rules.engine.language import interpolation
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
@@ -22,7 +23,6 @@ from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.conditions import (
     value as value_conditions,  # noqa: H301
 )
-from ironic_inspection_rules.traits import names as trait_names
 
 Machine = machines.SymbolicMachine
 

@@ -25,6 +25,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import table
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import trace
@@ -36,7 +37,6 @@ from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
-from ironic_inspection_rules.traits import names as trait_names
 
 ABSENT = data_path.ABSENT
 

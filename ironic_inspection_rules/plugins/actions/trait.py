@@ -6,8 +6,8 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.traits import names as trait_names
 
 Target = plugin.Target
 

@@ -12,8 +12,8 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import pattern
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import suggestion
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.traits import names as trait_names
 
 _FREE = 255  # Characters up to which text costs nothing.
 _TIME = re.compile(r'%[HIMSfpXcz]')

@@ -49,7 +49,6 @@ ANY_LAYER_BELOW = {
 OFFLINE = {
     'engine',
     'plugins',
-    'traits.names',
     'rule_file',
     'rule_set',
     'machine',
@@ -71,17 +70,14 @@ MAY_IMPORT = {
     'escapes': set(),
     'engine.language': set(),
     'engine.run': {'engine.language'},
-    'traits': {'db.transaction', 'ironic'},
-    'traits.names': set(),
+    'traits': {'db.transaction', 'engine.language.trait_names', 'ironic'},
     'db': {'engine.language.model', 'engine.language.path'},
     'db.node_reservation': {'db', 'ironic'},
     'conf': set(),
     'policies': {'ironic'},
     'plugins.conditions': {'engine.language'},
     'plugins.actions': {'engine.language'},
-    'plugins.actions.trait': {'engine.language', 'plugins.actions', 'traits'},
     'plugins.filters': {'engine.language', 'plugins.conditions'},
-    'plugins.filters.text': {'engine.language', 'plugins.filters', 'traits'},
     'plugins.legacy': {
         'engine.language',
         'plugins.actions',
@@ -143,7 +139,6 @@ MAY_IMPORT = {
         'engine',
         'rule_file',
         'rule_set',
-        'traits',
         'objects',
         'conf',
         'coordination',
@@ -200,7 +195,6 @@ MAY_IMPORT = {
         'plugins.legacy',
         'rule_file',
         'rule_set',
-        'traits.names',
     },
     'kit.proof': {
         'engine',
@@ -210,7 +204,6 @@ MAY_IMPORT = {
         'plugins.conditions',
         'rule_file',
         'rule_set',
-        'traits.names',
     },
     'kit.terminal': set(),
     'kit.report': {
@@ -422,11 +415,11 @@ class ViolationsTestCase(base.TestCase):
         )
 
     def test_the_longest_row_counts(self):
-        source = 'from ironic_inspection_rules.traits import names\n'
-        self.assertEqual([], violations('plugins.actions.trait', source))
+        source = 'from ironic_inspection_rules.runs import recorder\n'
+        self.assertEqual([], violations('queue.node', source))
         self.assertEqual(
-            ['plugins.actions.control imports traits.names'],
-            violations('plugins.actions.control', source),
+            ['queue.state imports runs.recorder'],
+            violations('queue.state', source),
         )
 
     def test_commands_of_the_kit_are_held_shorter_than_the_others(self):

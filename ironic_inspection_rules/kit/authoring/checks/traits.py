@@ -9,11 +9,11 @@ import typing
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import plugin
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import field_value
-from ironic_inspection_rules.traits import names as trait_names
 
 _CUSTOM = 'CUSTOM_'
 _PART = re.compile(r'[A-Z0-9_]*')

@@ -5,10 +5,10 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.traits import catalog
-from ironic_inspection_rules.traits import names
 
 
 class ParseTestCase(base.TestCase):
@@ -29,7 +29,7 @@ class ParseTestCase(base.TestCase):
         self.assertFalse(selection.has('CUSTOM_C'))
 
     def test_too_many_names_are_refused(self):
-        most = names.MOST_ASKED
+        most = trait_names.MOST_ASKED
         good = [f'CUSTOM_{number}' for number in range(most)]
         self.assertEqual(
             frozenset(good), catalog.parse('in:' + ','.join(good)).listed
@@ -131,7 +131,7 @@ class CountNodesTestCase(base.IronicTestCase):
     def test_standard_traits_are_there_without_nodes(self):
         found = self.count(catalog.Selection())
         self.assertEqual(
-            names.STANDARD | {'CUSTOM_A', 'CUSTOM_B'}, found.keys()
+            trait_names.STANDARD | {'CUSTOM_A', 'CUSTOM_B'}, found.keys()
         )
         self.assertEqual(3, found['HW_CPU_X86_VMX'])
         self.assertEqual(0, found['HW_CPU_X86_SVM'])

@@ -7,9 +7,9 @@ from ironic.db.sqlalchemy import models
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.traits import filter as trait_filter
-from ironic_inspection_rules.traits import names as trait_names
 
 NAMES = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C')
 
