@@ -67,14 +67,8 @@ def _forget(node_uuid: str) -> None:
     recorder.forget([node_uuid])
 
 
-class InspectionRulesHook(base.InspectionHook):
-    """Runs the rules of the preprocess phase; the last hook in the list.
-
-    So they run after the preprocess of all hooks (spec 003 "Phases"). Rules
-    of the main phase run where Ironic applies its own, after it has powered
-    the machine off. A node that was just discovered gets its credentials from
-    these rules, so for such a node they run here, after all other hooks.
-    """
+class InspectionRulesHook(inspection.PhaseHook):
+    """The inspection hook of this project, which prepares its conductor."""
 
     def __init__(self) -> None:
         if start.is_all_in_one():
@@ -82,16 +76,6 @@ class InspectionRulesHook(base.InspectionHook):
             start.refuse(switches.near_middleware())
         prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
-
-    def preprocess(self, task, inventory, plugin_data) -> None:
-        """Run the rules of the preprocess phase."""
-        with inspection.of_task(task, inventory, plugin_data) as current:
-            current.preprocess(inventory, plugin_data)
-
-    def __call__(self, task, inventory, plugin_data) -> None:
-        """Run the main phase for a node that was just discovered."""
-        with inspection.of_task(task, inventory, plugin_data) as current:
-            current.finish_discovery(inventory, plugin_data)
 
 
 class NearNameHook(base.InspectionHook):

@@ -10,6 +10,7 @@ from typing import Any
 
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
+from ironic.drivers.modules.inspector.hooks import base
 from oslo_db import exception as db_exc
 from oslo_log import log
 
@@ -557,6 +558,28 @@ def of_task(
         current.store(None)
     finally:
         current.detach()
+
+
+class PhaseHook(base.InspectionHook):
+    """Runs the rules of the preprocess phase; the last hook in the list.
+
+    So they run after the preprocess of all hooks (spec 003 "Phases"). Rules
+    of the main phase run where Ironic applies its own, after it has powered
+    the machine off. A node that was just discovered gets its credentials from
+    these rules, so for such a node they run here, after all other hooks.
+    """
+
+    def preprocess(
+        self, task: Any, inventory: dict, plugin_data: dict
+    ) -> None:
+        """Run the rules of the preprocess phase."""
+        with of_task(task, inventory, plugin_data) as current:
+            current.preprocess(inventory, plugin_data)
+
+    def __call__(self, task: Any, inventory: dict, plugin_data: dict) -> None:
+        """Run the main phase for a node that was just discovered."""
+        with of_task(task, inventory, plugin_data) as current:
+            current.finish_discovery(inventory, plugin_data)
 
 
 def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
