@@ -86,7 +86,7 @@ class Actions:
         bound, _problems = op.signature.bind(action.get('args'))
         call = effect.ActionCall(op, bound)
         if action.get('loop') is None:
-            self._once(
+            self._act_for_item(
                 call, action, _Item(self._scope), self._rule_pass.matched
             )
             return
@@ -95,14 +95,14 @@ class Actions:
         )
         for guard, alternative in loop:
             # The guard says on which machines the loop is over this value.
-            self._over(
+            self._act_for_items(
                 call,
                 action,
                 alternative,
                 logic.conj(self._rule_pass.matched, guard),
             )
 
-    def _over(
+    def _act_for_items(
         self,
         call: effect.ActionCall,
         action: Written,
@@ -111,7 +111,7 @@ class Actions:
     ) -> None:
         """Add to the state what an action does over one value of its loop."""
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
-            self._effects.lose(
+            self._effects.make_unknown(
                 call,
                 when,
                 'a loop over what nobody knows',
@@ -138,23 +138,24 @@ class Actions:
             if isinstance(loop, list):
                 literal = loop[number]
             scope = self._scope.within(item=item)
-            self._once(
+            self._act_for_item(
                 call, action, _Item(scope, literal), logic.conj(when, exists)
             )
         if isinstance(alternative, values.ItemList):
             # The items of a long list that are not looked at one by one.
-            self._over_rest(call, action, alternative, when)
+            self._act_for_rest(call, action, alternative, when)
 
-    def _over_rest(
+    def _act_for_rest(
         self,
         call: effect.ActionCall,
         action: Written,
         items: values.ItemList,
         when: Formula,
     ) -> None:
-        """Carry out an action for the items that are not looked at.
+        """Make unknown what an action may change for items not looked at.
 
-        What it does there is lost: everything that it may change is unknown.
+        These are the items of a long list behind the first
+        :data:`.cell.LONGEST`.
         """
         # Every item may leave something: a list with fewer of them does not
         # stand for a longer one.
@@ -162,7 +163,7 @@ class Actions:
         is_longer = logic.settled(logic.conj(when, items.is_longer))
         if is_longer is logic.FALSE:
             return
-        self._effects.lose(
+        self._effects.make_unknown(
             call,
             is_longer,
             f'an action for more than {cells.LONGEST} items of {items.name}',
@@ -171,7 +172,7 @@ class Actions:
             items,
         )
 
-    def _once(
+    def _act_for_item(
         self,
         call: effect.ActionCall,
         action: Written,
@@ -184,13 +185,14 @@ class Actions:
         :param when: the machines on which the action is reached; its own
             ``when`` and an earlier end of the phase make them fewer.
         """
+        # Raises where the time of the proof is over.
         self._deadline.left()
         # Each action finds what those before it have written.
         scope = item.scope.within(**self.state.roots)
         acts = when
         if action.get('when'):
             truth = condition.all_hold(action['when'], scope)
-            acts = self._effects.unless(when, truth.fails)
+            acts = self._effects.end_where(when, truth.fails)
             acts = logic.conj(acts, truth.holds)
         acts = logic.conj(acts, logic.negated(self._rule_pass.ends))
         if acts is logic.FALSE:
@@ -200,7 +202,7 @@ class Actions:
         elif call.op.name in effect.TRANSLATIONS:
             self._change(call, action, scope, item.literal, acts)
         else:
-            self._effects.lose(
+            self._effects.make_unknown(
                 call,
                 acts,
                 f'there is no translation of {call.op.name}',
@@ -221,7 +223,7 @@ class Actions:
         effect outside of the machine, which nothing undoes.
         """
         broken = self._has_wrong_argument(call, action, scope)
-        when = self._effects.unless(when, broken)
+        when = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
             number = self._messages.number_of(
                 call.bound, self._rule_pass.rule, scope.roots
@@ -255,15 +257,15 @@ class Actions:
         goes_on = when
         for value in args.values():
             # An action cannot do without a value.
-            goes_on = self._effects.unless(goes_on, values.absent(value))
+            goes_on = self._effects.end_where(goes_on, values.absent(value))
             is_broken = logic.disj(
                 values.failed(value),
                 self._machine.may_fail(value),
                 self._machine.may_lack(value),
             )
-            goes_on = self._effects.unless(goes_on, is_broken)
+            goes_on = self._effects.end_where(goes_on, is_broken)
         reads_secret = self._reads_secret(action, scope)
-        goes_on = self._effects.unless(goes_on, reads_secret)
+        goes_on = self._effects.end_where(goes_on, reads_secret)
         translate = effect.TRANSLATIONS[call.op.name]
         translate(self._effects, call, goes_on, args)
 
@@ -275,37 +277,29 @@ class Actions:
         It is one where an argument is wrong. In a message a missing value
         reads ``(missing)``, and a secret is masked: neither is an error there.
         """
-        broken = logic.FALSE
-        tells = call.op.plugin.TELLS
+        errors = []
+        # The names of the arguments that are messages.
+        messages = call.op.plugin.TELLS
         for name, written in call.bound.items():
             fields = interpolation.fields(written)
-            if name in tells:
+            if name in messages:
                 for field in fields:
                     value = expression.evaluate_field(field, scope)
-                    broken = logic.disj(
-                        broken,
-                        values.failed(value),
-                        self._machine.may_fail(value),
-                    )
+                    errors.append(values.failed(value))
+                    errors.append(self._machine.may_fail(value))
             elif fields:
                 value = expression.evaluate(written, scope)
+                errors.append(values.absent(value))
+                errors.append(values.failed(value))
                 # Whether the op accepts the value, such as an address that it
-                # calls, only the op knows: that is a guess.
-                broken = logic.disj(
-                    broken,
-                    values.absent(value),
-                    values.failed(value),
-                    self._machine.guess(
-                        f'the argument {name}',
-                        'fails',
-                        call.op.name,
-                        name,
-                        value,
-                    ),
+                # calls, only the op knows.
+                is_refused = self._machine.guess(
+                    f'the argument {name}', 'fails', call.op.name, name, value
                 )
-        if not tells:
-            broken = logic.disj(broken, self._reads_secret(action, scope))
-        return broken
+                errors.append(is_refused)
+        if not messages:
+            errors.append(self._reads_secret(action, scope))
+        return logic.disj(*errors)
 
     def _reads_secret(
         self, action: Written, scope: expression.Scope

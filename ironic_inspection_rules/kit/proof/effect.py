@@ -76,7 +76,7 @@ class SymbolicEffects:
             rule_pass.fails = logic.disj(rule_pass.fails, ends_now)
         self.state = self.state.ended(ends_now, result)
 
-    def unless(self, when: Formula, broken: Formula) -> Formula:
+    def end_where(self, when: Formula, broken: Formula) -> Formula:
         """End inspections with an error where something is broken.
 
         :param broken: the machines on which it is.
@@ -85,13 +85,13 @@ class SymbolicEffects:
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
 
-    def lose(
+    def make_unknown(
         self, call: ActionCall, when: Formula, reason: str, *about: typing.Any
     ) -> None:
-        """Carry out an action that cannot be followed.
+        """Make unknown what an action that cannot be followed may change.
 
-        All places that it may change get an unknown value, and it may be an
-        error or do nothing at all: both are guesses.
+        The action may also be an error, or do nothing at all: both are
+        guesses.
 
         :param reason: why it cannot be followed.
         :param about: all that its effect depends on, besides the values at
@@ -156,7 +156,7 @@ class SymbolicEffects:
         made = states.put(
             self._machine, self.state.roots[root], path[1:], value, creates
         )
-        when = self.unless(when, made.broken)
+        when = self.end_where(when, made.broken)
         write = states.SymbolicWrite(path, when, value, extends)
         self._rule_pass.writes.append(write)
         self._replace_root(root, when, made.value)
@@ -187,7 +187,7 @@ class SymbolicEffects:
                 # already.
                 continue
             if not isinstance(alternative, values.Const):
-                self.lose(
+                self.make_unknown(
                     call,
                     has_path,
                     'a path out of the data of a machine',
@@ -229,7 +229,7 @@ class SymbolicEffects:
                     attributes.read, self._machine, path, table
                 )
                 value = values.transform(written, read)
-            is_written = self.unless(guard, self._is_broken(value))
+            is_written = self.end_where(guard, self._is_broken(value))
             if table is schema.PORT:
                 self._put_in_port(
                     call, is_written, args['port_id'], path, value
@@ -239,7 +239,7 @@ class SymbolicEffects:
                 are_spoilt = attributes.spoils_capabilities(
                     self._machine, path, value
                 )
-                is_written = self.unless(is_written, are_spoilt)
+                is_written = self.end_where(is_written, are_spoilt)
             self._put(is_written, ('node', *path), value, sets)
             self._follow_capabilities(is_written, path, value, sets)
 
@@ -293,7 +293,7 @@ class SymbolicEffects:
             names_port = logic.conj(when, guard)
             address = states.address(alternative)
             if address is None:
-                self.lose(
+                self.make_unknown(
                     call,
                     names_port,
                     'a port that no MAC address names',
@@ -302,29 +302,47 @@ class SymbolicEffects:
                     value,
                 )
                 continue
-            parts: list[tuple[Formula, Value]] = []
-            exists = []
-            for guard_of_ports, ports in self.state.roots['ports']:
-                ports_after = ports
-                if isinstance(ports, values.ItemList):
-                    ports_after, is_there = self._put_in_item(
-                        names_port, guard_of_ports, ports, address, path, value
-                    )
-                else:
-                    is_there = self._machine.guess(
-                        'the ports after a change', 'port', address, ports
-                    )
-                exists.append(logic.conj(guard_of_ports, is_there))
-                parts.append((guard_of_ports, values.only(ports_after)))
+            ports_after, is_there = self._put_in_ports(
+                names_port, address, path, value
+            )
             # A port that is not there is an error.
-            is_missing = logic.negated(logic.disj(*exists))
-            is_written = self.unless(names_port, is_missing)
+            is_written = self.end_where(names_port, logic.negated(is_there))
             place = ('ports', states.known_address(alternative), *path)
             write = states.SymbolicWrite(
                 place, is_written, value, port=address
             )
             self._rule_pass.writes.append(write)
-            self.state = self.state.having(ports=values.join(parts))
+            self.state = self.state.having(ports=ports_after)
+
+    def _put_in_ports(
+        self,
+        when: Formula,
+        address: logic.Term,
+        path: data_path.Path,
+        value: Value,
+    ) -> tuple[Value, Formula]:
+        """Write a value in the port of an address, on all machines.
+
+        :param when: the action is carried out.
+        :param path: in the port.
+        :returns: the ports with the value, and on which machines there is
+            such a port.
+        """
+        parts: list[tuple[Formula, Value]] = []
+        exists = []
+        for guard, ports in self.state.roots['ports']:
+            ports_after = ports
+            if isinstance(ports, values.ItemList):
+                ports_after, is_there = self._put_in_item(
+                    when, guard, ports, address, path, value
+                )
+            else:
+                is_there = self._machine.guess(
+                    'the ports after a change', 'port', address, ports
+                )
+            exists.append(logic.conj(guard, is_there))
+            parts.append((guard, values.only(ports_after)))
+        return values.join(parts), logic.disj(*exists)
 
     def _put_in_item(
         self,
@@ -375,6 +393,7 @@ class SymbolicEffects:
         if call.op.name == 'extend-attribute':
             root = 'node'
             table = schema.NODE
+        unique = args.get('unique', values.const(False))
         for guard, path in self._paths(call, when, args, table):
             if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
                 # Capabilities are one text: to append to it is an error.
@@ -382,17 +401,17 @@ class SymbolicEffects:
                 continue
             old = values.step(self.state.roots[root], *path)
             is_crowded = len(old) > attributes.MOST
-            unique = args.get('unique', values.const(False))
-            new = values.join(
-                (
-                    guard_of_parts,
-                    attributes.extended(self._machine, is_crowded, *parts),
+            combinations = values.product([old, args['value'], unique])
+            extended = []
+            # An alternative of the list, of the value to append, and of
+            # whether it is appended only once.
+            for guard_of_all, (old_list, item, is_unique) in combinations:
+                new_list = attributes.extended(
+                    self._machine, is_crowded, old_list, item, is_unique
                 )
-                for guard_of_parts, parts in values.product(
-                    [old, args['value'], unique]
-                )
-            )
-            is_written = self.unless(guard, values.failed(new))
+                extended.append((guard_of_all, new_list))
+            new = values.join(extended)
+            is_written = self.end_where(guard, values.failed(new))
             self._put(is_written, (root, *path), new, extends=True)
 
     def plugin_data(
@@ -428,7 +447,7 @@ class SymbolicEffects:
                 # The rule has ended with an error.
                 continue
             if not isinstance(name, values.Const):
-                self.lose(
+                self.make_unknown(
                     call,
                     has_name,
                     'the name of a capability out of data',
@@ -440,7 +459,7 @@ class SymbolicEffects:
             is_broken = logic.disj(
                 logic.known(is_bad_name), self._is_broken(text)
             )
-            is_written = self.unless(has_name, is_broken)
+            is_written = self.end_where(has_name, is_broken)
             place = (*cells.CAPABILITIES, known_name)
             self._put(is_written, place, text, sets)
 
@@ -471,9 +490,9 @@ class SymbolicEffects:
 
     def trait(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Add a trait, or remove it."""
-        self._trait(when, args['name'], call.op.name != 'remove-trait')
+        self._put_trait(when, args['name'], call.op.name != 'remove-trait')
 
-    def _trait(self, when: Formula, name: Value, adds: bool) -> None:
+    def _put_trait(self, when: Formula, name: Value, adds: bool) -> None:
         """Add or remove the trait of a name.
 
         To add what is no name of a trait ends the inspection with an error.
@@ -484,7 +503,7 @@ class SymbolicEffects:
         for guard, known_name in name:
             has_name = logic.conj(when, guard)
             if not isinstance(known_name, values.Const):
-                self._some_trait(has_name, known_name, adds)
+                self._put_computed_trait(has_name, known_name, adds)
             elif adds and not trait_names.is_good(known_name.value):
                 self.end(has_name)
             else:
@@ -492,7 +511,7 @@ class SymbolicEffects:
                 # Two rules that add the same trait do not clash.
                 self._put(has_name, place, values.const(adds), extends=adds)
 
-    def _some_trait(
+    def _put_computed_trait(
         self, when: Formula, name: values.Alternative, adds: bool
     ) -> None:
         """Add or remove a trait whose name is read from the machine.
@@ -507,22 +526,23 @@ class SymbolicEffects:
         is_trait = attributes.is_trait(self._machine, name)
         if is_trait is None:
             is_trait = self._machine.guess(reason, 'is a trait', name)
+        acts = when
         if adds:
-            when = self.unless(when, logic.negated(is_trait))
+            acts = self.end_where(when, logic.negated(is_trait))
         for known in sorted(self._traits):
             place = (*cells.TRAITS, known)
             old = values.step(self.state.roots['node'], *place[1:])
             if known.endswith('*'):
                 new = values.unknown(reason, name, adds, old)
             else:
-                is_it = self._is_trait(name, known, reason)
-                new = values.choose(is_it, values.const(adds), old)
+                is_named = self._is_trait(name, known, reason)
+                new = values.choose(is_named, values.const(adds), old)
             made = states.put(
                 self._machine, self.state.roots['node'], place[1:], new
             )
-            self._replace_root('node', when, made.value)
+            self._replace_root('node', acts, made.value)
         write = states.SymbolicWrite(
-            cells.TRAITS, when, values.unknown(reason, name), adds
+            cells.TRAITS, acts, values.unknown(reason, name), adds
         )
         self._rule_pass.writes.append(write)
 
@@ -556,7 +576,7 @@ class SymbolicEffects:
             if not isinstance(prefix, values.Const) or not isinstance(
                 names, values.Const | values.ItemList
             ):
-                self.lose(
+                self.make_unknown(
                     call,
                     has_these,
                     'set-traits with what nobody knows',
@@ -577,7 +597,7 @@ class SymbolicEffects:
                 is_named = logic.conj(has_these, exists)
                 is_outside = self._is_outside(item, beginning)
                 self.end(logic.conj(is_named, is_outside))
-                self._trait(is_named, item, True)
+                self._put_trait(is_named, item, True)
 
     def _is_outside(self, item: Value, prefix: str) -> Formula:
         """Return on which machines an item of ``set-traits`` lacks the prefix.

@@ -84,6 +84,7 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
 
     :param written: any JSON, in whose texts there may be fields.
     """
+    # Raises where the time of the proof is over.
     scope.machine.keep_going()
     if isinstance(written, str):
         return evaluate_pieces(interpolation.parse(written), scope)
@@ -225,7 +226,8 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
-    has_end = written.endswith(('/-', '.-')) or '/-/' in written
+    # Whether the rule writes "-", the end of a list, into the path.
+    appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
     made: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
@@ -235,11 +237,10 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
         if isinstance(token.value, list | dict):
             return values.FAILED
         text = str(token.value)
-        if has_end and data_path.appends(text):
+        if appends_to_list and data_path.appends(text):
             made.append(text)
         else:
-            # Also "-", which in the text of a rule is the end of a list: from
-            # a field it is a key of a mapping.
+            # Also a "-" that a field gives: it is a key of a mapping.
             made.append(data_path.Key(text))
     try:
         data_path.check(made, written)
@@ -483,11 +484,10 @@ def _filtered_once(
     args, _problems = op.signature.bind_call(call.arguments)
     # An argument that is a field is a tuple: the field as it was parsed.
     has_field = any(isinstance(part, tuple) for part in args.values())
-    # The arguments without a name are for the filter that it applies to parts
-    # of the value.
-    applies_filter = op.plugin.TAKES_FILTER and not all(
-        name for name, _part in call.arguments
-    )
+    # Arguments without a name, as in "map('upper')", are for another filter
+    # that it applies to the items of the value.
+    has_unnamed = any(not name for name, _part in call.arguments)
+    applies_filter = op.plugin.TAKES_FILTER and has_unnamed
     if has_field or applies_filter:
         return values.unknown(
             f'filter {call.name} with a field as argument',

@@ -89,13 +89,14 @@ class SymbolicInspection:
         self.machine = machine
         self._deadline = deadline
         self._messages = pair.Messages()
-        # The cache of _holds(), and what has the ids in its keys.
+        # Two caches have the id() of objects in their keys: truths of
+        # conditions, see _holds(), and compiled rules by the rule. The id may
+        # become that of another object once the first is gone: so the
+        # conditions and the rules are kept as well.
         self._truths: dict[typing.Any, condition.Truth] = {}
-        self._conditions: list[typing.Any] = []
-        # Compiled rules, by the id() of the rule. It may become that of
-        # another object once the rule is gone: so the rules are kept.
+        self._kept_conditions: list[typing.Any] = []
         self._plans: dict[int, compiler.CompiledRule] = {}
-        self._kept: list[model.Rule] = []
+        self._kept_rules: list[model.Rule] = []
         # The traits that the proof distinguishes: every text of the rules that
         # may be a trait. "PREFIX*" stands for all others that begin so, and
         # "*" for all others.
@@ -122,7 +123,7 @@ class SymbolicInspection:
         if key not in self._plans:
             ops = registry.installed()
             self._plans[key] = compiler.compile_rule(rule, ops)
-            self._kept.append(rule)
+            self._kept_rules.append(rule)
         return self._plans[key]
 
     def run(
@@ -433,6 +434,6 @@ class SymbolicInspection:
         key = id(conditions), tuple(data_of_key)
         if key not in self._truths:
             # Both are kept, so that no other object gets an id in the key.
-            self._conditions.append((conditions, scope))
+            self._kept_conditions.append((conditions, scope))
             self._truths[key] = condition.all_hold(conditions, scope)
         return self._truths[key]

@@ -316,10 +316,11 @@ class Proof:
             witness = self._search.find(wanted)
             if witness is None:
                 continue
-            differs = self._engine.differs(self._rules, without, witness)
-            if not differs and not self._leaves_lasting(
-                rule_pass.rule, witness
-            ):
+            has_effect = self._engine.differs(
+                self._rules, without, witness
+            ) or self._leaves_lasting(rule_pass.rule, witness)
+            if not has_effect:
+                # The engine finds none on the machine that the solver found.
                 raise Unclear(self._search.reasons(wanted))
             self._witnesses.append(witness)
             return Answer(SHADOWED, rules, NO)
@@ -400,8 +401,8 @@ class Proof:
     def _conflict(self, first: int, second: int) -> Answer | None:
         """Answer whether two rules write two values to one place.
 
-        :returns: None for two rules that never write to a common place, or
-            that do so in an order.
+        :returns: None for two rules that never write to a common place, and
+            for two of different priorities.
         """
         rules = (self._rules[first], self._rules[second])
         if rules[0].priority != rules[1].priority:
@@ -606,7 +607,7 @@ def _texts(tables: table.Tables) -> set[str]:
 
 
 def _same_tables(one: table.Tables, other: table.Tables) -> bool:
-    """Return whether two sets have the same tables, with rows in one order."""
+    """Return whether two sets have equal tables, with rows in equal order."""
     if one.keys() != other.keys():
         return False
     for name, mine in one.items():

@@ -222,13 +222,13 @@ def _between_texts(
     A known text is noted with the field that it is compared with: it is one
     of those for which the results of filters are computed.
     """
-    has_characters = True
-    for term, text in ((left, right), (right, left)):
-        if isinstance(text, values.Const):
-            has_characters &= machine.alphabet.has(text.value)
-            machine.note(term.as_term(), text.value)
+    has_all_characters = True
+    for text, compared_with in ((left, right), (right, left)):
+        if isinstance(compared_with, values.Const):
+            has_all_characters &= machine.alphabet.has(compared_with.value)
+            machine.note(text.as_term(), compared_with.value)
     holds = _compare_texts(machine, relation, left, right)
-    if has_characters:
+    if has_all_characters:
         return holds
     # The known text has characters that no text of the solver has: it could
     # not find a machine with an equal text, and must not prove anything by
@@ -244,10 +244,13 @@ def _compare_texts(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines two texts of the solver are in a relation.
+    """Return on which machines two texts are in a relation.
 
-    The texts before or after a known one are a regular language. The solver
-    finds a text of a language much faster than two texts in an order.
+    At least one of them is a text of the machine. The texts before or after a
+    known text are a regular language, and the solver finds a text of a
+    language much faster than two texts in an order.
+
+    :param relation: ``eq``, ``ne``, ``lt``, ``le``, ``gt`` or ``ge``.
     """
     if relation in ('eq', 'ne'):
         return COMPARE[relation](left.as_term(), right.as_term())
@@ -329,7 +332,9 @@ def _between_number_and_text(
 
 
 def _number_in(
-    machine: Machine, text: values.Alternative, mate: values.Alternative
+    machine: Machine,
+    text: values.Alternative,
+    compared_with: values.Alternative,
 ) -> tuple[logic.Formula, logic.Term]:
     """Return on which machines a text reads as a number, and that number.
 
@@ -338,8 +343,9 @@ def _number_in(
     computes it for every text that is tried.
 
     :param text: a known text, or one of the machine.
-    :param mate: the number that the text is compared with.
-    :returns: the formula, and a term that is only meant where it holds.
+    :param compared_with: the number that the text is compared with.
+    :returns: on which machines the text is a number; and that number, a term
+        that means nothing on other machines.
     :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
     if isinstance(text, values.Const):
@@ -353,9 +359,10 @@ def _number_in(
     )
     if facet is None:
         raise logic.Untranslatable('text made of others as a number')
-    if isinstance(mate, values.Const):
-        # Texts to try: around the number the result of a comparison changes.
-        facet.near |= {str(mate.value + step) for step in (-1, 0, 1)}
+    if isinstance(compared_with, values.Const):
+        # Texts to try. The result of the comparison changes at this number.
+        number = compared_with.value
+        facet.near |= {str(number - 1), str(number), str(number + 1)}
     exists, term = facet.terms
     return exists, term
 

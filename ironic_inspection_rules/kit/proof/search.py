@@ -247,7 +247,9 @@ class MachineSearch:
             if given_up:
                 usual = [label for label in usual if label not in given_up]
                 continue
-            lifted = self._in_the_way(restrictions, contradicting, wanted)
+            lifted = self._restrictions_to_lift(
+                restrictions, contradicting, wanted
+            )
             if not lifted:
                 # What is wanted contradicts itself, or restrictions that leave
                 # out no machine that matters.
@@ -263,7 +265,7 @@ class MachineSearch:
             usual = []
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
-    def _in_the_way(
+    def _restrictions_to_lift(
         self,
         restrictions: list[str],
         contradicting: set[str],
@@ -274,14 +276,14 @@ class MachineSearch:
         :param restrictions: the labels of those that are not lifted yet.
         :param contradicting: the labels that the solver has named.
         """
-        in_the_way = []
+        to_lift = []
         for label in restrictions:
             if label not in contradicting:
                 continue
             restriction = self._restrictions[label]
             if not self._is_complete(restriction, wanted):
-                in_the_way.append(label)
-        return in_the_way
+                to_lift.append(label)
+        return to_lift
 
     def _check(self, assumed: list[str]) -> set[str] | None:
         """Return the labels of assumptions that contradict; None if none do.

@@ -397,9 +397,11 @@ def _list_has(
         # Where the guess is true, the witness, a machine that shows it, gets
         # a secret in its first item.
         has_items = items.length > 0
-        perhaps = machine.guess(f'a secret in {items.name}', 'secret', items)
-        items_of_machine[0].secrets[perhaps.get_id()] = perhaps
-        parts.append(logic.conj(has_items, perhaps))
+        has_secret = machine.guess(
+            f'a secret in {items.name}', 'secret', items
+        )
+        items_of_machine[0].secrets[has_secret.get_id()] = has_secret
+        parts.append(logic.conj(has_items, has_secret))
     return logic.disj(*parts)
 
 
@@ -424,11 +426,11 @@ def _mapping_has(
         else:
             parts.append(_has_secret(machine, entry, is_masked))
     if mapping.cell is not None:
-        parts.append(_beside_entries(machine, mapping))
+        parts.append(_has_secret_elsewhere(machine, mapping))
     return logic.disj(*parts)
 
 
-def _beside_entries(
+def _has_secret_elsewhere(
     machine: Machine, mapping: values.Mapping
 ) -> logic.Formula:
     """Return on which machines a mapping has a secret that no rule names.
@@ -444,10 +446,10 @@ def _beside_entries(
         # On most machines the field is no mapping, and the reason of an
         # answer says so.
         reason = f'{mapping.cell.name} as a mapping with a secret in it'
-    perhaps = machine.guess(reason, 'secret', mapping)
+    has_secret = machine.guess(reason, 'secret', mapping)
     # Where the guess is true, the machine of the answer gets a secret there.
-    mapping.cell.secrets[perhaps.get_id()] = perhaps
-    return logic.conj(logic.negated(mapping.cell.empty), perhaps)
+    mapping.cell.secrets[has_secret.get_id()] = has_secret
+    return logic.conj(logic.negated(mapping.cell.empty), has_secret)
 
 
 def _has_mask(value: typing.Any) -> bool:

@@ -662,17 +662,24 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
         others_left.remove(twin)
         twin_guard, twin_mapping = twin
         is_twin_chosen = logic.conj(opposite, twin_guard)
-        exists = logic.disj(is_chosen, is_twin_chosen)
+        is_either_chosen = logic.disj(is_chosen, is_twin_chosen)
         assert isinstance(alternative, Mapping)
-        entries = {}
-        for name in (*alternative.entries, *twin_mapping.entries):
-            entries[name] = choose(
-                guard, alternative.entry(name), twin_mapping.entry(name)
-            )
-        parts.append((exists, only(Mapping(alternative.cell, entries))))
+        merged = _choose_entries(guard, alternative, twin_mapping)
+        parts.append((is_either_chosen, only(merged)))
     for inner_guard, alternative in others_left:
         parts.append((logic.conj(opposite, inner_guard), only(alternative)))
     return join(parts)
+
+
+def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
+    """Return the mapping whose entries are chosen from two of the same cell.
+
+    They are those of ``one`` where the guard holds, and else of ``other``.
+    """
+    entries = {}
+    for name in (*one.entries, *other.entries):
+        entries[name] = choose(guard, one.entry(name), other.entry(name))
+    return Mapping(one.cell, entries)
 
 
 def _find_mapping_of_cell(
@@ -777,7 +784,7 @@ def differ(machine: Guesses, one: Value, other: Value) -> Formula:
     if one is other or fingerprint(one) == fingerprint(other):
         return logic.FALSE
     if len(one) * len(other) > _MOST_PAIRS:
-        return _differ_at_large(machine, one, other)
+        return _differ_by_identity(machine, one, other)
     parts = []
     for guard, (alternative, other_alternative) in product([one, other]):
         differing = _alternatives_differ(
@@ -787,7 +794,7 @@ def differ(machine: Guesses, one: Value, other: Value) -> Formula:
     return logic.disj(*parts)
 
 
-def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
+def _differ_by_identity(machine: Guesses, one: Value, other: Value) -> Formula:
     """Return on which machines two values with many alternatives differ.
 
     Only the identities of alternatives are compared, not every pair of them:
@@ -798,11 +805,11 @@ def _differ_at_large(machine: Guesses, one: Value, other: Value) -> Formula:
     for guard, alternative in one:
         if alternative.identity in theirs:
             same.append(logic.conj(guard, theirs[alternative.identity]))
-    are_other = logic.negated(logic.disj(*same))
-    perhaps = machine.guess(
+    have_other_identity = logic.negated(logic.disj(*same))
+    differ_nevertheless = machine.guess(
         'whether two values are the same', 'differ', *_ordered(one, other)
     )
-    return logic.conj(are_other, perhaps)
+    return logic.conj(have_other_identity, differ_nevertheless)
 
 
 def _alternatives_differ(
