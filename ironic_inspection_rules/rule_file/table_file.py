@@ -32,7 +32,11 @@ Problem = exceptions.Problem
 
 @dataclasses.dataclass(frozen=True)
 class FileTable:
-    """A table of a rule file with its rows, as written: not checked yet."""
+    """A table of a rule file with its rows, as written: not checked yet.
+
+    ``rows`` are those of the table or of a file of their own, None where they
+    are no list.
+    """
 
     written: document.WrittenTable
     rows: table_rows.Rows | None

@@ -80,7 +80,7 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
         # Else the first argument may be the name of another filter.
         first = op.signature.arguments[0].name
     for argument, schemas in op.plugin.SCHEMAS.items():
-        values = '|'.join(_values(list(schemas)))
+        values = '|'.join(_refused_literals(list(schemas)))
         if not values:
             continue
         place = rf"""(?:[^(){{}}'"]|{_TEXT})*?{argument}\s*=\s*"""
@@ -90,7 +90,7 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
         yield rf'{name}\s*\(\s*{place}(?:{values})'
 
 
-def _values(schemas: list[Schema]) -> Iterator[str]:
+def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
     """Yield patterns of literals that an argument of a filter does not take.
 
     These are literals of another type, and of a single schema also a text that
@@ -108,12 +108,16 @@ def _values(schemas: list[Schema]) -> Iterator[str]:
     for kind, literal in _LITERALS.items():
         if kind not in accepted:
             yield literal
-    if len(schemas) == 1 and schemas[0].get('minLength') == 1:
+    if len(schemas) != 1:
+        return
+    [schema] = schemas
+    if schema.get('minLength') == 1:
+        # An empty text.
         yield r"""(?:''|"")\s*[,)]"""
-    if len(schemas) == 1 and 'pattern' in schemas[0]:
+    if 'pattern' in schema:
         # A text in which the pattern is nowhere.
-        has = schemas[0]['pattern']
+        pattern = schema['pattern']
         yield (
-            rf"""(?:'(?!{_SINGLE}*?{has}){_SINGLE}*'|"""
-            rf""""(?!{_DOUBLE}*?{has}){_DOUBLE}*")\s*[,)]"""
+            rf"""(?:'(?!{_SINGLE}*?{pattern}){_SINGLE}*'|"""
+            rf""""(?!{_DOUBLE}*?{pattern}){_DOUBLE}*")\s*[,)]"""
         )

@@ -432,42 +432,61 @@ def _check_tables(
     """Check what rules read of the tables of files, and these tables.
 
     Of tables it finds what nothing reads, and cells that YAML misreads.
+
+    :param file_tables: as they are written in files.
+    :param built: the same tables as rules read them, by name.
     """
-    for subject in subjects:
-        for problem in table_check.problems(subject.rule, built):
-            level = ERROR
-            if not file_tables.is_given:
-                # The rules mean the tables that the server has stored.
-                level = NOTE
-                problem = dataclasses.replace(
-                    problem,
-                    hint=_('no file has tables, so it has to be in Ironic'),
-                )
-            yield _finding(subject.written, problem, UNKNOWN_TABLE, level)
+    yield from _check_table_names(subjects, file_tables, built)
     for subject, pointer, message in tables.check_values(subjects, built):
         yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
     for subject, pointer, message in secrets.check_columns(subjects, built):
         yield _finding_at(subject.written, pointer, message, MASKED)
     for name, file_table in file_tables.tables.items():
-        if file_table.rows is None:
-            continue
-        definition = built[name].definition
-        for name_of_column, pointer, message in scalars.check_table(
-            file_table.rows, definition
-        ):
-            path, place = file_table.locate(pointer)
-            yield Finding(
-                path,
-                *place,
-                WARNING,
-                PLAIN_SCALAR,
-                None,
-                f'{name}.{name_of_column}: {message}',
-            )
+        yield from _check_cells(file_table, built[name].definition)
     for name, pointer, message in tables.unused(subjects, built):
         path, (line, column) = file_tables.tables[name].locate(pointer)
         yield Finding(
             path, line, column, WARNING, UNUSED, None, f'{name}: {message}'
+        )
+
+
+def _check_table_names(
+    subjects: list[checked_rule.CheckedRule],
+    file_tables: table_file.FileTables,
+    built: table.Tables,
+) -> typing.Iterator[Finding]:
+    """Find tables and columns that rules read and that are not there."""
+    for subject in subjects:
+        for problem in table_check.problems(subject.rule, built):
+            if file_tables.is_given:
+                yield _finding(subject.written, problem, UNKNOWN_TABLE, ERROR)
+                continue
+            # The rules mean the tables that the server has stored.
+            hint = _('no file has tables, so it has to be in Ironic')
+            with_hint = dataclasses.replace(problem, hint=hint)
+            yield _finding(subject.written, with_hint, UNKNOWN_TABLE, NOTE)
+
+
+def _check_cells(
+    file_table: table_file.FileTable,
+    definition: table.TableDefinition,
+) -> typing.Iterator[Finding]:
+    """Find the cells of a table that YAML misreads."""
+    if file_table.rows is None:
+        # They are no list, which is a finding of its own.
+        return
+    for column, pointer, message in scalars.check_table(
+        file_table.rows, definition
+    ):
+        path, (line, character) = file_table.locate(pointer)
+        yield Finding(
+            path,
+            line,
+            character,
+            WARNING,
+            PLAIN_SCALAR,
+            None,
+            f'{file_table.name}.{column}: {message}',
         )
 
 

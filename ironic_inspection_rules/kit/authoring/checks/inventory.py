@@ -90,7 +90,9 @@ def check(
             name_in_plugin_data = steps[1]
         if name_in_plugin_data in own:
             continue
-        problem = _problem(text, steps) or _elsewhere(text, steps, target)
+        problem = _problem(text, steps) or _reported_elsewhere(
+            text, steps, target
+        )
         if problem:
             yield FieldRemark(pointer, problem, is_note=False)
         if rule.written.is_of_inspector:
@@ -171,7 +173,7 @@ def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
     return hint
 
 
-def _elsewhere(
+def _reported_elsewhere(
     text: str, steps: Steps, target: inventory_fields.InspectionTarget
 ) -> str | None:
     """Return the sentence that only other inspections report a field.

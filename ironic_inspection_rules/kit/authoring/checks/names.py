@@ -68,7 +68,7 @@ _JINJA = re.compile(
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find fields and old paths that no machine can ever have.
+    """Find fields, and paths of ironic-inspector, that no machine can have.
 
     These are:
 
@@ -83,7 +83,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         if message is not None:
             yield pointer, message
     for operation in rule.operations:
-        yield from _check_old(operation)
+        yield from _check_inspector_fields(operation)
     for use in reach.uses(rule):
         if use.steps[0] == model.VARS:
             problem = _problem_of_vars(use, rule)
@@ -309,7 +309,9 @@ def _no_attribute(field: str, name: str) -> str:
     }
 
 
-def _check_old(operation: file_rule.Operation) -> checked_rule.Mistakes:
+def _check_inspector_fields(
+    operation: file_rule.Operation,
+) -> checked_rule.Mistakes:
     """Find ``{data[…]}`` and ``node://…`` that lead to nothing.
 
     Only ops of ironic-inspector read them; other operations are passed over.

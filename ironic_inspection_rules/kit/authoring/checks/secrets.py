@@ -156,7 +156,9 @@ def _shows_own(
     the machine.
     """
     for steps, value in _leaves(write):
-        if _may_be_read(write.kind, steps) and _is_own(value, rule, action):
+        if _may_be_read(write.kind, steps) and _has_own_secret(
+            value, rule, action
+        ):
             return True
     return False
 
@@ -229,12 +231,12 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     return steps[0] in _FREE
 
 
-def _is_own(
+def _has_own_secret(
     value: typing.Any,
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> bool:
-    """Return whether text of the rule that may be a secret is in a value.
+    """Return whether a value has text of the rule that may be a secret.
 
     Fields over its ``vars`` and over literal items of a loop are followed to
     their values; all other fields are data of the machine.
@@ -250,6 +252,7 @@ def _is_own(
         elif isinstance(part, list):
             ahead += part
         elif isinstance(part, interpolation.Field):
+            # Such as the default of a field.
             ahead += _arguments_in_result(part.filters)
             if (part.root, part.steps) not in known:
                 known.add((part.root, part.steps))

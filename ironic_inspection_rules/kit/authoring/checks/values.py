@@ -182,6 +182,7 @@ def _slips_in_facts(
             continue
         compared_field = subject(rule, fact.field, item)
         compared = [fact.value]
+        # Relations such as "one-of" are to a list of values.
         if fact.relation.endswith('-of'):
             compared = fact.value
         for value in compared:

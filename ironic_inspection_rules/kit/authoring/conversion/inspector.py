@@ -203,9 +203,9 @@ def convert_operator(
     expression that had to match the beginning only, and a number in quotes,
     which never was equal to a number.
 
-    :param op: the old name, without the prefix; ``net`` in blueprint 000.
+    :param op: the name there, without the prefix; ``net`` in blueprint 000.
     :param field: the converted field, with its braces.
-    :param value: what the old op had beside the field.
+    :param value: what the op had beside the field.
     """
     if op in ('in-net', 'net'):
         return 'in-net', {'address': field, 'subnet': value}
@@ -512,22 +512,23 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     They are taken as one set, which is all that inspection runs: what an
     earlier one changes matters to the later ones.
 
-    :param rules: as :mod:`.legacy.translate` makes them, with the old ops.
+    :param rules: as :mod:`.legacy.translate` makes them, with the ops of
+        ironic-inspector.
     :returns: a conversion of every rule, with what is lost and what to look
         at. It has no rule where one of the conditions cannot be converted, or
         none of the actions; single actions that cannot be are left out of it.
     """
     conversions: list[rule.Conversion] = []
-    for index, old in enumerate(rules):
+    for index, inspector_rule in enumerate(rules):
         converter = _InspectorConverter()
-        conditions = converter.conditions(old.conditions)
-        actions = converter.actions(old.actions)
+        conditions = converter.conditions(inspector_rule.conditions)
+        actions = converter.actions(inspector_rule.actions)
         # Without one of its conditions a rule would run on more machines.
         if actions and None not in conditions:
             is_sensitive = any(map(disclosure.has_secrets, actions))
             fields = {
-                'description': old.description,
-                'scope': old.scope,
+                'description': inspector_rule.description,
+                'scope': inspector_rule.scope,
                 'sensitive': is_sensitive,
                 'conditions': conditions,
                 'actions': actions,
@@ -538,7 +539,7 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
         else:
             converter.hints.clear()
         # The rule stays: these conditions may be decided otherwise.
-        converter.lost += _conditions_on_changed(rules[:index], old)
+        converter.lost += _conditions_on_changed(rules[:index], inspector_rule)
         conversions.append(converter)
     return conversions
 

@@ -417,7 +417,7 @@ def _write(text: Text, existing: set[str], notes: rule.Conversion) -> str:
     return with_default
 
 
-def conditions(
+def convert_looped(
     items: Sequence[typing.Any],
     convert_turn: Callable[[typing.Any], Operation | bool],
     needs_all: bool,
@@ -576,7 +576,7 @@ def _replace_marks(
 ) -> typing.Any:
     """Return a value with texts in place of the marks in its texts.
 
-    Marks stand for the values of a loop's item.
+    Marks stand for the values of a loop's item: ``zqitem0qz`` for the first.
 
     :param texts: by the number of the mark that each replaces.
     :param texts_alone: the same where a mark is all of a text; None where

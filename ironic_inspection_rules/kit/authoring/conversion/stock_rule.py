@@ -214,7 +214,7 @@ class _StockConverter(rule.Conversion):
         convert_turn = functools.partial(
             self._turn_of_condition, op, inverted, args
         )
-        return stock_operation.conditions(
+        return stock_operation.convert_looped(
             items, convert_turn, condition.get('multiple') == 'all'
         )
 
