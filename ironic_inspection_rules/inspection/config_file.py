@@ -42,7 +42,7 @@ def unknown() -> Iterator[str]:
     """Yield a warning for each section and option that is not read.
 
     These are unknown options in groups of this project, options of it in
-    other groups, unknown options that name the plugin, and unknown sections
+    another group, unknown options that name the plugin, and unknown sections
     with a name like one that switches rules on.
     """
     names = conf.option_names(CONF)
@@ -51,9 +51,7 @@ def unknown() -> Iterator[str]:
         place, group, name, _value = setting
         if group in names:
             if name not in names[group]:
-                yield f'{place}: ' + suggestion.unknown(
-                    _('option in [%s]') % group, name, names[group]
-                )
+                yield _unknown_option(setting, names)
         elif group != 'DEFAULT' and group not in CONF:
             if (place, group) not in sections:
                 sections.add((place, group))
@@ -80,33 +78,62 @@ def _section(
         ) % {'place': place, 'group': group, 'near': near}
 
 
+def _unknown_option(setting: Setting, names: dict[str, list[str]]) -> str:
+    """Return a warning about an unknown option in a group of this project."""
+    owner = _owner(setting.name, names)
+    if owner is not None:
+        return _in_wrong_group(setting, owner)
+    return f'{setting.place}: ' + suggestion.unknown(
+        _('option in [%s]') % setting.group, setting.name, names[setting.group]
+    )
+
+
 def _misplaced(setting: Setting, names: dict[str, list[str]]) -> Iterator[str]:
     """Yield a warning about an unknown option in a group of Ironic.
 
-    Only one that has the name of an option of ``[inspection_rules]``, or whose
-    value names the plugin, or nearly, is warned of.
+    Only one that has the name of an option of this project, or whose value
+    names the plugin, or nearly, is warned of.
     """
     options = CONF
     if setting.group != 'DEFAULT':
         options = CONF[setting.group]
+        # Names such as "enabled" and "interface" are those of many options,
+        # and libraries register some of theirs later.
+        names = {_RULES: names[_RULES]}
     known = list(options)
     if setting.name in known:
         return
-    option = _('option in [%s]') % setting.group
-    if setting.name in names[_RULES]:
-        yield _(
-            '%(place)s: unknown %(option)s "%(name)s"; did you mean '
-            '"%(name)s" in [%(rules)s]?'
-        ) % {
-            'place': setting.place,
-            'option': option,
-            'name': setting.name,
-            'rules': _RULES,
-        }
+    owner = _owner(setting.name, names)
+    if owner is not None:
+        yield _in_wrong_group(setting, owner)
     elif is_near_plugin(setting.value):
         yield f'{setting.place}: ' + suggestion.unknown(
-            option, setting.name, known
+            _('option in [%s]') % setting.group, setting.name, known
         )
+
+
+def _owner(name: str, names: dict[str, list[str]]) -> str | None:
+    """Return the group that has an option of a name, None if none has."""
+    for group, options in names.items():
+        if name in options:
+            return group
+    return None
+
+
+def _in_wrong_group(setting: Setting, owner: str) -> str:
+    """Return a warning about an option that is read in another group.
+
+    :param owner: that group.
+    """
+    return _(
+        '%(place)s: unknown option in [%(group)s] "%(name)s"; did you mean '
+        '"%(name)s" in [%(owner)s]?'
+    ) % {
+        'place': setting.place,
+        'group': setting.group,
+        'name': setting.name,
+        'owner': owner,
+    }
 
 
 def is_near_plugin(value: str) -> bool:

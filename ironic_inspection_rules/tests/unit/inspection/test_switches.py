@@ -348,6 +348,25 @@ class FilesTestCase(SwitchesTestCase):
                 'did you mean "default_scope" in [inspection_rules]?',
             )
 
+    def test_an_option_of_any_of_our_sections_in_default(self):
+        for group, names in conf.option_names(CONF).items():
+            for name in names:
+                self.one(
+                    {'DEFAULT': {name: '1'}},
+                    f'unknown option in [DEFAULT] "{name}"',
+                    f'did you mean "{name}" in [{group}]?',
+                )
+
+    def test_an_option_of_another_section_of_ours(self):
+        self.one(
+            {'inspection_rules': {'reboot_throttle': '3'}},
+            'unknown option in [inspection_rules] "reboot_throttle"',
+            'did you mean "reboot_throttle" in [inspection_queue]?',
+        )
+
+    def test_a_name_that_is_ours_but_not_only_ours(self):
+        self.assertEqual([], self.read({'inspector': {'enabled': 'true'}}))
+
     def test_the_plugin_in_an_option_that_does_not_exist(self):
         said = self.read(
             {'api': {'middleware': None, 'middlewares': 'inspection-rules'}}
