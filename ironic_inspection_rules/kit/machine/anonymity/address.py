@@ -47,6 +47,7 @@ _WITH_IPV4 = list(
 """Networks of IPv6 whose addresses end in one of IPv4."""
 
 _IPV4 = 32  # Bits.
+_QUAD_NUMBERS = 4
 _BEFORE_IPV4 = 96  # Bits of an IPv6 address before the one of IPv4 in it.
 _RESERVED_IPV4 = 0xF << 28
 """The network 240.0.0.0/4, which nobody uses."""
@@ -209,6 +210,44 @@ def parse(host: str) -> Address | None:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
+
+
+def from_reverse(name: str) -> str | None:
+    """Return the address or the network that a name of a reverse zone is of.
+
+    :param name: ``1.0.0.10.in-addr.arpa``, or 32 digits before ``ip6.arpa``.
+    :returns: a network, as ``10.0.0.0/24``, for fewer numbers than an address
+        of IPv4 has; None if the numbers are too large.
+    """
+    *labels, zone, _arpa = name.split('.')
+    labels.reverse()
+    if zone.lower() == 'ip6':
+        digits_of_groups = ''.join(labels)
+        groups = re.findall('....', digits_of_groups)
+        return ':'.join(groups)
+    missing = _QUAD_NUMBERS - len(labels)
+    host = '.'.join(labels + ['0'] * missing)
+    if parse(host) is None:
+        return None
+    if missing:
+        return f'{host}/{8 * len(labels)}'
+    return host
+
+
+def to_reverse(text: str, name: str) -> str:
+    """Write an address or a network as the name of a reverse zone.
+
+    :param text: as :func:`from_reverse` returns it.
+    :param name: the name that is replaced, which has as many numbers.
+    """
+    *labels, zone, arpa = name.split('.')
+    host = ipaddress.ip_address(text.partition('/')[0])
+    if isinstance(host, ipaddress.IPv6Address):
+        written = list(host.exploded.replace(':', ''))
+    else:
+        written = str(host).split('.')[: len(labels)]
+    written.reverse()
+    return '.'.join([*written, zone, arpa])
 
 
 def has_ipv4(address: Address) -> bool:

@@ -22,6 +22,8 @@ class Form(enum.Enum):
     IP = 'IP address'
     QUAD = 'four numbers that are an IPv4 address, or else a version'
     VERSION = 'four numbers after a word that says they are a version'
+    DASHED = 'IPv4 address with dashes, in the name of a host'
+    REVERSE = 'IP address from behind, in the name of a reverse zone'
 
 
 class Identifier(NamedTuple):
@@ -32,8 +34,12 @@ class Identifier(NamedTuple):
     form: Form
 
 
+OF_HOST_NAMES = frozenset((Form.DASHED, Form.REVERSE))
+"""Forms of addresses that are a part of the name of a host or a zone."""
+
 _HEX = '[0-9A-Fa-f]'
 _WORD = '[0-9A-Za-z]'
+_DASHED = rf'\d{{1,3}}(?:-\d{{1,3}}){{3}}(?!{_WORD}|-\d)'
 # In this order: a time or a PCI address looks like a run of digits as well.
 # What is around a form must not be a part of it.
 _PATTERNS = {
@@ -55,6 +61,12 @@ _PATTERNS = {
     Form.SITE: r'(?:(?<=://)|(?<=://\*{6}@))(?!\d+(?:\.\d+){3}(?![.\w-]))'
     r'[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*',
     Form.QUALIFIED: rf'(?<!{_WORD})[in]qn\.\d{{4}}-\d\d\.\S+',
+    # Names that clouds and DHCP servers make. Behind another word, four
+    # numbers with dashes are rather a version or a place.
+    Form.DASHED: rf'(?:(?<=(?<!{_WORD})(?i:ip)-)|(?<=(?<!{_WORD})(?i:ec2)-)'
+    rf'|(?<=(?<!{_WORD})(?i:host|dhcp|addr|ipv4)-)){_DASHED}',
+    Form.REVERSE: r'(?<![\w.-])(?:(?:\d{1,3}\.){2,4}(?i:in-addr\.arpa)'
+    rf'|(?:{_HEX}\.){{32}}(?i:ip6\.arpa))(?!\w)',
 }
 _RUN = 'run'
 _FORMS = re.compile(
@@ -108,6 +120,13 @@ def find(text: str) -> list[Identifier]:
             else:
                 identifiers.append(_address(text, start, end, kind))
     return identifiers
+
+
+def is_any_whole(identifiers: list[Identifier]) -> bool:
+    """Return whether an identifier is more than a part of a host's name."""
+    return any(
+        identified.form not in OF_HOST_NAMES for identified in identifiers
+    )
 
 
 def _address(

@@ -95,6 +95,8 @@ _EUI_64 = 16
 
 _NUMBER = re.compile('[0-9.,]+')
 _SPACE = '[-:._ ]?'
+# A name of letters and digits, perhaps in groups with dashes between them.
+_SPLIT = re.compile('(?=.*[a-z])(?=.*[0-9])[a-z0-9]+(?:-[a-z0-9]+)*')
 
 Edge = alternatives.Edge
 Replacing = Callable[[str], str]
@@ -180,6 +182,10 @@ class Known:
             edge = Edge.ANYWHERE
         replace = functools.partial(self._as_name, text)
         self._add(re.escape(lowered), lowered, replace, edge)
+        unsplit = lowered.replace('-', '')
+        if len(unsplit) >= _SHORTEST_ANYWHERE and _SPLIT.fullmatch(lowered):
+            # A label may have the serial number in groups.
+            self._add('-?'.join(unsplit), unsplit, replace, Edge.WORD)
         if len(text) < _SHORTEST:
             return
         # LLDP and NVMe write texts in hexadecimal digits.
@@ -197,6 +203,8 @@ class Known:
         if written in self._names:
             return self._names[written]
         replacement = self._names[name]
+        if len(written) != len(name) or '-' in written:
+            replacement = _split_like(written, replacement)
         if written.islower():
             return replacement.lower()
         return _like(written, replacement)
@@ -332,6 +340,16 @@ class Known:
             self._replace[padded.replace('.', separator)] = self._as_quad
         self._add(packed, packed, self._as_packed, Edge.WORD)
 
+    def add_dashed(self, text: str) -> None:
+        """Add an IPv4 address that has dashes between its numbers."""
+        self.add_address(text.replace('-', '.'))
+
+    def add_reverse(self, name: str) -> None:
+        """Add the address that a name of a reverse zone is of."""
+        host = address.from_reverse(name)
+        if host is not None and '/' not in host:
+            self.add_address(host)
+
     def _as_quad(self, written: str) -> str:
         """Return the replacement of an IPv4 address, with its separator."""
         separator = re.sub('[0-9]', '', written)[0]
@@ -413,6 +431,20 @@ def _short(mac: str) -> str:
     """Write a MAC address without leading zeros, as some switches do."""
     pairs = re.findall('..', mac)
     return ':'.join(pair.removeprefix('0') for pair in pairs)
+
+
+def _split_like(text: str, replacement: str) -> str:
+    """Write a replacement in the groups that a text has between its dashes.
+
+    :param replacement: with as many other characters as the text has.
+    """
+    remaining = iter(replacement.replace('-', ''))
+    characters = []
+    for character in text:
+        if character != '-':
+            character = next(remaining, '')
+        characters.append(character)
+    return ''.join(characters)
 
 
 def _laid_over(text: str, replacement: str) -> str:

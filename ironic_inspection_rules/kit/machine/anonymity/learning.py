@@ -24,6 +24,10 @@ BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
 _ITEM = 4  # Parts of an item of hardware-detect: class, device, name, value.
 _LENGTHS = (4, 16)  # Octets of IP addresses.
 _LARGEST = 255
+_FIRST_HOST = 1 << 24
+_NAMES_ADDRESS = re.compile(
+    '(?:ip|addr|address|addresses|gateway|server|servers)$', re.IGNORECASE
+)
 _SHORTEST_SERIAL = 8
 _FEWEST_DIGITS = 3
 _NAMES = frozenset((Kind.NAME, Kind.SWITCH))
@@ -83,6 +87,8 @@ def learn(
         _learn_text(learned, value, kind)
     elif type(value) is int and kind in _NAMES:
         learned.add_name(str(value))
+    elif is_address_as_number(value, kind, name):
+        learned.add_address(str(ipaddress.IPv4Address(value)))
 
 
 def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
@@ -98,6 +104,8 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
         identifier.Form.WWN: learned.add_wwn,
         identifier.Form.UUID: learned.add_uuid,
         identifier.Form.IP: learned.add_address,
+        identifier.Form.DASHED: learned.add_dashed,
+        identifier.Form.REVERSE: learned.add_reverse,
     }
     if not field.is_version(text, kind):
         add_by_form[identifier.Form.QUAD] = learned.add_address
@@ -109,7 +117,8 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
             if (start, end) == (0, len(text)):
                 is_identifier = True
     # In the field of an address there may be the name of a host instead.
-    is_host = kind is Kind.ADDRESS and not identifiers
+    has_address = identifier.is_any_whole(identifiers)
+    is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
         learned.add_octets(text)
     elif kind is Kind.WWN and BARE_WWN.fullmatch(text):
@@ -224,6 +233,21 @@ def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
     if kind is not Kind.ADDRESS or len(value) not in _LENGTHS:
         return False
     return all(type(part) is int and 0 <= part <= _LARGEST for part in value)
+
+
+def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
+    """Return whether a value is an IPv4 address as one number.
+
+    Numbers below those of 1.0.0.0 are the address of no host, but counts.
+
+    :param kind: of the field that has the value.
+    :param name: of that field; a field such as ``gateway_metric`` is of the
+        kind of an address, but has none.
+    """
+    if kind is not Kind.ADDRESS or type(value) is not int:
+        return False
+    is_in_range = _FIRST_HOST <= value < 1 << 32
+    return is_in_range and _NAMES_ADDRESS.search(name) is not None
 
 
 def is_item(value: list[Any]) -> bool:

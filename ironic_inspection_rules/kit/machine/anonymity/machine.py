@@ -128,6 +128,9 @@ class _Document:
             if learning.is_address_in_numbers(value, kind):
                 return list(self._forms.packed_address(bytes(value)))
             return [self._value(item, kind, name) for item in value]
+        if learning.is_address_as_number(value, kind, name):
+            packed = self._forms.packed_address(value.to_bytes(4))
+            return int.from_bytes(packed)
         if type(value) is int:
             return self._number(value, kind)
         return value

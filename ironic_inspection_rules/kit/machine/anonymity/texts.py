@@ -5,6 +5,7 @@
 from collections.abc import Iterable
 
 from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import field
 from ironic_inspection_rules.kit.machine.anonymity import form
 from ironic_inspection_rules.kit.machine.anonymity import identifier
@@ -60,8 +61,21 @@ class Replacer:
                 return written[:_DATE] + self.name(written[_DATE:])
             case Form.KEPT:
                 return written
+            case Form.DASHED:
+                made = self.forms.address(written.replace('-', '.'))
+                return (made or written).replace('.', '-')
+            case Form.REVERSE:
+                return self._reverse(written)
         # All other forms are IP addresses and networks.
         return self.forms.address(written) or written
+
+    def _reverse(self, name: str) -> str:
+        """Replace the address in the name of a reverse zone."""
+        host = address.from_reverse(name)
+        if host is None:
+            return name
+        made = self.forms.address(host) or host
+        return address.to_reverse(made, name)
 
     def name(self, text: str) -> str:
         """Replace all of a text that is a name.
@@ -109,7 +123,8 @@ class Texts:
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
         if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):
             return self._forms.octets(masked)
-        if kind is Kind.ADDRESS and identifier.find(masked):
+        has_address = identifier.is_any_whole(identifier.find(masked))
+        if kind is Kind.ADDRESS and has_address:
             return self.mended(masked)
         return self.name(masked)
 

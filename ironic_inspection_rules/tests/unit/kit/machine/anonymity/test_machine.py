@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import copy
+import ipaddress
 import json
 import pathlib
 
@@ -322,6 +323,127 @@ class AnonymizerTestCase(base.TestCase):
                 {'inventory': {}, 'plugin_data': {'a': text}}
             )['plugin_data']['a'],
         )
+
+    def test_an_address_in_the_name_of_a_host_or_a_zone_goes(self):
+        # No other place has these addresses.
+        given = {
+            'notes': [
+                'PTR 4.3.2.10.in-addr.arpa.',
+                'zone 30.20.10.IN-ADDR.ARPA',
+                f'{"7." * 28}0.d.f.2.ip6.arpa',
+                'ip-10-9-0-1 and ec2-198-51-100-7.compute.example',
+                'host-10-1-2-9.example',
+            ]
+        }
+        made = self.anonymizer.machine({'plugin_data': given})
+        text = json.dumps(made)
+        for canary in (
+            '4.3.2.10',
+            '30.20.10',
+            '7.7.7.7.0.d.f.2',
+            '10-9-0-1',
+            '198-51-100-7',
+            '10-1-2-9',
+        ):
+            self.assertNotIn(canary, text)
+        for kept in (
+            '.10.in-addr.arpa.',
+            '.IN-ADDR.ARPA',
+            '.ip6.arpa',
+            'ip-10-',
+            'ec2-198-51-100-',
+            'host-10-',
+        ):
+            self.assertIn(kept, text)
+
+    def test_an_address_is_the_same_in_the_name_of_a_host_or_a_zone(self):
+        made = self.anonymizer.machine(
+            {
+                'inventory': {'bmc_address': BMC},
+                'plugin_data': {
+                    'zone': '42.7.31.10.in-addr.arpa',
+                    'host': 'ip-10-31-7-42',
+                },
+            }
+        )
+        numbers = made['inventory']['bmc_address'].split('.')
+        self.assertEqual(
+            '.'.join([*reversed(numbers), 'in-addr.arpa']),
+            made['plugin_data']['zone'],
+        )
+        self.assertEqual(
+            '-'.join(['ip', *numbers]), made['plugin_data']['host']
+        )
+
+    def test_the_domain_behind_an_address_in_a_name_goes(self):
+        made = self.anonymizer.machine(
+            {'inventory': {'bmc_address': 'ip-10-31-7-42.acme-corp.example'}}
+        )
+        self.assertNotIn('acme', json.dumps(made))
+
+    def test_numbers_with_dashes_that_are_no_address_stay(self):
+        given = {
+            'notes': [
+                'kernel-5-14-0-1',
+                'slot 10-0-0-1',
+                'chip-10-0-0-1',
+                'ip-10-0-0-1-5',
+                'ip-300-0-0-1',
+                '999.3.2.1.in-addr.arpa',
+            ]
+        }
+        made = self.anonymizer.machine({'plugin_data': given})
+        self.assertEqual(given, made['plugin_data'])
+
+    def test_an_address_as_a_number_goes_where_a_field_has_one(self):
+        given = {
+            'inventory': {'bmc_address': BMC},
+            'plugin_data': {
+                'ip_address': 0x0A1F072A,
+                'dns_servers': [0x0A1F072A, 0x0A1F0701],
+                'dhcp_servers': 2,
+                'gateway_metric': 0x0A1F072A,
+                'size': 0x0A1F072A,
+                'firmware': {'ip': 0xFFFFFF00},
+            },
+        }
+        made = self.anonymizer.machine(given)
+        number = int(ipaddress.ip_address(made['inventory']['bmc_address']))
+        plugin_data = made['plugin_data']
+        self.assertEqual(number, plugin_data['ip_address'])
+        self.assertEqual(number, plugin_data['dns_servers'][0])
+        self.assertNotEqual(0x0A1F0701, plugin_data['dns_servers'][1])
+        for name in ('dhcp_servers', 'gateway_metric', 'size', 'firmware'):
+            self.assertEqual(given['plugin_data'][name], plugin_data[name])
+
+    def test_a_serial_number_goes_in_groups_and_without_them(self):
+        for field, written in (
+            (SERIAL, 'CZ34-09XK7Q'),
+            (SERIAL, 'cz-3409-xk7q'),
+            ('CZ34-09XK7Q', SERIAL),
+            ('CZ34-09XK7Q', 'CZ-3409-XK7Q'),
+        ):
+            made = self.anonymizer.machine(
+                {
+                    'inventory': {'system_vendor': {'serial_number': field}},
+                    'plugin_data': {'label': f'<{written}>'},
+                }
+            )
+            serial = made['inventory']['system_vendor']['serial_number']
+            label = made['plugin_data']['label'].strip('<>')
+            self.assertNotEqual(written, label)
+            self.assertEqual(
+                serial.replace('-', '').lower(),
+                label.replace('-', '').lower(),
+            )
+            self.assertEqual(
+                [
+                    place
+                    for place, letter in enumerate(written)
+                    if letter == '-'
+                ],
+                [place for place, letter in enumerate(label) if letter == '-'],
+            )
 
     def test_the_domain_of_a_host_goes_with_it(self):
         made = self.anonymizer.machine(
