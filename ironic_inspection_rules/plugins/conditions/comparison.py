@@ -104,7 +104,8 @@ def equal(one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values are equal, as ``eq`` does."""
     if one.__class__ is not other.__class__:
         one, other = _make_comparable(one, other)
-    return bool(one == other)
+    are_equal: bool = one == other
+    return are_equal
 
 
 class ValueComparison(plugin.Relation):
@@ -179,6 +180,10 @@ class Equal(ValueComparison):
     """``eq``: all values are equal."""
 
     compare = operator.eq
+
+    # Most conditions are this one: it is spared the call of "compare", and a
+    # bound method for each condition of a rule set.
+    holds = staticmethod(equal)
 
 
 class NotEqual(ValueComparison):
