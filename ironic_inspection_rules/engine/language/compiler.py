@@ -36,6 +36,8 @@ class CompiledRule:
     reasons for its conditions. ``audited``: what it would do is recorded, not
     done. ``decides_first``: it is decided before the first action of any
     rule. ``reads_previous``: it may read the data of the previous inspection.
+    ``scope`` is that of the rule: a phase asks for it first, and most rules
+    need nothing else of ``rule`` then, as they do not match.
     ``vars``: names with values, or with templates of values that depend on
     the data. ``tables``: as the rule sees them, None if it reads none.
     """
@@ -48,6 +50,7 @@ class CompiledRule:
     actions: tuple[engine_action.CompiledAction, ...]
     decides_first: bool
     reads_previous: bool
+    scope: str | None = None
     vars: tuple[tuple[str, typing.Any], ...] = ()
     tables: table.Tables | None = None
 
@@ -96,6 +99,7 @@ def compile_rule(
         actions=actions,
         decides_first=decides_first or reverts,
         reads_previous=effects.mentions('previous', content),
+        scope=rule.scope,
         vars=tuple(compiled_vars),
         tables=tables_of_rule,
     )

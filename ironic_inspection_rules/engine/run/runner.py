@@ -103,9 +103,7 @@ def run(
         there already.
     """
     plans_in_scope = [
-        plan
-        for plan in plans
-        if not plan.rule.scope or plan.rule.scope == scope
+        plan for plan in plans if not plan.scope or plan.scope == scope
     ]
     phase = _Phase(target, limits, explain, keep)
     error = None
@@ -165,9 +163,9 @@ class _Phase:
         # the outcome, a phase takes at most three times its limits.
         self._for_reasons = budget.Budget(limits)
         self._for_audit = budget.Budget(limits)
-        # The data as rules see them, with secrets and without. The index is
-        # whether they are masked: False is 0, True is 1.
-        self._views = (target.view(masked=False), target.view(masked=True))
+        # The data as rules see them, with secrets and without.
+        self._open_view = target.view(masked=False)
+        self._masked_view = target.view(masked=True)
         # Whether rules match that decide before their turn.
         self._decided: dict[compiler.CompiledRule, bool] = {}
         # The results of its conditions, for a rule that is to be explained.
@@ -198,7 +196,9 @@ class _Phase:
         """
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
-        view = self._views[plan.masked]
+        view = self._open_view
+        if plan.masked:
+            view = self._masked_view
         if plan.tables is not None:
             step.give_tables(plan, view)
         try:
@@ -261,8 +261,8 @@ class _Phase:
         """Explain why a rule matches, before the data change."""
         if plan.unexplained or plan in self._why:
             return
-        view = self._views[plan.masked]
-        masked_view = self._views[True]
+        view = self._target.view(plan.masked)
+        masked_view = self._masked_view
         step.give_tables(plan, masked_view)
         step.give_tables(plan, view)
         with (
