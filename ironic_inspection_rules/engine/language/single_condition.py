@@ -31,6 +31,9 @@ _LONGEST_REMEMBERED = 64
 _SHORT = 20
 """Maximum length of text that needs no call to be quoted in a reason."""
 
+_NOTHING_DECIDED = ('', '', reasons.ConditionResult('', None))
+"""What was decided last, before the first machine."""
+
 Missing = rendering.Missing
 DescribeValue = typing.Callable[[budget.View, typing.Any], str]
 """Takes the data by root name and a value from them."""
@@ -112,7 +115,7 @@ class Single(condition.CompiledCondition):
         # Threads share a plan: with three attributes one could read the value
         # of its own machine and the decision of another. So it is one tuple
         # in one attribute, read once and replaced as a whole.
-        self._last = ('', '', reasons.ConditionResult(self.written_op, None))
+        self._last = _NOTHING_DECIDED
 
     @property
     def sentence(self) -> 'Sentence':
