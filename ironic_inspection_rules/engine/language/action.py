@@ -169,19 +169,17 @@ class CompiledAction:
 
     def _apply_once(self, target: Target, roots: budget.View) -> None:
         """Carry the action out with the present data, and item of a loop."""
+        call = self._call
         # Before the fields are rendered: a filter or an argument may refuse
         # "******", and the error would not name the secret. Arguments that do
         # not vary have no fields.
-        if self._call.varying:
+        if call.varying:
             self._refuse_masked(target, roots)
-        rendered = self._call.render(roots)
+        rendered = call.render(roots)
         if isinstance(rendered, rendering.Missing):
             raise exceptions.MissingField(rendered.field)
         self._carry_out(
-            target,
-            *self._call.op.context(roots),
-            **self._call.literals,
-            **rendered,
+            target, *call.op.context(roots), **call.literals, **rendered
         )
 
     def _revert_once(

@@ -67,7 +67,9 @@ class Tree:
             else:
                 data = {}
         if isinstance(data, dict):
-            inner = self.assign(data.get(token), rest, value)
+            inner = value
+            if rest:
+                inner = self.assign(data.get(token), rest, value)
             data = self._owned(data)
             # Plain text: a Key of a path is no key of data.
             data[str(token)] = inner

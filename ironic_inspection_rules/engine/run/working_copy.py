@@ -311,7 +311,11 @@ class WorkingCopy:
         if len(path) == 1:
             names[path[0]] = None
             return
-        below = names.setdefault(path[0], set())
+        # setdefault() would make a set for every change, also where there is
+        # one.
+        if path[0] not in names:
+            names[path[0]] = set()
+        below = names[path[0]]
         if below is not None:
             below.add(path[1])
 

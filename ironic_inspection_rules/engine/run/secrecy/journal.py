@@ -274,17 +274,15 @@ class Journal:
             name = engine_change.port_name(port)
             uuid = port.get('uuid')
             path = path[1:]
-        return engine_change.Change(
-            name,
-            op,
-            data_path.pointer(path),
-            value,
-            before,
-            (*path, *part),
-            port=uuid,
-            rule=self._rule,
-            action=self._action,
+        change = engine_change.Change(
+            name, op, data_path.pointer(path), value, before, (*path, *part)
         )
+        # With these as arguments, by name, it takes nearly twice as long to
+        # make.
+        change.port = uuid
+        change.rule = self._rule
+        change.action = self._action
+        return change
 
     def _disclose(self, path: data_path.Path, value: typing.Any) -> typing.Any:
         if self._masked:
