@@ -68,6 +68,7 @@ class WorkerService:
     """A worker that receives wake-ups and takes part in the election.
 
     :param name: of the worker.
+    :ivar wake: has the worker poll the queue now.
     :raises: Invalid when an option of ``[coordination]`` cannot be used.
     """
 
@@ -86,6 +87,7 @@ class WorkerService:
         self._worker = worker.Worker(
             name, requests, lock, settings, count_delivery
         )
+        self.wake = self._worker.wake
         # Throttle and starter, the worker that powers machines on, need each
         # other: the throttle waits by the starter, which is made of it below.
         throttle = power_on.make_throttle(self._pause_starter)
@@ -156,10 +158,6 @@ class WorkerService:
                 raise
             self._started.append(thread)
 
-    def wake(self) -> None:
-        """Poll the queue now."""
-        self._worker.wake()
-
     def stop(self) -> None:
         """Claim no more requests; see :meth:`wait`."""
         self._stop.set()
@@ -213,6 +211,9 @@ def _log_restart(retry_state: tenacity.RetryCallState) -> None:
 
 def count_delivery(outcome: delivery.Outcome) -> None:
     """Count a delivery in the metrics, by its outcome."""
+    if CONF.metrics.backend == 'noop':
+        # The default of Ironic: nobody gets them.
+        return
     metrics.MetricsGroup('InspectionWorker').count(outcome.value)
 
 
