@@ -55,9 +55,12 @@ def put(
         models.InspectionDataRow.node_uuid == node_uuid,
         models.InspectionDataRow.posted == data['posted'],
     )
-    old_ids: Sequence[int] = session.execute(query).scalars().all()
-    if old_ids:
-        removal.remove_by_id(session, models.InspectionDataRow, old_ids)
+    for old_id in session.execute(query).scalars().all():
+        session.execute(
+            sa.delete(models.InspectionDataRow)
+            .where(models.InspectionDataRow.id == old_id)
+            .execution_options(synchronize_session=False)
+        )
     row = models.InspectionDataRow(node_uuid=node_uuid, **data)
     session.add(row)
     # The database makes the id when the row is inserted.
