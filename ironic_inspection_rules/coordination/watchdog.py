@@ -200,11 +200,6 @@ class Outage:
         self._kinds: set[type[BaseException]] = set()
         self._lock = threading.Lock()
 
-    @property
-    def lasts(self) -> bool:
-        """True if the last try failed."""
-        return self._failures > 0
-
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
         """Count a failure; log it if its kind is new or ``retries`` are over.
 
@@ -238,7 +233,7 @@ class Outage:
     def over(self) -> None:
         """End the outage; log that if there was one."""
         with self._lock:
-            was_out = self.lasts
+            was_out = self._failures > 0
             self._failures = 0
             self._kinds.clear()
         if was_out:

@@ -181,12 +181,13 @@ class OutageTestCase(base.TestCase):
             self.outage.over()
         self.assertEqual(2, self.log.output.count('refused'))
 
-    def test_it_lasts_until_it_is_over(self):
-        self.assertFalse(self.outage.lasts)
-        self.outage.failed(OSError())
-        self.assertTrue(self.outage.lasts)
+    def test_its_end_is_logged_once(self):
         self.outage.over()
-        self.assertFalse(self.outage.lasts)
+        self.assertNotIn('works again', self.log.output)
+        self.outage.failed(OSError())
+        self.outage.over()
+        self.outage.over()
+        self.assertEqual(1, self.log.output.count('works again'))
 
 
 class ReasonTestCase(base.TestCase):
