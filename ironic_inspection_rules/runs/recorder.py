@@ -167,26 +167,26 @@ def prepare(
             inspection = history.prepare(run.uuid, node, document)
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
-    return functools.partial(_store, values, keep, inspection)
+    if inspection is None:
+        return functools.partial(db_run.record_run, values=values, keep=keep)
+    return functools.partial(_store_with_findings, values, keep, inspection)
 
 
-def _store(
+def _store_with_findings(
     values: Mapping[str, typing.Any],
     keep: int,
-    inspection: history.PreparedInspection | None,
+    inspection: history.PreparedInspection,
     connection: typing.Any,
 ) -> None:
     """Store a run and what its inspection found, as :func:`prepare` says.
 
     :param values: the columns of the run.
-    :param inspection: None if what it found is not kept.
     """
     # One transaction is sooner over than two.
     db_run.record_run(connection, values, keep)
-    if inspection is not None:
-        db_history.record(
-            connection, inspection.values, inspection.began, inspection.ended
-        )
+    db_history.record(
+        connection, inspection.values, inspection.began, inspection.ended
+    )
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:

@@ -146,7 +146,7 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.assertEqual([], self.runs())
 
     def test_a_run_that_cannot_be_stored_keeps_no_request(self):
-        def fail(*args):
+        def fail(*args, **kwargs):
             raise db_exc.DBDataError('too long')
 
         self.useFixture(
