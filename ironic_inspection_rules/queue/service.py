@@ -84,9 +84,11 @@ class WorkerService:
             attempt.locked, requests, options.inspection_timeout
         )
         settings = _worker_settings()
-        self._worker = worker.Worker(
-            name, requests, lock, settings, count_delivery
-        )
+        observe: Callable[[delivery.Outcome], None] = worker.observe_nothing
+        # With this backend, the default of Ironic, nobody gets metrics.
+        if CONF.metrics.backend != 'noop':
+            observe = count_delivery
+        self._worker = worker.Worker(name, requests, lock, settings, observe)
         self.wake = self._worker.wake
         # Throttle and starter, the worker that powers machines on, need each
         # other: the throttle waits by the starter, which is made of it below.
@@ -211,9 +213,6 @@ def _log_restart(retry_state: tenacity.RetryCallState) -> None:
 
 def count_delivery(outcome: delivery.Outcome) -> None:
     """Count a delivery in the metrics, by its outcome."""
-    if CONF.metrics.backend == 'noop':
-        # The default of Ironic: nobody gets them.
-        return
     metrics.MetricsGroup('InspectionWorker').count(outcome.value)
 
 

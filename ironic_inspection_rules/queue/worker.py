@@ -73,7 +73,7 @@ class _OngoingDelivery:
     thread: threading.Thread | None = None
 
 
-def _observe_nothing(_outcome: delivery.Outcome) -> None:
+def observe_nothing(_outcome: delivery.Outcome) -> None:
     """Ignore the outcome of a delivery."""
 
 
@@ -98,7 +98,7 @@ class Worker:
         requests: database_queue.DatabaseQueue,
         lock: attempt.Lock,
         settings: WorkerSettings,
-        observe: Callable[[delivery.Outcome], None] = _observe_nothing,
+        observe: Callable[[delivery.Outcome], None] = observe_nothing,
         claim: Callable[[str], queue_request.Request | None] | None = None,
     ) -> None:
         self.name = name
