@@ -223,14 +223,14 @@ class Actions:
         effect outside of the machine, which nothing undoes.
         """
         broken = self._has_wrong_argument(call, action, scope)
-        when = self._effects.end_where(when, broken)
+        acts = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
             number = self._messages.number_of(
                 call.bound, self._rule_pass.rule, scope.roots
             )
-            self._effects.end(when, number)
+            self._effects.end(acts, number)
         else:
-            self._rule_pass.lasts = logic.disj(self._rule_pass.lasts, when)
+            self._rule_pass.lasts = logic.disj(self._rule_pass.lasts, acts)
 
     def _change(
         self,
@@ -326,7 +326,8 @@ def _path(
     """
     if not isinstance(written, str):
         return expression.evaluate(written, scope)
+    with_item = written
     is_field = isinstance(literal, str) and literal.startswith('{')
     if literal is not None and not is_field:
-        written = interpolation.fill_item(written, literal)
-    return expression.path(written, scope)
+        with_item = interpolation.fill_item(written, literal)
+    return expression.path(with_item, scope)

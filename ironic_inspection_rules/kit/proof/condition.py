@@ -180,7 +180,7 @@ def _over_alternative(
         holds = scope.machine.guess(reason, 'holds', *about)
         fails = scope.machine.guess(reason, 'fails', *about)
         return Truth(holds, fails)
-    return _over_items(written, alternative, scope)
+    return _holds_over_items(written, alternative, scope)
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
@@ -246,7 +246,7 @@ class _Item:
     truth: Truth
 
 
-def _over_items(
+def _holds_over_items(
     written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
     """Return on which machines a condition holds over the loop's items.

@@ -147,6 +147,7 @@ class SymbolicEffects:
     ) -> None:
         """Write a value at a place, and note that the rule writes there.
 
+        :param when: the action is carried out.
         :param creates: False where a part is deleted, for which no parents
             are made.
         :param extends: whether it is one more item of a list or one more
@@ -156,10 +157,10 @@ class SymbolicEffects:
         made = states.put(
             self._machine, self.state.roots[root], path[1:], value, creates
         )
-        when = self.end_where(when, made.broken)
-        write = states.SymbolicWrite(path, when, value, extends)
+        is_written = self.end_where(when, made.broken)
+        write = states.SymbolicWrite(path, is_written, value, extends)
         self._rule_pass.writes.append(write)
-        self._replace_root(root, when, made.value)
+        self._replace_root(root, is_written, made.value)
 
     def _paths(
         self,
@@ -173,7 +174,7 @@ class SymbolicEffects:
         The other alternatives are dealt with here, so that the caller only
         has to write: a path that is invalid ends the inspection with an error,
         and one that is not known makes all that the action may write unknown,
-        by :meth:`lose`.
+        by :meth:`make_unknown`.
 
         :param when: the action is carried out.
         :param table: the attributes that a path may begin with, None where it

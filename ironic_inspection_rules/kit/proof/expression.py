@@ -418,14 +418,15 @@ def _or_second_name(
     Rules for ironic-inspector expect some values of the inventory in plugin
     data. As in the engine, an empty value there counts as missing.
     """
+    chosen = value
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
         second = secret.step(
             scope.machine, scope.roots[root], *parents, *steps[1:]
         )
         is_usable = logic.negated(_is_empty(second, scope.machine))
-        is_taken = logic.conj(values.absent(value), is_usable)
-        value = values.choose(is_taken, second, value)
-    return value
+        is_taken = logic.conj(values.absent(chosen), is_usable)
+        chosen = values.choose(is_taken, second, chosen)
+    return chosen
 
 
 def _is_empty(

@@ -73,11 +73,15 @@ class SymbolicMachine:
         # Variables of the solver, by the number of their term.
         self.texts: dict[int, texts.TextVariable] = {}
         self.numbers: dict[int, texts.NumberVariable] = {}
+        # The number whose text a term is, by the number of that term.
         self.numbers_of: dict[int, logic.Term] = {}
         # Why something is guessed, by the name of the guess.
         self.reasons: dict[str, str] = {}
+        # Names of guesses about items that are not looked at, by their list.
         self.loops: dict[str, set[str]] = {}
+        # Guesses that mostly hold, which the search tries first.
         self.likely: dict[int, logic.Formula] = {}
+        # A real number and the same as a float, by the number of the first.
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
         # Texts that have no marks in them, by the number of their term.
         self._without_marks: dict[int, logic.Term] = {}

@@ -149,12 +149,12 @@ class Proof:
             concerns, without those that are trivial.
         """
         for question in questions:
-            for numbers in self._concerned(question):
+            for numbers in self._rules_concerned(question):
                 answer = self._answer(question, *numbers)
                 if answer is not None:
                     yield answer
 
-    def _concerned(self, question: str) -> Iterator[tuple[int, ...]]:
+    def _rules_concerned(self, question: str) -> Iterator[tuple[int, ...]]:
         """Yield, for every answer to a question, the rules that it is about.
 
         A rule is given by its index in the order in which rules run. Some
@@ -318,7 +318,7 @@ class Proof:
                 continue
             has_effect = self._engine.differs(
                 self._rules, without, witness
-            ) or self._leaves_lasting(rule_pass.rule, witness)
+            ) or self._has_lasting_effect(rule_pass.rule, witness)
             if not has_effect:
                 # The engine finds none on the machine that the solver found.
                 raise Unclear(self._search.reasons(wanted))
@@ -368,10 +368,11 @@ class Proof:
             effects.append(has_effect)
         return effects
 
-    def _leaves_lasting(self, rule: model.Rule, machine: Witness) -> bool:
+    def _has_lasting_effect(self, rule: model.Rule, machine: Witness) -> bool:
         """Return whether a rule makes a call or a log entry for a machine.
 
-        That is an effect which the end of the inspection does not show.
+        Such an effect lasts also where the inspection fails, and its end does
+        not show it.
         """
         done = self._engine.evaluate(self._rules, machine)
         for record in done.traces:

@@ -262,8 +262,8 @@ def _compare_texts(
         )
     if relation in ('gt', 'ge'):
         # The solver has "<" and "<=" of texts only.
-        relation = _REVERSED[relation]
-        left, right = right, left
+        compare = COMPARE[_REVERSED[relation]]
+        return compare(right.as_term(), left.as_term())
     return COMPARE[relation](left.as_term(), right.as_term())
 
 

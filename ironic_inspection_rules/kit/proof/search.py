@@ -168,14 +168,14 @@ class MachineSearch:
         # Raises where no time or steps are left: to simplify a large formula
         # takes long.
         self._limit_of_check()
-        wanted = logic.simplified(wanted)
-        if wanted is logic.FALSE:
+        simplified = logic.simplified(wanted)
+        if simplified is logic.FALSE:
             return None
         self._collect_facts()
         self._solver = z3.Solver()
-        self._solver.add(wanted)
-        labels = self._add_facts(names(wanted))
-        return self._find_in_rounds(wanted, labels)
+        self._solver.add(simplified)
+        labels = self._add_facts(names(simplified))
+        return self._find_in_rounds(simplified, labels)
 
     def _add_facts(self, wanted_names: set[str]) -> list[str]:
         """Give the solver all facts that may decide about a wanted formula.

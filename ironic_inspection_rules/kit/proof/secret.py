@@ -267,13 +267,13 @@ def _is_made_of_secret(
 def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
     """Return on which machines a value is neither a mapping nor a list.
 
-    Of a masked text a filter may take a part, in which no mask is seen.
+    Of a value that is not followed, it is a guess.
     """
     parts = []
     for guard, alternative in value:
         if isinstance(alternative, values.UnknownValue):
-            perhaps = machine.guess(alternative.reason, 'plain', alternative)
-            parts.append(logic.conj(guard, perhaps))
+            is_plain = machine.guess(alternative.reason, 'plain', alternative)
+            parts.append(logic.conj(guard, is_plain))
         elif isinstance(alternative, values.Const | values.SolverTerm):
             if alternative.kind not in ('list', 'mapping'):
                 parts.append(guard)
@@ -328,12 +328,12 @@ def _has_secret(
     """
     parts = []
     for guard, alternative in value:
-        has_secret = _alternative_has(machine, alternative, is_masked)
+        has_secret = _alternative_has_secret(machine, alternative, is_masked)
         parts.append(logic.conj(guard, has_secret))
     return logic.disj(*parts)
 
 
-def _alternative_has(
+def _alternative_has_secret(
     machine: Machine, alternative: values.Alternative, is_masked: bool
 ) -> logic.Formula:
     """Return on which machines an alternative of a value has a secret in it.
@@ -342,22 +342,22 @@ def _alternative_has(
         is looked for, and otherwise the names of secrets.
     """
     if isinstance(alternative, values.Const):
-        return logic.known(_constant_has(alternative, is_masked))
+        return logic.known(_constant_has_secret(alternative, is_masked))
     if isinstance(alternative, values.SolverTerm):
         if is_masked and alternative.is_text:
             mask = logic.constant(masking.MASK)
             return z3.Contains(alternative.term, mask)
         return logic.FALSE
     if isinstance(alternative, values.Mapping):
-        return _mapping_has(machine, alternative, is_masked)
+        return _mapping_has_secret(machine, alternative, is_masked)
     if isinstance(alternative, values.ItemList):
-        return _list_has(machine, alternative, is_masked)
+        return _list_has_secret(machine, alternative, is_masked)
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'secret', alternative)
     return logic.FALSE
 
 
-def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
+def _constant_has_secret(alternative: values.Const, is_masked: bool) -> bool:
     """Return whether a constant has a secret in it.
 
     :param is_masked: whether secrets in it are masked already: then the mask
@@ -371,7 +371,7 @@ def _constant_has(alternative: values.Const, is_masked: bool) -> bool:
     return masking.mask(alternative.value) is not alternative.value
 
 
-def _list_has(
+def _list_has_secret(
     machine: Machine, items: values.ItemList, is_masked: bool
 ) -> logic.Formula:
     """Return on which machines an item of a list has a secret in it.
@@ -405,7 +405,7 @@ def _list_has(
     return logic.disj(*parts)
 
 
-def _mapping_has(
+def _mapping_has_secret(
     machine: Machine, mapping: values.Mapping, is_masked: bool
 ) -> logic.Formula:
     """Return on which machines a mapping has a secret in it.

@@ -159,11 +159,13 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
     :param path: a text or its tokens; none are known of anything else.
     """
     if isinstance(path, tuple | list):
-        path = data_path.pointer(path)
-    elif not isinstance(path, str):
+        text = data_path.pointer(path)
+    elif isinstance(path, str):
+        text = path
+    else:
         return ()
     tokens = []
-    for pieces in engine_call.split(interpolation.parse(path)):
+    for pieces in engine_call.split(interpolation.parse(text)):
         if not all(isinstance(piece, str) for piece in pieces):
             break
         token = ''.join(map(str, pieces))
