@@ -287,6 +287,7 @@ def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
     if condition.loops:
         return set()
     name = condition.op.name
+    # What the op itself says, before it is inverted.
     result = holds != condition.inverted
     if isinstance(condition.op.plugin, plugin.ConditionGroup):
         inner_result = result
@@ -295,9 +296,10 @@ def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
         absent_by_inner = [
             _absent_where(inner, inner_result) for inner in condition.inner
         ]
-        # The result of "any-of" is false, and that of the others true, by all
-        # of its conditions; the opposite may be by any of them.
-        if result == (name != 'any-of'):
+        # "any-of" is false by all of its conditions, and true by any of them;
+        # the other groups are true by all of theirs, and false by any.
+        result_by_all = name != 'any-of'
+        if result == result_by_all:
             return set().union(*absent_by_inner)
         return set.intersection(*absent_by_inner)
     if _ABSENT_WHERE.get(name) == result:

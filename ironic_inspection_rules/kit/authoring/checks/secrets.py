@@ -155,7 +155,7 @@ def _shows_own(
     It does where the place may be read, and the value is not only data of
     the machine.
     """
-    for steps, value in _leaves(write):
+    for steps, value in _plain_values(write):
         if _may_be_read(write.kind, steps) and _has_own_secret(
             value, rule, action
         ):
@@ -173,7 +173,7 @@ def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
             yield write._replace(value=cleanup)
 
 
-def _leaves(
+def _plain_values(
     write: plugin.Write,
 ) -> typing.Iterator[tuple[data_path.Path, typing.Any]]:
     """Yield the plain values that are written, with their paths.
@@ -303,10 +303,10 @@ def _may_be_secret_text(text: str) -> bool:
 
     The scheme of a URL does not count.
     """
-    text = _SCHEME.sub('', text)
-    if text.lower() in _WORDS:
+    without_scheme = _SCHEME.sub('', text)
+    if without_scheme.lower() in _WORDS:
         return False
-    return sum(map(str.isalnum, text)) >= _SHORTEST
+    return sum(map(str.isalnum, without_scheme)) >= _SHORTEST
 
 
 def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
@@ -378,9 +378,10 @@ def _masked_in(
                 if is_secret:
                     yield name, use.text
     for name in getattr(action.op.plugin, 'FORMATTED', ()):
-        for old_field, keys in text.fields(action.arguments.get(name)):
+        # "{data[…]}" in an action of ironic-inspector.
+        for field_text, keys in text.fields(action.arguments.get(name)):
             if any(masking.is_secret(str(key)) for key in keys):
-                yield name, old_field
+                yield name, field_text
 
 
 def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:

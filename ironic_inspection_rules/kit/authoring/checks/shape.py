@@ -143,7 +143,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     In arguments that are mostly text, such as paths and messages, only
     doubled braces are found.
     """
-    for pointer, text, meant in _meant(rule):
+    for pointer, text, meant in _broken_fields(rule):
         yield (
             pointer,
             _('"%(text)s" is text, no field; did you mean "%(meant)s"?')
@@ -170,11 +170,11 @@ def mendings(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[mended_text.Change]:
     """Yield the changes of ``lint --fix`` that make fields of such text."""
-    for pointer, text, meant in _meant(rule):
+    for pointer, text, meant in _broken_fields(rule):
         yield mended_text.ReplaceValue(pointer, text, meant)
 
 
-def _meant(
+def _broken_fields(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[tuple[str, str, str]]:
     """Yield texts in arguments and loops that look like broken fields.

@@ -253,7 +253,7 @@ def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
 def _form(subject: Subject, value: str) -> Slip | None:
     """Return the slip in a value that a field never has after a filter.
 
-    Such as upper case after ``lower``.
+    For example, it has no upper case after ``lower``.
     """
     form = subject.value.form
     if form == field_value.LOWER and value != value.lower():

@@ -124,12 +124,14 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
         in the argument of a filter.
     """
     steps_here = document.in_ironic(steps)
+    # All that stands behind the path, filters among it.
+    ending = suffix
     match steps:
         case ('local_gb',):
             # ironic-inspector left one GiB for partitions, and said 0 where
             # there is no root disk: so the default is one GiB.
             steps_here = ('plugin_data', 'root_disk', 'size')
-            suffix = (
+            ending = (
                 f' | default({_GIB}) | divide({_GIB}) | int '
                 f'| subtract(1){suffix}'
             )
@@ -143,8 +145,8 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
             # The argument of a filter is a path, without braces. "true" takes
             # it for an address that is null or empty as well.
             ipv6 = ipv6_field[1:-1]
-            suffix = f' | default({ipv6}, true){suffix}'
-    return rule.write_field(steps_here, suffix)
+            ending = f' | default({ipv6}, true){suffix}'
+    return rule.write_field(steps_here, ending)
 
 
 def convert_text(text: str) -> str:

@@ -85,7 +85,7 @@ def convert(
             % texts[0].literal
         )
     if op == 'is-empty':
-        return _is_empty(texts[0], inverted, notes)
+        return _convert_is_empty(texts[0], inverted, notes)
     if len(texts) > 1:
         return _with_several_texts(op, inverted, args, texts, notes)
     try:
@@ -219,7 +219,9 @@ def _truth(
     return written
 
 
-def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
+def _convert_is_empty(
+    text: Text, inverted: bool, notes: rule.Conversion
+) -> Operation:
     """Return ``is-empty`` on a text as ``one-of`` over the empty texts.
 
     Stock Ironic looks at the text that a field becomes: "None" and "[]" are
@@ -238,8 +240,8 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
         else:
             value = with_default
     name = text.fields[0]
-    # The steps behind the root but for the last one lead to values that may
-    # be no mappings.
+    # The values that the field steps into, which may be no mappings: one, the
+    # disk, in "inventory.disk.size".
     parents = len(re.findall(r'[.\[]', name)) - 1
     if name.startswith('node.'):
         # The first step is an attribute of the node, which is never null.

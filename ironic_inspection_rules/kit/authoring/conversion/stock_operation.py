@@ -480,7 +480,10 @@ def _as_loop(
 
     The operation is converted once more with marks in place of the item. If
     the values of an item in place of the marks make the operation of its turn,
-    for every item, then fields over the item do so too.
+    for every item, then fields over the item do so too. For the item
+    ``{'path': '/a', 'value': 1}`` the marked one is ``{'path': 'zqitem0qz',
+    'value': 'zqitem1qz'}``, and the fields are ``item.path`` and
+    ``item.value``.
 
     :param turns: the operation that each item was converted to.
     :returns: None if no loop does the same.

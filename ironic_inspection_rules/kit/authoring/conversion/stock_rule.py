@@ -236,18 +236,18 @@ class _StockConverter(rule.Conversion):
         return ()
 
     def actions(
-        self, actions: Iterable[typing.Any], there: set[str]
+        self, actions: Iterable[typing.Any], existing: set[str]
     ) -> Iterator[Operation]:
         """Convert actions, and yield those that do something.
 
         One that cannot be converted is left out, and noted as lost.
 
-        :param there: fields that exist where the conditions hold.
+        :param existing: fields that exist where the conditions hold.
         """
         for index, action in enumerate(actions):
             self.pointer = f'/actions/{index}'
             try:
-                yield from self._action(action, there)
+                yield from self._action(action, existing)
             except rule.Inconvertible as exc:
                 self.lose(str(exc))
             except stock_condition.Fails as exc:
@@ -259,10 +259,12 @@ class _StockConverter(rule.Conversion):
                     % exc
                 )
 
-    def _action(self, action: Operation, there: set[str]) -> list[Operation]:
+    def _action(
+        self, action: Operation, existing: set[str]
+    ) -> list[Operation]:
         """Convert one action; of a loop there may be several.
 
-        :param there: fields that exist where the conditions hold.
+        :param existing: fields that exist where the conditions hold.
         :returns: the new actions; none where it does nothing.
         """
         _check(action, stock_form.ACTIONS)
@@ -273,24 +275,24 @@ class _StockConverter(rule.Conversion):
         loop = action.get('loop')
         if loop:
             convert_turn = functools.partial(
-                self._turn_of_action, op, args, there
+                self._turn_of_action, op, args, existing
             )
             return stock_operation.actions(_items(loop), convert_turn)
         # Outside of loops stock Ironic fills in one argument.
         filled = _FILLED_ARGUMENT.get(op, 'value')
-        converted = self._checked_action(op, _read(args, [filled]), there)
+        converted = self._checked_action(op, _read(args, [filled]), existing)
         if converted is None:
             return []
         return [converted]
 
     def _turn_of_action(
-        self, op: str, args: Operation, there: set[str], item: typing.Any
+        self, op: str, args: Operation, existing: set[str], item: typing.Any
     ) -> Operation | None:
         """Convert an action with a loop for one item of it."""
-        return self._checked_action(op, _read_turn(args, item), there)
+        return self._checked_action(op, _read_turn(args, item), existing)
 
     def _checked_action(
-        self, op: str, args: Operation, there: set[str]
+        self, op: str, args: Operation, existing: set[str]
     ) -> Operation | None:
         """Convert an action without a loop, None if it does nothing.
 
@@ -298,7 +300,7 @@ class _StockConverter(rule.Conversion):
 
         :raises: :class:`.rule.Inconvertible` for what no rule here may have.
         """
-        converted = stock_operation.convert(op, args, there, self)
+        converted = stock_operation.convert(op, args, existing, self)
         if converted is None:
             return None
         for problem in operation_check.check_action(
