@@ -122,17 +122,8 @@ class Addresses:
             inner = self._replaced(_inner_ipv4(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + inner.packed)
         width = address.max_prefixlen
-        bits = f'{int(address):0{width}b}'
         fixed_length = _fixed_length(address)
-        fixed_bits = bits[:fixed_length]
-        # Every bit is changed by those before it alone.
-        free_bits = tuple(map(int, bits[fixed_length:]))
-        bases = (2,) * len(free_bits)
-        shifted = self._numbers.shift(
-            free_bits, bases, f'net {fixed_bits}', prefix=True
-        )
-        new_bits = ''.join(map(str, shifted))
-        value = int(fixed_bits + new_bits, 2)
+        value = self._shift_bits(address, fixed_length)
         is_public = fixed_length == 0
         if is_public and width == _IPV4:
             value = _last_bits(value, 28) | _RESERVED_IPV4
@@ -143,6 +134,23 @@ class Addresses:
         if not _last_bits(int(address), host_length):
             value = value >> host_length << host_length
         return type(address)(value)
+
+    def _shift_bits(self, address: Address, fixed_length: int) -> int:
+        """Return the number of an address with its last bits replaced.
+
+        Every bit is changed by those before it alone.
+
+        :param fixed_length: how many of the first bits stay.
+        """
+        bits = f'{int(address):0{address.max_prefixlen}b}'
+        fixed_bits = bits[:fixed_length]
+        free_bits = tuple(map(int, bits[fixed_length:]))
+        bases = (2,) * len(free_bits)
+        shifted = self._numbers.shift(
+            free_bits, bases, f'net {fixed_bits}', prefix=True
+        )
+        new_bits = ''.join(map(str, shifted))
+        return int(fixed_bits + new_bits, 2)
 
 
 def _last_bits(number: int, count: int) -> int:

@@ -251,18 +251,39 @@ class Known:
             self._add_mac(digits)
 
     def _add_mac(self, digits: str) -> None:
-        """Add the GUIDs that are made of a MAC address, and its short form."""
+        """Add a MAC address, the GUIDs that are made of it, its short form.
+
+        :param digits: its twelve hexadecimal digits, in small letters.
+        """
         self._macs.add(digits)
         # Set and not setdefault(): it may have been added as a name before.
         self._replace[digits] = self._forms.octets
-        head = digits[:6]
-        tail = digits[6:]
-        # IPv6 inverts the bit of locally administered addresses.
-        first = int(head[:2], 16) ^ 2
-        inverted = f'{first:02x}{head[2:]}'
-        replace = functools.partial(self._as_guid, digits)
+        self._add_guids(digits)
+        # Without leading zeros, as some switches write it: "0:1b:2:…". One
+        # without leading zeros has no other form.
+        short = _short(digits)
+        digits_left = len(short) - short.count(':')
+        if digits_left < _MAC:
+            replacement = _short(self._forms.octets(digits))
+            replace_short = functools.partial(_like, replacement=replacement)
+            self._add(short, short, replace_short, Edge.WORD)
+
+    def _add_guids(self, mac: str) -> None:
+        """Add the GUIDs that are made of a MAC address.
+
+        A GUID is the first half of the address, a filling of four digits, and
+        the second half. IPv6 inverts a bit of the first half.
+
+        :param mac: twelve hexadecimal digits, in small letters.
+        """
+        head = mac[:6]
+        tail = mac[6:]
+        # The bit of locally administered addresses.
+        first_octet = int(head[:2], 16) ^ 2
+        inverted_head = f'{first_octet:02x}{head[2:]}'
+        replace = functools.partial(self._as_guid, mac)
         fillings = '|'.join(map(_spaced, _FILLINGS))
-        for start in (head, inverted):
+        for start in (head, inverted_head):
             for filling in _FILLINGS:
                 # The GUID may have been added before its MAC address was
                 # known: then it would not match the replaced address.
@@ -274,11 +295,6 @@ class Known:
             # One pattern finds the GUIDs of all fillings, for which find()
             # has the function by now.
             self._add(pattern, start + _FILLINGS[0] + tail, replace)
-        short = _short(digits)
-        if len(short) - short.count(':') < _MAC:
-            replacement = _short(self._forms.octets(digits))
-            replace_short = functools.partial(_like, replacement=replacement)
-            self._add(short, short, replace_short, Edge.WORD)
 
     def _as_guid(self, mac: str, written: str) -> str:
         """Return the GUID of the replacement of a MAC address.
@@ -335,7 +351,8 @@ class Known:
             pattern = written.replace('.', '[._-]')
             self._add(pattern, written, self._as_quad, Edge.QUAD)
         for separator in '-_':
-            # By what the pattern then matches, find() gets the function.
+            # find() looks the function up by the text that a pattern matches:
+            # it may have these separators.
             self._replace[lowered.replace('.', separator)] = self._as_quad
             self._replace[padded.replace('.', separator)] = self._as_quad
         self._add(packed, packed, self._as_packed, Edge.WORD)

@@ -110,6 +110,7 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
     if not field.is_version(text, kind):
         add_by_form[identifier.Form.QUAD] = learned.add_address
     identifiers = identifier.find(text)
+    # Whether all of the text is one of these.
     is_identifier = False
     for start, end, form in identifiers:
         if form in add_by_form:
@@ -125,6 +126,15 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
         learned.add_wwn(text)
     elif not is_identifier and (kind in _NAMES or is_host):
         learned.add_name(text)
+    _learn_labelled_names(learned, text)
+
+
+def _learn_labelled_names(learned: known.Known, text: str) -> None:
+    """Add the names in a text that have a label before them.
+
+    :param text: such as "Serial Number: CZ3409XK7Q", or the command line of a
+        kernel.
+    """
     for match in _LABELLED.finditer(text):
         # Without a digit it is no serial number: "Serial: enabled" is about a
         # serial port.

@@ -54,8 +54,6 @@ class Frames:
     def element(self, kind: int, content: str) -> str:
         """Return the content of an element with its identifiers replaced.
 
-        What is of no known type may be anything, and is replaced as a whole.
-
         :param kind: the type of the element, a number.
         :param content: hexadecimal digits.
         """
@@ -63,21 +61,27 @@ class Frames:
             octets = bytes.fromhex(content)
         except ValueError:
             return self._name(content)
-        made = self._forms.opaque(octets)
+        return self._replace_octets(kind, octets).hex()
+
+    def _replace_octets(self, kind: int, octets: bytes) -> bytes:
+        """Return the octets of an element with its identifiers replaced.
+
+        What is of no known type may be anything, and is replaced as a whole.
+        """
         if kind in _AS_THEY_ARE or not octets:
-            made = octets
-        elif kind in _TEXTS:
-            made = _as_text(octets, self._name)
-        elif kind == _DESCRIPTION:
-            made = _as_text(octets, self._mend)
-        elif kind in _MAC:
-            made = octets[:1] + self._identifier(kind, octets[0], octets[1:])
-        elif kind == _MANAGEMENT_ADDRESS:
-            made = self._management_address(octets)
-        elif kind == _ORGANIZATION:
+            return octets
+        if kind in _TEXTS:
+            return _as_text(octets, self._name)
+        if kind == _DESCRIPTION:
+            return _as_text(octets, self._mend)
+        if kind in _MAC:
+            return octets[:1] + self._identifier(kind, octets[0], octets[1:])
+        if kind == _MANAGEMENT_ADDRESS:
+            return self._management_address(octets)
+        if kind == _ORGANIZATION:
             rest = self._organization(octets[:3], octets[3:4], octets[4:])
-            made = octets[:4] + rest
-        return made.hex()
+            return octets[:4] + rest
+        return self._forms.opaque(octets)
 
     def _identifier(self, kind: int, subtype: int, octets: bytes) -> bytes:
         """Replace the ID of a chassis or a port by one of the same form.

@@ -197,7 +197,9 @@ def _is_part_of_any(
     replaced; see :func:`_is_better`.
     """
     for identified in by_form:
-        if _overlaps(place, identified) and not _is_better(place, identified):
+        if _overlaps(place, identified) and not _goes_before(
+            place, identified
+        ):
             return True
     return False
 
@@ -215,7 +217,7 @@ def _kept_if_version(
     return identified
 
 
-def _is_better(
+def _goes_before(
     place: known.KnownIdentifier, identified: identifier.Identifier
 ) -> bool:
     """Return whether a known identifier goes before one seen by its form.

@@ -230,16 +230,17 @@ def size(kind: str, amount: float) -> str:
     :param kind: of the part.
     :param amount: in bytes.
     """
+    in_unit = amount
     if kind == part_source.DIMM:
         for unit in ('B', 'KiB', 'MiB', 'GiB'):
-            if amount < 1024 or unit == 'GiB':
-                return f'{amount:.4g} {unit}'
-            amount /= 1024
+            if in_unit < 1024 or unit == 'GiB':
+                return f'{in_unit:.4g} {unit}'
+            in_unit /= 1024
     for unit in ('B', 'kB', 'MB', 'GB'):
-        if amount < 999.5:
-            return f'{amount:.3g} {unit}'
-        amount /= 1000
-    return f'{amount:.3g} TB'
+        if in_unit < 999.5:
+            return f'{in_unit:.3g} {unit}'
+        in_unit /= 1000
+    return f'{in_unit:.3g} TB'
 
 
 def number(path: str, amount: float) -> str:

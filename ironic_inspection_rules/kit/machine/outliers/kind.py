@@ -192,22 +192,25 @@ def _part_columns(
     :param path: of the list in the data of a machine.
     :param lists: one for every machine; equal ones are the same object.
     """
-    tables: dict[int, dict[str, typing.Any]] = {}
+    # By the id() of a list: what is compared of it, by name.
+    values_of_lists: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
-        if part_list is None or id(part_list) in tables:
+        if part_list is None or id(part_list) in values_of_lists:
             continue
-        table = {
+        values_of_list = {
             'number': len(part_list.items),
             **part_comparison.multisets(part_list),
         }
         slots = tuple(slot for slot, _attributes in part_list.items if slot)
         if slots:
-            table['slots'] = slots
-        tables[id(part_list)] = table
+            values_of_list['slots'] = slots
+        values_of_lists[id(part_list)] = values_of_list
     # A machine without the list has none of the values.
-    tables[id(None)] = {}
-    for name in sorted(set().union(*tables.values())):
-        values = [tables[id(part_list)].get(name) for part_list in lists]
+    values_of_lists[id(None)] = {}
+    for name in sorted(set().union(*values_of_lists.values())):
+        values = [
+            values_of_lists[id(part_list)].get(name) for part_list in lists
+        ]
         yield _FieldColumn(kind, f'{path} {name}', values)
 
 

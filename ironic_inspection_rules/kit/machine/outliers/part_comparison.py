@@ -412,10 +412,10 @@ class _BySlot:
 
         :param names: of the attributes, of which the first few are named.
         """
-        names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
-        normal = self._norms[slot, names[0]]
-        has = {name: part[name] for name in names}
-        usual = {name: self._norms[slot, name].value for name in names}
+        first_names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
+        normal = self._norms[slot, first_names[0]]
+        has = {name: part[name] for name in first_names}
+        usual = {name: self._norms[slot, name].value for name in first_names}
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.CHANGED,
@@ -426,7 +426,7 @@ class _BySlot:
             count=normal.count,
             fitting=normal.fitting,
             of=normal.of,
-            names=tuple(names),
+            names=tuple(first_names),
         )
 
 

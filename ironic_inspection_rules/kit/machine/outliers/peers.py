@@ -247,6 +247,8 @@ def _by_key(
     groups: dict[Key, list[sketch.Sketch]] = {}
     for machine in sketches:
         groups.setdefault(machine.key, []).append(machine)
+    # By the key of a model, which is the beginning of theirs: the keys that
+    # have a board as well.
     with_boards: dict[Key, list[Key]] = {}
     for key in groups:
         if key and key[-1][0] == sketch.BOARD:

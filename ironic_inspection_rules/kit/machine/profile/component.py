@@ -180,9 +180,10 @@ def _put(data: dict[str, typing.Any], path: str, value: typing.Any) -> None:
     if value is None:
         return
     *above, last = path.split('.')
+    parent = data
     for name in above:
-        data = data.setdefault(name, {})
-    data[last] = value
+        parent = parent.setdefault(name, {})
+    parent[last] = value
 
 
 def is_number(value: typing.Any) -> bool:

@@ -238,6 +238,7 @@ def _without_overlaps(
                 made[place] = merged, _sort(known, used, merged, tolerated)
                 break
         else:
+            # It overlaps none of the sorts so far.
             made.append((keys, part_sort))
     # A range that has become wider may overlap another one now.
     if len(made) < len(groups):
@@ -320,11 +321,12 @@ def _names(values: Sequence[typing.Any]) -> str:
 
 def _bytes(size: float) -> str:
     """Write a size as those who sell disks do."""
+    in_unit = size
     for unit in ('B', 'kB', 'MB', 'GB'):
-        if size < 999.5:
-            return f'{size:.3g} {unit}'
-        size /= 1000
+        if in_unit < 999.5:
+            return f'{in_unit:.3g} {unit}'
+        in_unit /= 1000
     # No unit is larger. With ".3g" such a number would have an exponent.
-    if size >= 999.5:
-        return f'{size:.0f} TB'
-    return f'{size:.3g} TB'
+    if in_unit >= 999.5:
+        return f'{in_unit:.0f} TB'
+    return f'{in_unit:.3g} TB'
