@@ -70,11 +70,13 @@ class Nodes:
 
     def __init__(self, path: str | None = None) -> None:
         self._files: dict[str, str] = {}
+        node_of_all = path
         if path is not None and os.path.isdir(path):
             for node_file in find_inventories([path]):
                 self._files[pathlib.Path(node_file).stem] = node_file
-            path = None
-        self._node = load_node(path)
+            # A machine without a file there is taken for a new node.
+            node_of_all = None
+        self._node = load_node(node_of_all)
 
     def of(self, inventory: str) -> Node:
         """Return the node of a machine."""

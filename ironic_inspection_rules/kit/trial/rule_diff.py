@@ -250,20 +250,20 @@ def _match(
     :returns: in the order of the new rules; None for a rule that is new.
     """
     old_uuids = {rule.uuid for rule in old.rules}
+    # Of old rules to which their authors gave no UUID.
     descriptions_without_uuid = {
         rule.description for rule in old.rules if rule.uuid not in old.named
     }
     wanted = []
     for rule in new.rules:
-        # A rule that is given a UUID for the first time is known by its
-        # description.
-        is_named_first = (
-            rule.uuid not in old_uuids
-            and rule.description in descriptions_without_uuid
-        )
-        is_named = rule.uuid in new.named and not is_named_first
+        is_known_by_uuid = rule.uuid in new.named
+        if rule.uuid not in old_uuids and (
+            rule.description in descriptions_without_uuid
+        ):
+            # The author has given it a UUID for the first time.
+            is_known_by_uuid = False
         uuid: str | None = rule.uuid
-        if rule.description and not is_named:
+        if rule.description and not is_known_by_uuid:
             # A UUID that is made of the content is another one after an edit.
             uuid = None
         wanted.append({'uuid': uuid, 'description': rule.description})

@@ -252,28 +252,42 @@ def _machines_card(
     if not machines:
         return None
     number_by_treatment = {}
+    choices = dict(_CHOICES)
     for number, group in enumerate(groups, 1):
         first = differing[group[0]]
         number_by_treatment[_treatment(first)] = number
-    choices = dict(_CHOICES)
-    for number in number_by_treatment.values():
         choices[f'difference={number}'] = f'with difference {number}'
     rows = []
     for machine in machines:
-        marks = []
-        treated: page.Part = page.Words('as before')
-        opened: page.Part = 'Treated as before.'
-        if machine['lines']:
-            opened = page.Lines(tuple(machine['lines']))
+        number_of_difference = None
         if machine['differs']:
-            treated = page.Tag('differently', 'warn')
-            number = number_by_treatment[_treatment(machine)]
-            marks = ['show=differing', f'difference={number}']
-        if _is_worse(machine):
-            marks.append('show=worse')
-        cells = (machine['name'], _result_tag(machine), treated)
-        rows.append(page.PageRow(cells, tuple(marks), (opened,)))
+            number_of_difference = number_by_treatment[_treatment(machine)]
+        rows.append(_machine_row(machine, number_of_difference))
     table = page.PageTable(
         'machines', ('machine', 'machines'), _COLUMNS, tuple(rows), choices
     )
     return page.Card('machines', 'Machines', 'Machines', '', (table,))
+
+
+def _machine_row(
+    machine: Plain, number_of_difference: int | None
+) -> page.PageRow:
+    """Build the row of a machine: its name, its results, how it is treated.
+
+    Opened, it shows what changes. Its marks are those by which links choose
+    it.
+
+    :param number_of_difference: None if the machine is treated as before.
+    """
+    marks = []
+    treated: page.Part = page.Words('as before')
+    opened: page.Part = 'Treated as before.'
+    if machine['lines']:
+        opened = page.Lines(tuple(machine['lines']))
+    if number_of_difference is not None:
+        treated = page.Tag('differently', 'warn')
+        marks = ['show=differing', f'difference={number_of_difference}']
+    if _is_worse(machine):
+        marks.append('show=worse')
+    cells = (machine['name'], _result_tag(machine), treated)
+    return page.PageRow(cells, tuple(marks), (opened,))

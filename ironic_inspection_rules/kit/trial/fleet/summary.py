@@ -77,12 +77,14 @@ class Summary:
     :param compared: whether entries have only what differs from the rules in
         force.
     :ivar results: how many machines have each result.
-    :ivar differ: how many machines get another result than by the rules in
-        force.
+    :ivar differ: how many machines end otherwise than by the rules in force;
+        0 where nothing is compared.
     :ivar gained: how many machines get each name, by kind; ``lost`` how many
         lose it.
     :ivar invalid: machines whose instances would no longer validate.
     :ivar unmatched: machines that no rule matches.
+    :ivar not_tried: machines on which the rules could not be tried, with the
+        ``error``.
     """
 
     def __init__(self, rules: Iterable[Plain], compared: bool) -> None:
@@ -126,7 +128,8 @@ class Summary:
             self.unmatched.append(named)
         if self.compared:
             differs = bool(entry.get('differs'))
-            self.differ += differs
+            if differs:
+                self.differ += 1
         else:
             differs = bool(changes) or entry['result'] == FAILED
         if differs:
@@ -262,10 +265,12 @@ def differences(
             before[kind] = _names(kind, node, path)
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        if change['object'] == TRAIT and change['op'] != 'remove':
-            after[TRAIT].add(change['path'][1:])
-        elif change['object'] == TRAIT:
+        if change['object'] == TRAIT:
+            # The path is that of the trait, such as "/CUSTOM_GPU".
             name = change['path'][1:]
+            if change['op'] != 'remove':
+                after[TRAIT].add(name)
+                continue
             after[TRAIT].discard(name)
             if compared:
                 # The rules in force leave it on the node.
@@ -310,17 +315,18 @@ def _path_within(change: Plain, path: str) -> str | None:
 
 def _names(kind: str, value: Any, path: str) -> set[str]:
     """Return the names of a kind that are at a path in a value."""
+    at_path = value
     for name in path.split('/')[1:]:
-        if not isinstance(value, Mapping):
+        if not isinstance(at_path, Mapping):
             return set()
-        value = value.get(name)
-    if value in (None, ''):
+        at_path = at_path.get(name)
+    if at_path in (None, ''):
         return set()
     if kind == CAPABILITY:
-        capabilities = {part.strip() for part in str(value).split(',')}
+        capabilities = {part.strip() for part in str(at_path).split(',')}
         # Between two commas there may be none.
         return capabilities - {''}
-    return {str(value)}
+    return {str(at_path)}
 
 
 class FleetGroups:
