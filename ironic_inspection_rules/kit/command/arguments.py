@@ -133,14 +133,15 @@ def _give_values_to_files(
     """
     # The last option first: a file that is put in does not move the places of
     # options before it.
+    still_missing = missing
     for option in reversed(options):
         # An option keeps its name and one value.
         spare = len(option.words) - 2
-        moved = max(0, min(missing, spare))
+        moved = max(0, min(still_missing, spare))
         first_moved = len(option.words) - moved
         files[option.place : option.place] = option.words[first_moved:]
         del option.words[first_moved:]
-        missing -= moved
+        still_missing -= moved
 
 
 def _is_option(word: str) -> bool:

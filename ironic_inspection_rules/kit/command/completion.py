@@ -268,21 +268,33 @@ def fish(known: list[CommandWords]) -> str:
                 f'complete -c {command.program} -n '
                 f'"__{name}_before {before}" -f -a {choice}'
             )
-        for option, choices in command.options.items():
-            kind = '-s'
-            if option.startswith('--'):
-                kind = '-l'
-            line = (
-                f'complete -c {command.program} -n '
-                f'"__{name}_within {before}" '
-                f'{kind} {option.lstrip("-")}'
-            )
-            if choices:
-                line += f' -x -a {_quoted(" ".join(choices))}'
-            elif option in command.valued:
-                line += ' -r'
-            lines.append(line)
+        for option in command.options:
+            condition = f'__{name}_within {before}'
+            lines.append(_fish_option(command, option, condition))
     return '\n'.join(lines) + '\n'
+
+
+def _fish_option(command: CommandWords, option: str, condition: str) -> str:
+    """Return the line of fish that completes an option of a command.
+
+    :param condition: a call of the script, which asks whether the words before
+        begin with those of the command.
+    """
+    # Fish distinguishes short options and long ones.
+    kind = '-s'
+    if option.startswith('--'):
+        kind = '-l'
+    line = (
+        f'complete -c {command.program} -n "{condition}" '
+        f'{kind} {option.lstrip("-")}'
+    )
+    choices = command.options[option]
+    if choices:
+        line += f' -x -a {_quoted(" ".join(choices))}'
+    elif option in command.valued:
+        # It needs a value, of which nothing is known.
+        line += ' -r'
+    return line
 
 
 def _quoted(text: str) -> str:

@@ -78,6 +78,7 @@ class ShowOutliers(command.BaremetalCommand):
             draw = functools.partial(_draw, baremetal, parsed_args.by, uuids)
             for machine in threads.map(draw, list(uuids), _('Comparing')):
                 if machine is None:
+                    # The node has no inventory.
                     missing += 1
                 else:
                     compared.add([machine])

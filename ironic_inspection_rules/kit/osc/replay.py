@@ -93,6 +93,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
             )
         files = file_set.load_all(paths)
         baremetal = self.baremetal
+        # The rules in force, to give those of files their UUIDs, and the page
+        # the names of rules.
         in_force = []
         with (
             parallel.interruptible(
@@ -128,6 +130,11 @@ class ReplayInspectionRules(command.BaremetalCommand):
             )
             content = page.render(_title(paths), result.plain(), names)
             arguments.write(parsed_args.report, content, self.app.stdout)
+        self._print(parsed_args, result)
+        return result.status
+
+    def _print(self, parsed_args, result: '_Result') -> None:
+        """Print the result, beside the page if there is one."""
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
             json.dump(result.plain(), output, indent=2)
@@ -136,7 +143,6 @@ class ReplayInspectionRules(command.BaremetalCommand):
             output.write(result.text())
             if parsed_args.report:
                 output.write(_('The whole of it: %s\n') % parsed_args.report)
-        return result.status
 
 
 def _title(paths: list[str]) -> str:

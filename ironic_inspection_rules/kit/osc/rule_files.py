@@ -179,12 +179,14 @@ def _warnings(
 ) -> list[lint.Finding]:
     """Return the warnings of lint about rules, without details of closed ones.
 
-    What Ironic refuses as an error is left out: it reports that itself. The
-    warning about a rule whose content only few may read says just the kind of
-    mistake, since others see the output of a command, too.
+    A rule is closed if only few may read its content, such as a sensitive
+    one: the warning about it says just the kind of mistake, since others see
+    the output of a command, too. What Ironic refuses as an error is left out:
+    it reports that itself.
 
     :param tables: of the files.
     """
+    # Paths of files, and labels of rules in them.
     closed = set()
     for rule_file in documents:
         for rule in file_rule.rules(rule_file):
