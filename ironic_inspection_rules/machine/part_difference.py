@@ -159,8 +159,8 @@ class PartComparison:
             if new.ids or self._groups.of_part(old) not in stayed_or_gone:
                 yield old, new
 
-    def _counts_announced(self, source: str) -> part.Announced:
-        """Return what others announced while a source was silent."""
+    def _announced_before(self, source: str) -> part.Announced:
+        """Return what others announced before, while a source was silent."""
         return self._before.announced.get(source, part.Announced())
 
     def _missing_parts(self) -> Iterator[part.Part]:
@@ -178,7 +178,7 @@ class PartComparison:
             # While this source was silent, others announced that many of its
             # parts are gone, which must not be announced twice. Without an
             # identity nobody knows which ones: the first are left out.
-            yield from unidentified[self._counts_announced(source).gone :]
+            yield from unidentified[self._announced_before(source).gone :]
 
     def _additional_parts(self, is_first: bool) -> Iterator[part.Part]:
         """Yield the reported parts that were not known before.
@@ -194,7 +194,7 @@ class PartComparison:
                 continue
             # So many new parts other sources announced while this one was
             # silent. They must not be announced twice.
-            left_to_find = self._counts_announced(source).new
+            left_to_find = self._announced_before(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
@@ -302,7 +302,7 @@ class PartComparison:
                 since_by_source[source] = since or heard
         announced = {}
         for source in since_by_source:
-            counts = self._count_announced(source)
+            counts = self._announced_until_now(source)
             if any(counts):
                 announced[source] = counts
         sources = {**since_by_source, **self._after.sources}
@@ -347,7 +347,7 @@ class PartComparison:
                 staying.append(old)
         return self._groups.update(staying, self._moved, self._changed)
 
-    def _count_announced(self, source: str) -> part.Announced:
+    def _announced_until_now(self, source: str) -> part.Announced:
         """Return how many changes a silent source must not announce later.
 
         These are the changes that other sources announce with this report, or
@@ -355,7 +355,7 @@ class PartComparison:
 
         :param source: one that the report does not have.
         """
-        before = self._counts_announced(source)
+        before = self._announced_before(source)
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]

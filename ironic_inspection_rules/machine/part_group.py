@@ -140,7 +140,7 @@ class PartGroups:
             for entry in distinct:
                 if entry.part.kind == kind and source not in entry.sources:
                     candidates.append(entry)
-            for member in _without_reported(parts_of_source, candidates):
+            for member in _match_with_reported(parts_of_source, candidates):
                 distinct.append(_Reported(member, {source}))
         return [entry.part for entry in distinct]
 
@@ -301,10 +301,10 @@ class PartGroups:
         return values
 
 
-def _without_reported(
+def _match_with_reported(
     parts: Sequence[part.Part], reported: Sequence[_Reported]
 ) -> Sequence[part.Part]:
-    """Match parts without identity with reported ones, return the others.
+    """Match parts without identity with reported ones; return the rest.
 
     A part matches one in its slot, else any that is left. The source of the
     part is added to the sources of the reported part that it matches.
