@@ -311,15 +311,15 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
             continue
         text = _encode(child)
         may_hold_reference = _ENCODED_REFERENCE in text
-        is_too_large = len(text) > LARGEST or may_hold_reference
-        if is_too_large and not isinstance(child, str):
+        has_to_be_cut = len(text) > LARGEST or may_hold_reference
+        if has_to_be_cut and not isinstance(child, str):
             count_before = len(order)
             frame[name] = _frame(child, sections, order)
-            has_lost_sections = len(order) > count_before
-            # What has lost nothing to sections is one itself, as any other.
-            # But a section is not searched for references when it is read.
-            if has_lost_sections or may_hold_reference:
+            was_cut = len(order) > count_before
+            # A section is not searched for references when it is read.
+            if was_cut or may_hold_reference:
                 continue
+            # No part of it is large enough: it becomes a section as a whole.
         if len(text) >= SMALLEST:
             digest = _digest(text)
             sections[digest] = text

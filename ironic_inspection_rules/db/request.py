@@ -205,6 +205,7 @@ def change_request(
 ) -> bool:
     """Change an open request, unless another delivery has taken it over.
 
+    :param values: the column values to change.
     :param due_in: seconds from now to when the queue may act on it, None to
         leave that as it is.
     :param present_state: the state that the request has to be in, None for
@@ -213,8 +214,9 @@ def change_request(
     :returns: whether the request has changed: it was open, and in that state,
         and the token is that of its last delivery.
     """
+    changes = dict(values)
     if due_in is not None:
-        values = {**values, 'due_at': clock.now() + due_in}
+        changes['due_at'] = clock.now() + due_in
     statement = (
         sa.update(models.RequestRow)
         .where(
@@ -222,7 +224,7 @@ def change_request(
             models.RequestRow.token == token,
             OPEN,
         )
-        .values(**values)
+        .values(**changes)
     )
     if present_state is not None:
         statement = statement.where(models.RequestRow.state == present_state)

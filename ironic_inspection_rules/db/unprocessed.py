@@ -117,7 +117,7 @@ def store_by_content(limit: int, after: int = 0) -> int:
     :param after: the ``id`` before the first one to look at, 0 to begin.
     :returns: the ``id`` to go on after, 0 when all were looked at.
     """
-    ended, after = _find_ended(limit, after)
+    ended, last_id = _find_ended(limit, after)
     removal.remove_unlocked(
         models.InspectionDataRow,
         [row.id for row in ended if not row.posted],
@@ -127,7 +127,7 @@ def store_by_content(limit: int, after: int = 0) -> int:
     for row in ended:
         if row.posted:
             _store_by_content(row.id)
-    return after
+    return last_id
 
 
 def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
