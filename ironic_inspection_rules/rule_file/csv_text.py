@@ -238,20 +238,21 @@ class _Column:
         :returns: the text of the cell where it is not of that type: the check
             of the table reports it.
         """
+        text = cell
         if cell.startswith('='):
-            text = _TEXT_FORMULA.fullmatch(cell)
-            if text is None:
+            formula = _TEXT_FORMULA.fullmatch(cell)
+            if formula is None:
                 raise exceptions.OperationError(
                     _(
                         'the cell is a formula; text that begins with "=" is '
                         'written as ="=…"'
                     )
                 )
-            cell = text[1].replace('""', '"')
+            text = formula[1].replace('""', '"')
         try:
-            return column_type.convert(cell, self._kind)
+            return column_type.convert(text, self._kind)
         except exceptions.OperationError:
-            return cell
+            return text
 
 
 def _header_problem(cells: list[str]) -> str | None:

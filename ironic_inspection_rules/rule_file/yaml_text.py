@@ -196,21 +196,29 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
         end = item.end_mark.index
     if not has_aliases:
         return [item.start_mark.line for item in node.value]
-    # Only the events of YAML have the place of an alias. They are read up to
-    # the list, and then those of its items are taken, but not of what is
-    # inside of these.
+    return _item_lines_of_events(node, text)
+
+
+def _item_lines_of_events(node: yaml.SequenceNode, text: str) -> list[int]:
+    """Return the lines in which the items of a list begin, aliases among them.
+
+    Only the events of YAML have the place of an alias.
+    """
     events = iter(yaml.parse(readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
             event.start_mark.index == node.start_mark.index
         ):
+            # The list begins.
             break
     lines = []
+    # How deep inside of an item the event is.
     depth = 0
     for event in events:
         if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
             if depth < 0:
+                # The list ends.
                 break
             continue
         if depth == 0:

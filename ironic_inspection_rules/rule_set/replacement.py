@@ -451,12 +451,13 @@ def _positions_between(
     """
     width = 1.0
     if high is None:
-        low = low or 0.0
+        start = low or 0.0
     elif low is None:
-        low = high - count - 1
+        start = high - count - 1
     else:
+        start = low
         width = (high - low) / (count + 1)
-    return [low + width * number for number in range(1, count + 1)]
+    return [start + width * number for number in range(1, count + 1)]
 
 
 def _longest_rising(

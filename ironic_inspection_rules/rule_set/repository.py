@@ -171,9 +171,9 @@ class Repository:
                     read = self._read(context, revision)
                 except exceptions.Conflict:
                     # Rows of a table were replaced while it was read.
-                    before = revision
+                    revision_before = revision
                     revision = self._read_revision(context)
-                    if revision == before:
+                    if revision == revision_before:
                         raise
                     continue
                 # If it is another one by now, the rules may be those of before

@@ -79,7 +79,9 @@ class TableStore:
         tables = {}
         for described in self._source.list_plain(context):
             # Looks at the tables kept so far, so these stay until the end.
-            tables[described['name']] = self._known(context, described, None)
+            tables[described['name']] = self._read_table(
+                context, described, None
+            )
         self._kept = tables
         return self._kept
 
@@ -92,11 +94,11 @@ class TableStore:
         """
         tables = {}
         for described in self._source.list_plain(context, revision):
-            stored = self._known(context, described, revision)
+            stored = self._read_table(context, described, revision)
             tables[described['name']] = stored.table
         return tables
 
-    def _known(
+    def _read_table(
         self, context: typing.Any, described: Described, revision: int | None
     ) -> StoredTable:
         """Return a table with its rows, reading only what has changed.
