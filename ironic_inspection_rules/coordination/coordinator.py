@@ -177,15 +177,17 @@ def _check_writable(path: pathlib.Path) -> None:
 
     :raises: OSError.
     """
-    while not os.path.lexists(path):
-        path = path.parent
-    if not path.is_dir():
+    # The directory, or the first above it that is there.
+    existing = path
+    while not os.path.lexists(existing):
+        existing = existing.parent
+    if not existing.is_dir():
         raise NotADirectoryError(
-            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)
+            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing)
         )
-    if not os.access(path, os.W_OK | os.X_OK):
+    if not os.access(existing, os.W_OK | os.X_OK):
         raise PermissionError(
-            errno.EACCES, os.strerror(errno.EACCES), str(path)
+            errno.EACCES, os.strerror(errno.EACCES), str(existing)
         )
 
 

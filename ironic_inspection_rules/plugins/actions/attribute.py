@@ -99,12 +99,14 @@ class AttributeAction(plugin.Action):
         if self.TABLE is schema.PORT:
             kind = 'port'
         path = arguments['path']
+        value_left = value
         if not extends:
-            value = schema.value_left(path, value, self.TABLE)
+            # Such as the default of an attribute in place of null.
+            value_left = schema.value_left(path, value, self.TABLE)
         return plugin.Write(
             kind,
             path,
-            value,
+            value_left,
             extends,
             owner=arguments.get('port_id'),
         )

@@ -339,15 +339,15 @@ def _find_slice(
 
     :raises: :class:`.exceptions.OperationError` for a value without items.
     """
+    if isinstance(value, list):
+        return value[part]
     # jsonpath-rw takes these for the only item of a list, and no others: a
     # number with a fraction and null are errors.
     if isinstance(value, dict | int | str):
-        value = [value]
-    if not isinstance(value, list):
-        raise exceptions.OperationError(
-            _('there are no items in %s') % suggestion.kind_of(value)
-        )
-    return value[part]
+        return [value][part]
+    raise exceptions.OperationError(
+        _('there are no items in %s') % suggestion.kind_of(value)
+    )
 
 
 def _find_below(

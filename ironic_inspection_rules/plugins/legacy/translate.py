@@ -40,7 +40,7 @@ _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 def parse(
     rule: typing.Any, ops: registry.Registry, only_known: bool = False
 ) -> model.Rule:
-    """Return a rule of the old language as a rule of this engine, checked.
+    """Return a rule of ironic-inspector as a rule of this engine, checked.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
         ``conditions`` and ``actions``.
@@ -94,7 +94,7 @@ def _check(
     }
     for problem in validation.validate(fields, ops):
         if _operation_of(problem.pointer) not in places_with_problems:
-            # The old language has the arguments in the operation itself.
+            # ironic-inspector has the arguments in the operation itself.
             pointer = problem.pointer.replace('/args', '', 1)
             yield problem.at(pointer)
 
@@ -104,7 +104,7 @@ def _unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
 
     They are errors only for callers that ask for that, by ``only_known``.
 
-    :param rule: the rule in the old language.
+    :param rule: the rule of ironic-inspector.
     """
     kind = _('field of a rule of ironic-inspector')
     problems = []
@@ -125,7 +125,7 @@ def _operation_of(pointer: str) -> str:
 def _condition(
     operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
-    """Translate a condition of the old language.
+    """Translate a condition of ironic-inspector.
 
     This engine would convert a field and "invert" of other types, and take
     null for the default of "multiple", which ironic-inspector refused.
@@ -149,7 +149,7 @@ def _condition(
 def _action(
     operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
-    """Translate an action of the old language.
+    """Translate an action of ironic-inspector.
 
     :returns: the action, empty if it cannot be translated; and its problems.
     """
@@ -168,7 +168,7 @@ def _operation(
     ops: typing.Mapping[str, registry.Op],
     only_known: bool,
 ) -> tuple[Operation, list[Problem]]:
-    """Translate a condition or an action of the old language.
+    """Translate a condition or an action of ironic-inspector.
 
     :param word: the key with its name there: ``op`` or ``action``.
     :param only_known: whether keys of a condition that ironic-inspector
@@ -199,14 +199,16 @@ def _operation(
 def _arguments(
     op: registry.Op, values: Operation, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
-    """Return the arguments that the parameters of the old language are.
+    """Return the arguments of an op for the parameters of an operation.
 
-    :param values: by their old names.
+    :param values: by the names that ironic-inspector has for them.
+    :param only_known: whether to refuse unknown parameters; otherwise they
+        are kept under :data:`IGNORED`, if the op has that argument.
     :returns: the arguments, unknown ones as well, which validation refuses;
         and the problems of the parameters.
     """
     declared = op.signature.by_name
-    ignores = IGNORED in declared and not only_known
+    ignores_unknown = IGNORED in declared and not only_known
     problems = []
     args: Operation = {}
     ignored = {}
@@ -219,7 +221,7 @@ def _arguments(
             # Null meant the same as no value, so it is no error that the
             # operation has no such argument.
             continue
-        if ignores and not is_known:
+        if ignores_unknown and not is_known:
             ignored[key] = value
             continue
         message = None
@@ -245,14 +247,14 @@ def _is_refused_null(op: registry.Op, argument: str) -> bool:
 def restore(
     rule: typing.Any, ops: registry.Registry
 ) -> dict[str, list[Operation]] | None:
-    """Translate conditions and actions back into the old language.
+    """Translate conditions and actions back into those of ironic-inspector.
 
-    Clients of ironic-inspector see the rules so. To them every rule acts, and
+    Its clients see the rules so. To them every rule acts, and
     has no vars; priority and phase say only when it does.
 
     :param rule: has the attributes ``conditions``, ``actions``, ``mode`` and
         ``vars``.
-    :returns: conditions and actions, by name, or None if the old language
+    :returns: conditions and actions, by name, or None if that language
         cannot express the rule.
     """
     if rule.mode != model.ENFORCE or rule.vars:
@@ -262,7 +264,7 @@ def restore(
         restored = _restore(operation, 'op', ops.conditions)
         if restored is None:
             return None
-        # The old API showed the defaults.
+        # The API of ironic-inspector showed the defaults.
         conditions.append({'multiple': 'any', 'invert': False, **restored})
     actions = []
     for operation in rule.actions:
@@ -276,10 +278,10 @@ def restore(
 def _restore(
     operation: Operation, word: str, ops: typing.Mapping[str, registry.Op]
 ) -> Operation | None:
-    """Translate an operation back into the old language.
+    """Translate an operation back into that of ironic-inspector.
 
     :param word: the key with its name there: ``op`` or ``action``.
-    :returns: None if the old language has no such op: neither loops nor
+    :returns: None if that language has no such op: neither loops nor
         actions with conditions of their own are in it.
     """
     name = operation['op']
