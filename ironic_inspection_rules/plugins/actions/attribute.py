@@ -92,21 +92,23 @@ class AttributeAction(plugin.Action):
         """Return the declaration of a write at the path of the action.
 
         :param arguments: of the action, as the rule has them.
-        :param value: what is written; without it, the value is removed.
+        :param value: what is written; without it, what is there is removed,
+            and a whole attribute gets its default.
         :param extends: whether it is appended to a list.
         """
         kind = 'node'
         if self.TABLE is schema.PORT:
             kind = 'port'
         path = arguments['path']
-        value_left = value
+        value_afterwards = value
         if not extends:
-            # Such as the default of an attribute in place of null.
-            value_left = schema.value_left(path, value, self.TABLE)
+            # What is on the node afterwards, which later rules read: the value
+            # converted, or the default of an attribute that is removed.
+            value_afterwards = schema.value_afterwards(path, value, self.TABLE)
         return plugin.Write(
             kind,
             path,
-            value_left,
+            value_afterwards,
             extends,
             owner=arguments.get('port_id'),
         )

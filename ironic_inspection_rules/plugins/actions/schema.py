@@ -343,18 +343,21 @@ def read_value(
         ) from exc
 
 
-def value_left(
+def value_afterwards(
     path: typing.Any,
     value: typing.Any,
     table: typing.Mapping[str, Attribute],
 ) -> typing.Any:
-    """Return what an action leaves at a path, as it declares it.
+    """Return what is at a path after an action, as the action declares it.
 
-    A whole attribute has a value of its kind, also where a rule writes
-    another one, or removes it. A value with fields is returned as it is.
+    A whole attribute always has a value of its kind: what a rule writes there
+    is converted, and one that is removed has its default. A value with fields
+    is returned as it is.
 
     :param path: as the rule has it, of any type.
     :param value: :data:`.path.ABSENT` if it is removed.
+    :param table: the attributes of nodes or of ports, by name.
+    :returns: :data:`.path.ABSENT` where nothing is left.
     """
     if not isinstance(path, str) or interpolation.fields([path, value]):
         return value

@@ -45,12 +45,18 @@ class PathAction(FormattedAction):
     EXTENDS: typing.ClassVar[bool] = False
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield why no rule may change what is at the path."""
         try:
+            # That a path is missing is said of all ops alike.
             _read_path(arguments.get('path', '/extra'))
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write at the path.
+
+        A value without fields is declared as it is on the node afterwards.
+        """
         path = arguments['path']
         if not isinstance(path, str):
             return
@@ -58,7 +64,7 @@ class PathAction(FormattedAction):
         value = arguments['value']
         is_filled = bool(list(text.fields(value)))
         if not self.EXTENDS and not is_filled:
-            value = schema.value_left(pointer, value, schema.NODE)
+            value = schema.value_afterwards(pointer, value, schema.NODE)
         yield plugin.Write('node', pointer, value, self.EXTENDS)
 
 
@@ -70,6 +76,7 @@ class InspectorSetAttribute(PathAction):
     """
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write at the path; that of a driver resets interfaces."""
         yield from super().writes(arguments)
         path = arguments['path']
         is_driver = isinstance(path, str) and (
@@ -255,6 +262,11 @@ class InspectorFail(plugin.Action):
     def __call__(
         self, target: Target, message: typing.Any, maintenance: bool = False
     ) -> None:
+        """Fail the inspection.
+
+        :param maintenance: whether the node is also put into maintenance.
+        :raises: :class:`.exceptions.FailRequested` always.
+        """
         raise exceptions.FailRequested(str(message), maintenance)
 
 
@@ -278,12 +290,15 @@ def _refuse_masked(
     seen: document.InspectorData,
     fields: list[tuple[str, text.Steps]],
 ) -> None:
-    """Check that no field is or has a secret that the rule does not see.
+    """Refuse a text that reads a secret which is masked for this rule.
 
     The rule would write the mask in place of the secret.
 
+    :param view: the same data as ``seen``; its budget pays for the comparison
+        of masked and real values.
     :param seen: the data as the rule sees them, with masks.
-    :param fields: as they are written, with their paths in the data.
+    :param fields: those that the text reads: each as its author spelled it,
+        and its path in the data.
     :raises: :class:`.exceptions.MaskedField`.
     """
     if not fields:
