@@ -27,6 +27,9 @@ MULTIPLE = ('any', 'all', 'first')
 IGNORED = 'ignored'
 """The argument with the parameters that ironic-inspector ignored."""
 
+_PARAMETERS = ('op', 'field', 'value', 'multiple', 'invert')
+"""What a condition of ironic-inspector had beside them."""
+
 Test = typing.Callable[[typing.Any, budget.Budget], bool]
 """Takes a value, and the budget that pays for the test."""
 
@@ -93,6 +96,7 @@ class FieldCondition(plugin.Condition):
             yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
 
     def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
+        """Yield "field" where the field is over the node."""
         if json_field.split(str(arguments.get('field')))[0] == 'node':
             yield 'field'
 
@@ -115,6 +119,7 @@ class FieldCondition(plugin.Condition):
         decisive = multiple == 'any'
 
         def check(view: budget.View) -> bool:
+            """Return whether the condition holds on a machine."""
             # Without any value the condition is false, inverted or not.
             holds = False
             for value in find(view) or if_missing:
@@ -151,6 +156,13 @@ class ValueCondition(FieldCondition):
         multiple: str = 'any',
         invert: bool = False,
     ) -> bool:
+        """Return whether the condition holds.
+
+        :param multiple: which values of the field decide, one of
+            :data:`MULTIPLE`.
+        :param invert: whether every result is inverted before ``multiple``
+            combines them.
+        """
         return self.bind(
             {
                 'field': field,
@@ -185,6 +197,7 @@ class TypedComparison(ValueCondition):
         return functools.partial(_compare, compare, read, wanted)
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
+        """Return the comparison, which is named as a function of Python."""
         return type(self).compare.__name__, arguments['value']
 
 
@@ -230,9 +243,11 @@ class InspectorIsEmpty(FieldCondition):
     TESTS_MISSING = True
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
+        """Return that the field is one of the empty values."""
         return 'one-of', ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
+        """Return the test whether a value is empty; the rule has no value."""
         return _is_empty
 
     def __call__(
@@ -242,6 +257,7 @@ class InspectorIsEmpty(FieldCondition):
         multiple: str = 'any',
         invert: bool = False,
     ) -> bool:
+        """Return whether the condition holds, see :class:`ValueCondition`."""
         return self.bind(
             {'field': field, 'multiple': multiple, 'invert': invert}
         )(view)
@@ -288,6 +304,10 @@ class InspectorContains(ValueCondition):
         return super().__call__(view, field, value, multiple, invert)
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield what is wrong with the arguments, also with ``ignored``.
+
+        ironic-inspector ignored no parameter that the condition has itself.
+        """
         yield from super().problems(arguments)
         ignored = arguments.get(IGNORED)
         if ignored is None:
@@ -295,9 +315,16 @@ class InspectorContains(ValueCondition):
         if not isinstance(ignored, dict):
             yield IGNORED, _('must be a mapping')
             return
-        for name in ('op', 'field', 'value', 'multiple', 'invert'):
+        for name in _PARAMETERS:
             if name in ignored:
-                yield IGNORED, _('"%s" has a meaning') % name
+                yield (
+                    IGNORED,
+                    _(
+                        '"%s" is a parameter of the condition, and cannot be '
+                        'ignored'
+                    )
+                    % name,
+                )
 
     def tester(self, wanted: typing.Any) -> Test:
         """Return the test whether the expression matches a value as text."""
@@ -319,8 +346,12 @@ class InspectorMatches(InspectorContains):
     """
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
+        """Return the test of a text, as ironic-inspector matched it."""
         if not regex.text:
+            # The rule is taken, and fails on machines that have the field.
             return _refuse_to_match
+        # It appended "$" to the text. So the end binds only the part after
+        # the last "|", and fullmatch() would not do the same.
         if not regex.text.endswith('$'):
             regex = pattern.Pattern(f'{regex.text}$')
         return regex.matcher('match')
@@ -390,6 +421,7 @@ def _compare(
 
 
 def _is_empty(value: typing.Any, _allowance: budget.Budget) -> bool:
+    """Return whether a value is one that ironic-inspector took for empty."""
     return value in ('', None, [], {})
 
 
@@ -398,10 +430,15 @@ def _is_in(
     value: typing.Any,
     _allowance: budget.Budget,
 ) -> bool:
+    """Return whether a value is an address in a network.
+
+    :raises: :class:`.exceptions.OperationError` if it is no address.
+    """
     return _read_address(value) in network
 
 
 def _matches_text(
     matches: pattern.Matcher, value: typing.Any, allowance: budget.Budget
 ) -> bool:
+    """Return whether a test holds for a value as text."""
     return matches(allowance, str(value))

@@ -109,11 +109,10 @@ class InspectorData(dict[str, typing.Any]):
 
     @property
     def node(self) -> Container:
-        """The node, which is read only where a value depends on it."""
+        """The node, for its root device hints; empty in the early phase."""
         try:
             node: Container = self._roots['node']
         except LookupError:
-            # In the early phase there is none.
             return {}
         return node
 
@@ -127,17 +126,22 @@ class InspectorData(dict[str, typing.Any]):
         if name in _ADDED:
             return _ADDED[name](self)
         for root, *steps in rendering.SECOND_NAMES.get(name, ()):
+            # All these roots are "inventory", which is always there: looking
+            # it up does not come back here.
             value = data_path.get(self[root], tuple(steps))
+            # An empty address is none, and the next place may have one.
             if value and value is not data_path.ABSENT:
                 return value
         raise KeyError(name)
 
 
 def _memory_mb(document: InspectorData) -> int:
+    """Return the size of the memory in MiB."""
     return _number(document, ('memory', 'physical_mb'))
 
 
 def _cpus(document: InspectorData) -> int:
+    """Return the number of processors."""
     return _number(document, ('cpu', 'count'))
 
 
@@ -166,10 +170,12 @@ def _number(document: InspectorData, steps: data_path.Path) -> int:
 
 
 def _ipmi_address(document: InspectorData) -> typing.Any:
+    """Return the IPv4 address of the BMC, None if it has none."""
     return _of_bmc(document, 'ipmi_address')
 
 
 def _ipmi_v6address(document: InspectorData) -> typing.Any:
+    """Return the IPv6 address of the BMC, None if it has none."""
     return _of_bmc(document, 'ipmi_v6address')
 
 
@@ -260,6 +266,10 @@ def _meets(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
 
 
 def _all_interfaces(document: InspectorData) -> interface.Interfaces:
+    """Return all interfaces of the inventory, with their old names too.
+
+    :raises: KeyError if none has a name and a MAC address.
+    """
     return interface.read_all(
         document.inventory.get('interfaces'),
         interface.boot_mac(document),

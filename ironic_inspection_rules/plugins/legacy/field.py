@@ -170,6 +170,7 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
 
 
 def _find(find: Find, source: Source, roots: budget.View) -> Values:
+    """Return the values that a compiled path finds on a machine."""
     return find(source(roots), roots.budget)
 
 
@@ -289,6 +290,7 @@ def _walk(
 
 
 def _find_itself(value: typing.Any, _allowance: budget.Budget) -> Values:
+    """Return the value alone, which the path ``$`` finds."""
     return [value]
 
 
@@ -402,6 +404,7 @@ def _find_where(
 def _find_both(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
+    """Return the values of ``left|right``, those of the left part first."""
     return left(value, allowance) + right(value, allowance)
 
 

@@ -27,6 +27,7 @@ _WIDE = re.compile(r'\d{5}')
 
 
 def _unconverted(value: typing.Any) -> typing.Any:
+    """Return a value as it is, for a field without a conversion."""
     return value
 
 
