@@ -282,7 +282,7 @@ def check_patch(
         if not writes or is_part_of_field:
             raise exceptions.Invalid(
                 _(
-                    'the conditions and actions of a sensitive rule can only '
-                    'be written, and only whole'
+                    'the conditions, actions and vars of a sensitive rule can '
+                    'only be written, and only whole'
                 )
             )

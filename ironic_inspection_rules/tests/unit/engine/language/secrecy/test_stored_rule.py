@@ -153,6 +153,17 @@ class ChangedTestCase(base.TestCase):
         ):
             stored_rule.check_patch(stored(True), op, [parts])
 
+    def test_a_patch_is_refused_by_the_names_of_all_content(self):
+        error = self.assertRaises(
+            exceptions.Invalid,
+            stored_rule.check_patch,
+            stored(True),
+            'test',
+            [('vars', 'a')],
+        )
+        for name in model.CONTENT:
+            self.assertIn(name, str(error))
+
 
 class ProblemsTestCase(base.TestCase):
     def test_a_refusal_is_without_content_and_cause(self):
