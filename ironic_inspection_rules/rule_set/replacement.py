@@ -181,7 +181,8 @@ class _Matcher:
         """Return the stored rule of the same UUID, or else description.
 
         By description only where the wanted rule has no UUID, and no other
-        rule on either side has that description.
+        rule has that description: none of the wanted rules without a UUID, and
+        none of the stored ones that no wanted rule names by UUID.
         """
         if rule is None:
             return None
