@@ -142,27 +142,30 @@ def _describe_changes(
     """
     changes = []
     confirmed = []
-    # For every value of "confirmed", how many changes the rule made before.
-    made_before = []
-    # By the number of changes that were made, how many of them are recorded:
-    # those for which there was no room are left out.
-    recorded = [0]
+    # For every value of "confirmed": how many changes the rule had made before
+    # it, whether they are recorded or not.
+    changes_before_value = []
+    # How many changes are recorded of the first that the rule made, by the
+    # number of these: those for which there was no room are left out.
+    recorded_of_first = [0]
     for action in rule_trace.actions:
         for change in action.changes:
             if room.take(change.path):
                 changes.append(_change(change, action.op, room))
-            recorded.append(len(changes))
+            recorded_of_first.append(len(changes))
         for change in action.confirmed:
             if room_to_confirm.take(change.path):
                 confirmed.append(_change(change, action.op, room_to_confirm))
-                # Both are counted from the first change of the phase.
-                first = rule_trace.actions[0].earlier
-                made_before.append(change.earlier - first)
+                # Both count the changes of the phase, also of other rules.
+                before_rule = rule_trace.actions[0].earlier
+                changes_before_value.append(change.earlier - before_rule)
     # Where a change moved the items of a list, the place of a confirmed value
     # depends on how many changes came before it.
     if any('left' in change for change in changes):
-        for confirmation, earlier in zip(confirmed, made_before, strict=True):
-            confirmation['earlier'] = recorded[earlier]
+        for confirmation, made_before in zip(
+            confirmed, changes_before_value, strict=True
+        ):
+            confirmation['earlier'] = recorded_of_first[made_before]
     return changes, confirmed
 
 

@@ -35,7 +35,7 @@ class ActionTrace(typing.NamedTuple):
     already there. ``when`` are the traces of its conditions. ``idle`` says
     why it did not run, None if it did: for at least one item, and without an
     error. ``fail`` runs if it fails the inspection. ``earlier`` is the number
-    of changes of the phase before it.
+    of changes that the phase made before it.
     """
 
     op: str
