@@ -417,7 +417,9 @@ def _rebase(
     Between two phases Ironic and its hooks change the machine too. A merge of
     three keeps these changes.
 
-    :param facts: those of the phase where the one before left ``then``.
+    :param facts: those at the beginning of the phase, as they are kept.
+    :param then: what the phase before left by the rules of its time.
+    :param now: what the phase before leaves by the other rules.
     """
     plugin_data = _merge(facts.plugin_data, then.plugin_data, now.plugin_data)
     if then.node is None:
@@ -449,7 +451,10 @@ def _traits(facts: working_copy.Facts) -> Sequence[str]:
 def _merge_traits(
     traits: Sequence[str], then: Sequence[str], now: Sequence[str]
 ) -> list[str]:
-    """Return traits, changed as ``now`` is against ``then``."""
+    """Return traits with the change from ``then`` to ``now`` made in them.
+
+    The parameters are parts of those of :func:`_rebase`.
+    """
     merged = []
     for name in traits:
         is_removed = name in then and name not in now
@@ -461,7 +466,9 @@ def _merge_traits(
 
 
 def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
-    """Return a value, changed as ``now`` is against ``then``.
+    """Return a value with the change from ``then`` to ``now`` made in it.
+
+    The parameters are parts of those of :func:`_rebase`.
 
     With ``{'a': 1}`` then and ``{'a': 3}`` now, ``{'a': 1, 'b': 2}`` becomes
     ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that changed is that
