@@ -32,14 +32,16 @@ def bar(*more: progress.ProgressColumn) -> progress.Progress:
 
 @contextlib.contextmanager
 def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
-    """Show a bar while machines are tried.
+    """Show a bar that counts the machines that are done.
 
+    :param total: the number of machines.
     :param hidden: show nothing.
-    :returns: a function to call with the number of machines done since.
+    :returns: a function to call with the number of machines done since the
+        last call.
     """
     progress_bar = bar()
     if hidden:
         progress_bar.disable = True
     with progress_bar:
-        task = progress_bar.add_task(_('Trying'), total=total)
+        task = progress_bar.add_task(_('Machines'), total=total)
         yield functools.partial(progress_bar.advance, task)
