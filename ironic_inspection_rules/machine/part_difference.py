@@ -348,10 +348,12 @@ class PartComparison:
         return self._groups.update(staying, self._moved, self._changed)
 
     def _announced_until_now(self, source: str) -> part.Announced:
-        """Return how many changes a silent source must not announce later.
+        """Return how many parts a silent source must not call gone or new.
 
-        These are the changes that other sources announce with this report, or
-        have announced since the source was last heard.
+        Other sources have said so: in this report, or in earlier ones since
+        the source was last heard. When the source is heard again, it would
+        announce the same parts once more. Moves and other changes are not
+        counted: :meth:`_silent_parts` makes them in the stored parts.
 
         :param source: one that the report does not have.
         """
@@ -360,8 +362,8 @@ class PartComparison:
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
         gone_of_kind = [old for old in self._gone if old.kind == kind]
-        # What this source identifies is not counted: _silent_parts() takes it
-        # out of its parts.
+        # Parts that this source identifies are not counted: _silent_parts()
+        # takes those that are gone out of its stored parts.
         gone = self._parts_outside(self._groups.of_parts(own), gone_of_kind)
         new_of_kind = [new for new in self._new if new.kind == kind]
         # No more can be gone than it has without an identity, and no more can

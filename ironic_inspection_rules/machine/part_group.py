@@ -40,9 +40,10 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
 
 
 def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
-    """Return how many parts of a kind there are.
+    """Return how many parts of each kind there are.
 
-    They are as many as the source reports that reports most of them.
+    Sources report the same parts, so that their numbers are not added: it is
+    the number that the source with most of them reports.
     """
     count_of_kind: collections.Counter[str] = collections.Counter()
     for parts_of_source in by_source(parts).values():
@@ -274,7 +275,13 @@ class PartGroups:
     def _new_slots(
         self, moved: Iterable[part_pair.Pair]
     ) -> dict[_Place, str | None]:
-        """Return the new slots of parts, by where the parts were before."""
+        """Return the new slots of parts, by where the parts were before.
+
+        A stored part of a silent source gets its new slot, so that its source
+        does not announce the same move once more.
+
+        :param moved: parts before and after another source announced the move.
+        """
         slots: dict[_Place, str | None] = {}
         for old, new in moved:
             # Another source may report the part without an identity: by its
