@@ -315,9 +315,12 @@ class LeaderTasks:
         self._reset.set()
 
     def _work(self, reset: threading.Event) -> None:
-        """Run the tasks of one round, until leadership ends; then wait.
+        """Run one round of tasks, then pause for the period between rounds.
 
-        A task that fails does not keep the others from running.
+        A task that fails does not keep the others from running. When
+        leadership ends, no further task begins, and the pause is over.
+
+        :param reset: set when this leadership ends.
         """
         has_failed = False
         for task in self._tasks:

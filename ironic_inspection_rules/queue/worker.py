@@ -322,8 +322,13 @@ class Worker:
     def _hold_until(self, condition: Callable[[], bool]) -> None:
         """Take no request until a condition holds or the worker stops.
 
-        For half a lease at most, or half the time limit if it is shorter: a
-        delivery that hangs must not hold up others. See :meth:`_begin`.
+        So a request at its last attempt, which may have ended earlier
+        processes, runs alone. It takes half a lease at most, or half the time
+        limit if that is shorter: a delivery that hangs must not hold up
+        others.
+
+        :param condition: called again and again; True when requests can be
+            taken.
         """
         end = (
             time.monotonic()
