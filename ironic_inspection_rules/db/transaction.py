@@ -200,13 +200,19 @@ def _limit_idle_transactions(
 ) -> None:
     """Have the server end transactions of a connection that do nothing.
 
+    A process that hangs in the middle of one would keep its locks. MySQL has
+    no such limit: there nothing is done.
+
     :param connection: of the driver, not of SQLAlchemy.
+    :param family: the dialect of the database, in the words of SQLAlchemy.
+    :param seconds: how long a transaction may do nothing.
     """
     with contextlib.closing(connection.cursor()) as cursor:
         if family == 'postgresql':
+            milliseconds = int(1000 * seconds)
             cursor.execute(
-                'SET SESSION idle_in_transaction_session_'
-                f'timeout = {int(1000 * seconds)}'
+                'SET SESSION '
+                f'idle_in_transaction_session_timeout = {milliseconds}'
             )
             # A setting is lost when its transaction is rolled back.
             connection.commit()
