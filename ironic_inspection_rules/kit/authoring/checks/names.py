@@ -343,8 +343,10 @@ are right."""
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of a node that are most likely misspelt.
 
-    Those are names in ``driver_info`` and ``properties`` that differ by one
-    letter from one of Ironic's; any other name there may be a site's own.
+    These are names in ``driver_info`` and ``properties`` that are no more than
+    a typing error away from one of Ironic's, see :func:`.suggestion.slip`: a
+    letter, or case and punctuation. Any other name may be a site's own, and a
+    short one always counts as such.
     """
     for use in reach.uses(rule):
         if use.steps[0] == 'node':
@@ -362,8 +364,8 @@ def _slip(
 ) -> checked_rule.Mistakes:
     """Find the misspelt name of a field of a node.
 
-    It is no name of Ironic's, but differs from one by a letter. Short names
-    are not compared.
+    It is no name of Ironic's, but a typing error away from one. Names of fewer
+    than five letters are not compared.
 
     :param pointer: where the rule has the path.
     :param text: the path as its author wrote it, for the message.
