@@ -102,7 +102,7 @@ def rules(read: document.Document) -> list[WrittenRule]:
 
 
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
-    """Parse one rule of a file, as a built-in one.
+    """Parse one rule of a file, with ``built_in`` set.
 
     A rule whose ``uuid`` is a plain name, or which has none, gets a UUID
     that stays the same as long as its name, or its content, does.
@@ -131,7 +131,10 @@ def parse_all(
     ops: registry.Registry,
     warn: typing.Callable[[str], typing.Any] = _warn_nobody,
 ) -> list[model.Rule]:
-    """Parse rules of files as built-in ones, in their order.
+    """Parse rules of files, in their order: built-in rules, and those tried.
+
+    ``test``, ``diff`` and the like try rules of files. They get a UUID made of
+    the name or the content, as built-in rules have, see :func:`parse`.
 
     Rules in the language of stock Ironic or ironic-inspector are accepted,
     with a warning. Two rules of one content and without a UUID are refused, as

@@ -305,11 +305,15 @@ def revision(text: str) -> int:
 def _find_option(
     known: Iterable[argparse.Action], word: str
 ) -> argparse.Action | None:
-    """Return the option that a word names, as argparse itself would.
+    """Return the option that a word names, or begins.
+
+    For :func:`arranged`, which must know which words are values.
 
     :param word: an option, perhaps with ``=`` and a value; a long one may be
         shortened as long as only one option begins so.
-    :returns: None where no option begins so, or several do.
+    :returns: None where no option begins so, or several do. None also for a
+        short option with its value in the same word, such as ``-ofile``: it
+        takes no further word.
     """
     name = word.partition('=')[0]
     # Only long options may be shortened.
