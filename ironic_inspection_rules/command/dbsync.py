@@ -80,9 +80,10 @@ def version() -> None:
 def adopt() -> int:
     """Take over rules of Ironic's own table or of ironic-inspector.
 
-    With ``--undo``, give those of Ironic's table back instead.
+    With ``--undo``, give those of Ironic's table back instead, and remove them
+    here, with the copies of rules from Ironic's own file.
 
-    :returns: the exit code of what was done.
+    :returns: the exit code: 0, or 2 if something differs, adopted or not.
     """
     options = CONF.command
     if options.undo:

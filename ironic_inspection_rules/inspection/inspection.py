@@ -88,7 +88,7 @@ class Inspection:
         self._plugin_data: dict[str, Any] = {}
         # Plugin data that rules have changed, as they were before, by name.
         self._before_rules: dict[str, Any] = {}
-        # Those in force in the first phase, None before it.
+        # The rules in force when the first phase began, None before that.
         self._rules: repository.Snapshot | None = None
         # Built-in rules and settings, for the history: a replay needs them.
         self._options: str | None = None

@@ -201,11 +201,11 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :param updated: values of the fields to change, by UUID.
         :param deleted: UUIDs of the rules to remove.
         :param message: what the user has given as the reason of the change.
-        :param tables: a mapping for every table that changes: its ``name``,
-            its ``definition`` (None to remove it) and ``rows``, how many are
-            ``new``, ``changed`` and ``gone``; unless it is
-            removed, also its ``size``, the number of its rows, and all of its
-            ``chunks``.
+        :param tables: a mapping for every table that changes. It has the
+            ``name``; the ``definition``, None to remove the table; and in
+            ``rows`` the numbers of rows that are ``new``, ``changed`` and
+            ``gone``. Unless the table is removed, it also has the ``size``,
+            which is the number of all rows, and all ``chunks``.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
         :raises: InspectionRuleAlreadyExists if the UUID of a new rule is

@@ -70,7 +70,7 @@ class TableStore:
         self._kept: dict[str, StoredTable] = {}
 
     def refresh(self, context: typing.Any) -> dict[str, StoredTable]:
-        """Read the tables in force, as far as they have changed.
+        """Return the tables in force; only those that changed are read.
 
         The caller lets no two threads do so at the same time.
 
@@ -78,7 +78,8 @@ class TableStore:
         """
         tables = {}
         for described in self._source.list_plain(context):
-            # Looks at the tables kept so far, so these stay until the end.
+            # _read_table() looks up what it need not read in the tables kept
+            # so far, so these are replaced only at the end.
             tables[described['name']] = self._read_table(
                 context, described, None
             )
@@ -173,6 +174,7 @@ def _read_new_chunks(
 
     Many rows have the same texts: equal ones become one object.
 
+    :param revision: the revision that had the chunks; None for those in force.
     :returns: without the chunks that the source does not have any more.
     """
     chunks: dict[str, Pairs] = {}

@@ -59,14 +59,15 @@ Answer = dict[str, Any]
 
 
 def post(body: Answer) -> Answer:
-    """Answer what rules would do to a machine, or to every node of a fleet.
+    """Answer what rules would do to a machine, or to a page of a fleet.
 
     Nothing is changed, and no lock is taken: what is read of a node may be
     changing. The rules are those in force, with those posted in the place of
     stored ones.
 
-    :returns: the evaluation of one machine. For a fleet the answer is sent
-        as a stream, node by node, and an empty mapping is returned.
+    :returns: the evaluation of one machine. For a fleet, an empty mapping: the
+        answer is sent as a stream, node by node. It has at most
+        :data:`.page.MOST` nodes, and where the next page begins.
     """
     problems = _problems_together(body)
     if problems:

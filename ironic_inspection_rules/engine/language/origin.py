@@ -197,7 +197,9 @@ class Origins:
         A value may only use the ``vars`` before it; others are missing then.
 
         :param steps: the name and the path below it; empty for all ``vars``.
-        :param usable: how many of the ``vars``, from the first on, there are.
+        :param is_kept: see :class:`_Value`.
+        :param usable: how many of the ``vars`` may be read: those before what
+            reads them.
         """
         names = steps[:1] or tuple(self._vars)
         values = []

@@ -286,7 +286,7 @@ class Coverage:
         return disclosure.described(rule, self._described, covered=covered)
 
     def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return a rule with the counts of its conditions and actions."""
+        """Return a rule with counts in place of its conditions and actions."""
         conditions = self._conditions(
             rule.conditions, (rule.uuid, 'conditions')
         )

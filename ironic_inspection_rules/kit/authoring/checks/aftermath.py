@@ -91,11 +91,11 @@ class RuleCondition:
 
 
 class Aftermath:
-    """The data behind a rule that a machine has met.
+    """The data that a rule leaves on a machine whose conditions it has met.
 
-    Only what the rule writes itself is known, whatever the machine had
-    before: of actions without fields, loops and conditions. They are carried
-    out by the engine, on a node without data.
+    Only what the rule certainly writes itself is known, whatever the machine
+    had before: what actions without fields, loops and conditions write. They
+    are carried out by the engine, on a node without data.
 
     :param subject: the rule.
     :param carried_out: an action that is carried out although it has
@@ -126,7 +126,11 @@ class Aftermath:
             return None
 
     def _knows(self, field: interpolation.Field) -> bool:
-        """Return whether a field reads what the rule has written."""
+        """Return whether a field is certain to read only what the rule wrote.
+
+        It is not where an action that depends on the machine, such as one in
+        a loop, may have changed it last.
+        """
         known = False
         for action in self._subject.actions:
             if not self._is_certain(action):
