@@ -66,4 +66,5 @@ def evaluate_page(
         body=request,
         needed='nodes',
         is_list=True,
+        needed_of_items=('uuid',),
     )

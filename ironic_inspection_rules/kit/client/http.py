@@ -6,11 +6,12 @@ Each function of this room takes ``baremetal``, the bare metal proxy of an
 openstacksdk connection, of which several threads may ask.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http import client as http_client
 import io
 import json
 import logging
+import re
 from typing import Any
 from urllib import parse as urlparse
 
@@ -23,6 +24,12 @@ LOG = logging.getLogger(__name__)
 
 MICROVERSION = '1.96'
 
+_LONGEST_QUOTE = 80
+"""Most characters of an answer in an error."""
+
+_MOST_MEMBERS = 5
+"""Most members of an answer that an error names."""
+
 _DEPTH_OF_ROWS = 4
 """Levels above a row in ``{"tables": {NAME: {"rows": [ROW, ...]}}}``."""
 
@@ -34,6 +41,7 @@ def call(
     *,
     needed: str,
     is_list: bool = False,
+    needed_of_items: Sequence[str] = (),
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Send a request and return what the answer holds.
@@ -41,13 +49,14 @@ def call(
     :param path: below ``/v1``.
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
+    :param needed_of_items: members that each of these objects must have.
     :param kwargs: further arguments of the request, such as ``json`` or
         ``params``, as keystoneauth takes them.
     :raises: an exception of openstacksdk for any error; Invalid for an answer
         that is no JSON, or lacks what is needed.
     """
     response = _send(baremetal, method, path, **kwargs)
-    return content(response, needed, is_list)
+    return content(response, needed, is_list, needed_of_items)
 
 
 def delete(baremetal, path: str) -> None:
@@ -94,42 +103,103 @@ def _send(baremetal, method: str, path: str, **kwargs: Any) -> Any:
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
         exc.details = _description(response) or exc.details
+        if not _is_object(response):
+            # That of a proxy, or of a server that broke off.
+            exc.details = _(
+                'The answer from %(url)s with the status %(status)d %(came)s'
+            ) % {
+                'url': response.url,
+                'status': response.status_code,
+                'came': _what_came(response),
+            }
         raise
     return response
 
 
 def content(
-    response: Any, needed: str, is_list: bool = False
+    response: Any,
+    needed: str,
+    is_list: bool = False,
+    needed_of_items: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what an answer holds.
 
     :param needed: a member that it must have.
     :param is_list: whether that member is a list of objects.
+    :param needed_of_items: members that each of these objects must have.
     :raises: Invalid if it is no JSON, or lacks what is needed: it may be the
         answer of another service, or of a proxy.
     """
     answer: Any = None
-    if response.content:
-        try:
-            answer = response.json()
-        except ValueError as exc:
-            raise exceptions.Invalid(
-                _(
-                    'The answer from %s is no JSON: check the endpoint of the '
-                    'bare metal service'
-                )
-                % response.url
-            ) from exc
+    try:
+        answer = response.json()
+    except ValueError:
+        # What came instead is part of the error below.
+        pass
     if not _has(answer, needed, is_list):
-        raise exceptions.Invalid(
-            _(
-                'The answer from %(url)s has no "%(name)s": check the '
-                'endpoint of the bare metal service'
-            )
-            % {'url': response.url, 'name': needed}
-        )
+        raise _unexpected(response, needed, _what_came(response))
     members: dict[str, Any] = answer
+    for name in needed_of_items:
+        for item in members[needed]:
+            if name not in item:
+                came = _('has an item of "%(list)s" that %(came)s') % {
+                    'list': needed,
+                    'came': _described(item),
+                }
+                raise _unexpected(response, name, came)
     return members
+
+
+def _unexpected(response: Any, name: str, came: str) -> exceptions.Invalid:
+    """Return the error for an answer that has not what is needed.
+
+    :param name: of the member that is needed.
+    :param came: what is there instead: "is empty".
+    """
+    return exceptions.Invalid(
+        _(
+            'The answer from %(url)s %(came)s, where "%(name)s" is expected: '
+            'check the endpoint of the bare metal service'
+        )
+        % {'url': response.url, 'name': name, 'came': came}
+    )
+
+
+def _is_object(response: Any) -> bool:
+    """Return whether an answer is a JSON object, as errors of services are."""
+    try:
+        return isinstance(response.json(), dict)
+    except ValueError:
+        return False
+
+
+def _what_came(response: Any) -> str:
+    """Return what an answer is, in words and shortened: "is empty"."""
+    if not response.content:
+        return _('is empty')
+    try:
+        return _described(response.json())
+    except ValueError:
+        return _('is no JSON (%s)') % _quoted(_without_tags(response.text))
+
+
+def _described(value: Any) -> str:
+    """Return what a JSON value is: its names, or the beginning of it."""
+    if isinstance(value, dict) and value:
+        names = list(value)[:_MOST_MEMBERS]
+        return _('has the members %s') % ', '.join(map(_quoted, names))
+    return _('is %s') % json.dumps(value, ensure_ascii=False)[:_LONGEST_QUOTE]
+
+
+def _without_tags(page: str) -> str:
+    """Return the words of a page in HTML; the page itself if it has none."""
+    words = re.sub(r'<[^>]*>', ' ', page).split()
+    return ' '.join(words) or page
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes, shortened."""
+    return json.dumps(text[:_LONGEST_QUOTE], ensure_ascii=False)
 
 
 def _has(answer: Any, name: str, is_list: bool) -> bool:
@@ -266,17 +336,28 @@ def _description(response: Any) -> str | None:
 
 
 def items(
-    baremetal, path: str, name: str, query: dict[str, Any]
+    baremetal,
+    path: str,
+    name: str,
+    query: dict[str, Any],
+    needed_of_items: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a collection, page by page.
 
     :param name: of the list in the answer.
     :param query: of every page; None counts as not given.
+    :param needed_of_items: members that each item must have.
     """
     query = without_none(**query)
     while True:
         page = call(
-            baremetal, 'GET', path, needed=name, is_list=True, params=query
+            baremetal,
+            'GET',
+            path,
+            needed=name,
+            is_list=True,
+            needed_of_items=needed_of_items,
+            params=query,
         )
         yield from page[name]
         if 'next' not in page:

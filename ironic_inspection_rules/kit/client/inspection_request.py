@@ -16,7 +16,13 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
     :param query: ``node``, ``state``, ``limit``, ``marker``; None counts as
         not given.
     """
-    return http.items(baremetal, _REQUESTS, 'inspection_requests', query)
+    return http.items(
+        baremetal,
+        _REQUESTS,
+        'inspection_requests',
+        query,
+        needed_of_items=('uuid', 'state'),
+    )
 
 
 def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 Functions are named as methods of the SDK are (spec 003 "openstacksdk").
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from openstack import exceptions as sdk_exceptions
@@ -30,7 +30,27 @@ def inspection_rules(
     """
     if details:
         query['detail'] = 'true'
-    return http.items(baremetal, _RULES, 'inspection_rules', query)
+    needed = ['uuid', 'description']
+    if query.get('fields') is not None:
+        needed = []
+    return http.items(baremetal, _RULES, 'inspection_rules', query, needed)
+
+
+def get_inspection_rule(
+    baremetal, uuid: str, fields: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Show a rule.
+
+    :param fields: names of the fields to show; all if empty.
+    """
+    needed = 'uuid'
+    query = {}
+    if fields:
+        needed = fields[0]
+        query['fields'] = ','.join(fields)
+    return http.call(
+        baremetal, 'GET', f'{_RULES}/{uuid}', needed=needed, params=query
+    )
 
 
 def find_inspection_rule(baremetal, name: str) -> str:

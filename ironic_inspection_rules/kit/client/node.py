@@ -17,7 +17,11 @@ def nodes(
     :param fields: names of the fields to show of each.
     """
     return http.items(
-        baremetal, '/nodes', 'nodes', {**filters, 'fields': ','.join(fields)}
+        baremetal,
+        '/nodes',
+        'nodes',
+        {**filters, 'fields': ','.join(fields)},
+        needed_of_items=fields[:1],
     )
 
 

@@ -3,6 +3,7 @@
 """inspection rule get, edit, import, export, purge; evaluate on a machine."""
 
 import collections
+import itertools
 import json
 from typing import Any
 
@@ -37,10 +38,15 @@ class GetInspectionRule(command.Guarded, shipped.ShowBaremetalInspectionRule):
     example = "'Note the vendor'"
 
     def take_action(self, parsed_args):
-        parsed_args.rule = inspection_rule.find_inspection_rule(
-            self.baremetal, parsed_args.rule
+        # Not by python-ironicclient, for which an answer of nothing is None.
+        baremetal = self.baremetal
+        uuid = inspection_rule.find_inspection_rule(
+            baremetal, parsed_args.rule
         )
-        return super().take_action(parsed_args)
+        fields = list(itertools.chain.from_iterable(parsed_args.fields))
+        rule = inspection_rule.get_inspection_rule(baremetal, uuid, fields)
+        rule.pop('links', None)
+        return self.dict2columns(dict(sorted(rule.items())))
 
 
 _HELP = {

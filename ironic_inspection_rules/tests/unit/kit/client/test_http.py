@@ -35,6 +35,22 @@ class Baremetal:
         return response
 
 
+class Proxy:
+    """What answers in place of a bare metal API: a status and a text."""
+
+    def __init__(self, status, text):
+        self.status = status
+        self.text = text
+
+    def request(self, path, _method, **_arguments):
+        response = requests.Response()
+        response.status_code = self.status
+        response.url = f'http://proxy/v1{path}'
+        response._content = self.text.encode()
+        response.headers['content-type'] = 'text/html'
+        return response
+
+
 class Pages:
     """A bare metal proxy whose lists have two pages.
 
@@ -83,15 +99,15 @@ class ItemsTestCase(base.TestCase):
 class ContentTestCase(base.TestCase):
     def test_an_answer_of_something_else_is_told(self):
         ironic = fakes.Baremetal()
-        for body in (
-            None,
-            {},
-            [],
-            'nodes',
-            {'node': []},
-            {'nodes': None},
-            {'nodes': {}},
-            {'nodes': [5]},
+        for body, came in (
+            (None, 'is empty'),
+            ({}, 'is {}'),
+            ([], 'is []'),
+            ('nodes', 'is "nodes"'),
+            ({'node': []}, 'has the members "node"'),
+            ({'nodes': None}, 'has the members "nodes"'),
+            ({'nodes': {}}, 'has the members "nodes"'),
+            ({'nodes': [5]}, 'has the members "nodes"'),
         ):
             ironic.answers = [(200, body)]
             error = self.assertRaises(
@@ -100,10 +116,52 @@ class ContentTestCase(base.TestCase):
                 http.items(ironic, '/nodes', 'nodes', {}),
             )
             self.assertEqual(
-                'The answer from /nodes has no "nodes": check the endpoint '
-                'of the bare metal service',
+                f'The answer from /nodes {came}, where "nodes" is expected: '
+                'check the endpoint of the bare metal service',
                 str(error),
             )
+
+    def test_an_item_without_what_is_needed_is_told(self):
+        ironic = fakes.Baremetal()
+        for function, arguments, name in (
+            (fleet.evaluate_page, {'nodes': {}}, 'nodes'),
+            (
+                inspection_rule.find_inspection_rule,
+                {'name': 'Note the vendor'},
+                'inspection_rules',
+            ),
+        ):
+            ironic.answers = [(200, {name: [{}]})]
+            error = self.assertRaises(
+                exceptions.Invalid, function, ironic, **arguments
+            )
+            self.assertIn(
+                f'has an item of "{name}" that is {{}}, where "uuid" is '
+                'expected',
+                str(error),
+            )
+
+    def test_a_page_of_a_proxy_is_told(self):
+        for text, came in (
+            ('', 'is empty'),
+            ('<html></html>', 'is no JSON ("<html></html>")'),
+            (
+                '<html><h1>502 Bad Gateway</h1>\n<hr>nginx</html>',
+                'is no JSON ("502 Bad Gateway nginx")',
+            ),
+        ):
+            for status in (200, 500):
+                error = self.assertRaises(
+                    (exceptions.Invalid, sdk_exceptions.HttpException),
+                    node.inventory,
+                    Proxy(status, text),
+                    'n',
+                )
+                message = getattr(error, 'details', None) or str(error)
+                self.assertIn('http://proxy/v1/nodes/n/inventory', message)
+                self.assertIn(came, message)
+                if status == 500:
+                    self.assertIn('with the status 500', message)
 
     def test_every_call_names_what_it_needs(self):
         ironic = fakes.Baremetal()
@@ -112,6 +170,7 @@ class ContentTestCase(base.TestCase):
             (inspection_request.get_inspection_request, {'uuid': 'u'}),
             (inspection_request.reapply_inspection, {'node': 'n'}),
             (inspection_rule.create_inspection_rule, {'rule': {}}),
+            (inspection_rule.get_inspection_rule, {'uuid': 'u'}),
             (
                 inspection_rule.update_inspection_rule,
                 {'uuid': 'u', 'fields': {}},

@@ -2,10 +2,42 @@
 
 """What is printed of rules, and of those that are tried on one node."""
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.osc import inspection_rule
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
+
+
+class GetTestCase(base.TestCase):
+    UUID = '9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1d'
+
+    def get(self, status, body, *options):
+        baremetal = fakes.Baremetal()
+        baremetal.answers = [(status, body)]
+        command = inspection_rule.GetInspectionRule(fakes.App(baremetal), None)
+        parser = command.get_parser('openstack')
+        result = command.take_action(parser.parse_args([self.UUID, *options]))
+        return result, baremetal.calls
+
+    def test_fields_are_sorted_without_links(self):
+        rule = {'uuid': self.UUID, 'description': 'Tag', 'links': []}
+        (names, values), _calls = self.get(200, rule)
+        self.assertEqual(('description', 'uuid'), tuple(names))
+        self.assertEqual(('Tag', self.UUID), tuple(values))
+
+    def test_only_the_fields_that_are_asked_for_are_read(self):
+        _result, calls = self.get(
+            200, {'phase': 'main'}, '--fields', 'phase', 'priority'
+        )
+        [(_method, _path, arguments)] = calls
+        self.assertEqual({'params': {'fields': 'phase,priority'}}, arguments)
+
+    def test_an_answer_of_nothing_is_told_with_its_url(self):
+        for body in (None, {}):
+            error = self.assertRaises(exceptions.Invalid, self.get, 200, body)
+            self.assertIn(f'/inspection_rules/{self.UUID}', str(error))
+            self.assertIn('"uuid" is expected', str(error))
 
 
 class ExportTestCase(base.TestCase):

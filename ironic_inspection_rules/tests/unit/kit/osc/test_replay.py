@@ -104,7 +104,11 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         with open(path, 'w', encoding='utf-8') as stream:
             json.dump([rule], stream)
         self.answer(
-            {'inspection_rules': [{'uuid': 'b', 'built_in': True}]},
+            {
+                'inspection_rules': [
+                    {'uuid': 'b', 'description': None, 'built_in': True}
+                ]
+            },
             NODES,
             page(SAME, DIFFERENT),
             page(GONE, GONE),
