@@ -542,23 +542,41 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     :param parameters: converters by the names that a request may have.
     :returns: the converted values by all these names, None for a parameter
         that is not given.
-    :raises: Invalid if there are others, or one is there twice.
+    :raises: Invalid if there are others, one is there twice, or several are
+        wrong; what its converter raises if one is wrong.
     """
     sent = api.request.GET.mixed()
+    refusals: list[Exception] = []
     unknown = suggestion.all_unknown(_('query parameter'), sent, parameters)
     if unknown:
-        raise exceptions.Invalid(unknown)
-    for name, value in sent.items():
-        if not isinstance(value, str):
-            raise exceptions.Invalid(
-                _('Query parameter %s was given several times') % name
-            )
+        refusals.append(exceptions.Invalid(unknown))
     values: dict[str, Any] = {}
     for name, convert in parameters.items():
         values[name] = None
-        if name in sent:
-            values[name] = convert(name, sent[name])
+        if name not in sent:
+            continue
+        try:
+            values[name] = convert(name, _only_value(name, sent[name]))
+        except (exceptions.Invalid, ironic_exception.IronicException) as exc:
+            refusals.append(exc)
+    if len(refusals) == 1:
+        raise refusals[0]
+    if refusals:
+        raise exceptions.Invalid('; '.join(map(str, refusals)))
     return values
+
+
+def _only_value(name: str, value: Any) -> str:
+    """Return the value of a parameter.
+
+    :param value: a list if it was given several times.
+    :raises: Invalid if it was.
+    """
+    if not isinstance(value, str):
+        raise exceptions.Invalid(
+            _('Query parameter %s was given several times') % name
+        )
+    return value
 
 
 def integer(name: str, value: str) -> int:

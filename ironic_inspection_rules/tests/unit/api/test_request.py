@@ -337,6 +337,31 @@ class QueryTestCase(base.TestCase):
         self.assertIn('"b"', str(exc))
         self.assertIn('"c"', str(exc))
 
+    def test_all_that_are_wrong_are_named_at_once(self):
+        exc = self.assertRaises(
+            exceptions.Invalid,
+            self.read,
+            'c=2&a=x&b=1&b=2&sort_dir=up',
+            a=request.integer,
+            b=request.integer,
+            sort_dir=request.SORT_DIR,
+        )
+        for part in (
+            '"c"',
+            'Expected an integer for a: x',
+            'parameter b was given several times',
+            '"sort_dir"',
+        ):
+            self.assertIn(part, str(exc))
+
+    def test_one_that_ironic_refuses_has_its_error(self):
+        self.assertRaises(
+            ironic_exception.InvalidParameterValue,
+            self.read,
+            'marker=x',
+            marker=request.marker,
+        )
+
     def test_only_the_first_unknown_ones_are_told_and_searched_for(self):
         searched = []
         with fixtures.MonkeyPatch(
