@@ -13,6 +13,7 @@ import jsonpointer
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
@@ -316,6 +317,11 @@ def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
         names.append('from')
     for name in names:
         parts = jsonpointer.JsonPointer(operation[name]).parts
+        if parts and parts[0] in model.SHOWN:
+            return (
+                _('/%s is read only, and no patch can test or copy it')
+                % parts[0]
+            )
         if parts and parts[0] not in fields:
             return suggestion.unknown(_('field'), parts[0], fields)
     if operation['op'] == 'test':

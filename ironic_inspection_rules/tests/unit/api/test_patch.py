@@ -249,6 +249,18 @@ class ApplyTestCase(base.TestCase):
         self.assertEqual(['a', 'b'], list(result['vars']))
         self.assertEqual(rule, result)
 
+    def test_a_field_that_is_read_only_is_not_said_to_be_unknown(self):
+        for operation in (
+            {'op': 'test', 'path': '/revision', 'value': 1},
+            {'op': 'test', 'path': '/created_at', 'value': 'x'},
+            {'op': 'copy', 'from': '/built_in', 'path': '/description'},
+        ):
+            exc = self.assertRaises(
+                exceptions.Invalid, patch.apply, RULE, [operation]
+            )
+            self.assertIn('is read only', str(exc))
+            self.assertNotIn('unknown', str(exc))
+
     def test_nothing_is_moved_from_where_nothing_is(self):
         for place in ('/vars/a', '/actions/1', '/actions/-'):
             move = {'op': 'move', 'from': place, 'path': place}
