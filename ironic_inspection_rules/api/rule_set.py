@@ -223,24 +223,36 @@ def _check_policies(outcomes: Iterable[str]) -> None:
 
 
 def _check_rules_that_stay(
-    steps: Iterable[replacement.RuleStep], tables: table.Tables
+    rules: Sequence[Any],
+    present: Sequence[Fields],
+    tables: table.Tables,
 ) -> None:
     """Check that stored rules that are not posted find their tables.
 
     They are not at fault: the request takes away what they read.
 
-    :param steps: of the rules that are not posted.
+    :param rules: as they were posted; they may be bad.
+    :param present: the stored rules, of which those that are not posted stay.
     :raises: InvalidTables if a rule stays whose table goes.
     """
+    posted = [_canonicalize_uuid(rule) for rule in rules]
+    try:
+        matched = replacement.match(posted, present)
+    except exceptions.InvalidRules:
+        # Which rules stay is not known; the caller has this error already.
+        return
+    posted_uuids = set()
+    for match_of_rule in matched:
+        if match_of_rule is not None:
+            posted_uuids.add(match_of_rule.rule['uuid'])
     problems = []
-    for step in steps:
-        if step.after is None:
+    for rule in present:
+        if rule['uuid'] in posted_uuids:
             continue
-        missing = _missing_of_tables(step.after, step.before, tables)
-        if missing:
+        for problem in _missing_of_tables(rule, rule, tables):
             text = _('rule %(uuid)s stays: %(problem)s') % {
-                'uuid': step.after['uuid'],
-                'problem': missing[0],
+                'uuid': rule['uuid'],
+                'problem': problem,
             }
             problems.append(exceptions.Problem('/tables', text))
     if problems:
@@ -367,11 +379,15 @@ def decide(
         )
     except exceptions.InvalidRules as exc:
         refused.insert(0, exc)
+    if tables_afterwards is not None and not prune:
+        try:
+            _check_rules_that_stay(rules, present, tables_afterwards)
+        except exceptions.InvalidTables as exc:
+            refused.append(exc)
     if len(refused) == 1:
         raise refused[0]
-    if decided is None:
+    if decided is None or refused:
         raise exceptions.InvalidRuleSet(refused)
-    _check_rules_that_stay(steps[len(rules) :], decided.tables)
     return steps, decided
 
 

@@ -196,6 +196,18 @@ class PutTestCase(Base):
         )
         self.assertEqual(2, len(self.table()))
 
+    def test_rules_that_stay_are_named_beside_bad_ones(self):
+        rows = [{'serial': 'a1', 'cpus': 1}]
+        answer = self.put(
+            rules=[{'description': 'New', 'actions': [{'op': 'lgo'}]}],
+            path='?prune=false',
+            tables={'machines': {**MACHINES, 'rows': rows}},
+            status=400,
+        )
+        self.assertIn('lgo', str(answer))
+        self.assertIn('stays: ', str(answer))
+        self.assertIn('rack', str(answer))
+
     def test_problem_of_a_sensitive_rule_does_not_tell_what_it_reads(self):
         self.put(rules=[CREDENTIALS])
         answer = self.put(
