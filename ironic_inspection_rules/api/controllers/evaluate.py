@@ -111,7 +111,7 @@ def _problems_together(body: Answer) -> list[exceptions.Problem]:
     """Return why the members of a body are not about one machine or a fleet.
 
     There are members of both, none of either, or ``compare`` without rules or
-    tables to compare.
+    tables to compare. The problems of ``nodes`` are among them.
     """
     problems = []
     of_machine = _members_used(body, _OF_MACHINE)
@@ -136,7 +136,7 @@ def _problems_together(body: Answer) -> list[exceptions.Problem]:
             'force'
         )
         problems.append(exceptions.Problem('/compare', text))
-    return problems
+    return problems + fleet_page.problems(body['nodes'], body['marker'])
 
 
 def _members_used(body: Answer, names: Iterable[str]) -> list[str]:

@@ -58,10 +58,13 @@ def post(body: Entry) -> Entry:
     since = None
     if body['since']:
         since = inventory_history.time('since', body['since'])
-    plans = posted_rules.plans(body)
     nodes = body['nodes']
     if nodes is None:
         nodes = {}
+    problems = fleet_page.problems(nodes, body['marker'])
+    if problems:
+        posted_rules.refuse(body, problems)
+    plans = posted_rules.plans(body)
     page = fleet_page.find(nodes, body['limit'], body['marker'])
     uuids = {uuid for _ident, uuid in page.nodes if uuid}
     readable = inventory_history.find_readable(uuids, page.filters)

@@ -70,10 +70,75 @@ def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
         mapping of filters.
     :param limit: nodes of the page; None for :data:`MOST`.
     :param marker: ``next`` of the page before, None for the first one.
+    :raises: InvalidBody for what :func:`problems` finds; what Ironic raises
+        itself.
     """
     if isinstance(nodes, list):
         return by_names(nodes, limit, marker)
     return by_filters(nodes, limit, marker)
+
+
+def problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
+    """Return what is wrong with the nodes and the marker of a request.
+
+    That is all but the values of filters, which Ironic checks.
+
+    :param nodes: a list of names and UUIDs, or a mapping of filters.
+    """
+    if isinstance(nodes, list):
+        return _problems_of_names(nodes, marker)
+    return _problems_of_filters(nodes)
+
+
+def _problems_of_filters(
+    filters: Mapping[str, Any],
+) -> list[exceptions.Problem]:
+    """Return the problems of filters: unknown ones, and values of no type."""
+    found = []
+    unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
+    if unknown:
+        found.append(exceptions.Problem('/nodes', unknown))
+    for name in FILTERS:
+        value = filters.get(name)
+        if value is None:
+            continue
+        try:
+            _of_url(name, value)
+        except exceptions.Invalid as exc:
+            found.append(exceptions.Problem(f'/nodes/{name}', str(exc)))
+    return found
+
+
+def _problems_of_names(
+    idents: Sequence[Any], marker: str | None
+) -> list[exceptions.Problem]:
+    """Return the problems of a list of names and UUIDs, and of its marker."""
+    if len(idents) > MOST:
+        text = _(
+            '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
+            'them page by page'
+        ) % {'count': len(idents), 'most': MOST}
+        # What is in so long a list is not looked at.
+        return [exceptions.Problem('/nodes', text)]
+    found = []
+    if not all(isinstance(ident, str) for ident in idents):
+        text = _('"nodes" must list UUIDs and names of nodes')
+        found.append(exceptions.Problem('/nodes', text))
+    # Not by int(), which also takes "1_0", " 1" and any large number.
+    places = map(str, range(len(idents)))
+    if marker is not None and marker not in places:
+        text = _('"marker" must be the "next" of a page of this list')
+        found.append(exceptions.Problem('/marker', text))
+    return found
+
+
+def _require_none(found: Sequence[exceptions.Problem]) -> None:
+    """Refuse a request that has problems.
+
+    :raises: InvalidBody with all of them.
+    """
+    if found:
+        raise exceptions.InvalidBody(found)
 
 
 def by_filters(
@@ -88,11 +153,9 @@ def by_filters(
         as not given.
     :param limit: nodes of the page; None for :data:`MOST`.
     :param marker: UUID of the last node of the page before.
-    :raises: Invalid for a bad filter; what Ironic raises itself.
+    :raises: InvalidBody for bad filters; what Ironic raises itself.
     """
-    unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
-    if unknown:
-        raise exceptions.Invalid(unknown)
+    _require_none(_problems_of_filters(filters))
     query = {
         name: _of_url(name, value)
         for name, value in filters.items()
@@ -143,28 +206,12 @@ def by_names(
     :param idents: all names and UUIDs of the request, of any type yet.
     :param limit: nodes of the page; None for :data:`MOST`.
     :param marker: the number of names and UUIDs before this page, as text.
-    :raises: Invalid if ``idents`` are not strings, or too many, or the marker
-        is no such number.
+    :raises: InvalidBody if ``idents`` are not strings, or too many, or the
+        marker is no such number.
     """
-    if len(idents) > MOST:
-        raise exceptions.Invalid(
-            _(
-                '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
-                'them page by page'
-            )
-            % {'count': len(idents), 'most': MOST}
-        )
-    if not all(isinstance(ident, str) for ident in idents):
-        raise exceptions.Invalid(
-            _('"nodes" must list UUIDs and names of nodes')
-        )
+    _require_none(_problems_of_names(idents, marker))
     start = 0
     if marker is not None:
-        # Not by int(), which also takes "1_0", " 1" and any large number.
-        if marker not in map(str, range(len(idents))):
-            raise exceptions.Invalid(
-                _('"marker" must be the "next" of a page of this list')
-            )
         start = int(marker)
     end = start + (limit or MOST)
     next_marker = None

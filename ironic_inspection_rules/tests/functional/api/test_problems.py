@@ -114,6 +114,22 @@ class ProblemsTestCase(base.TestCase):
             )
             self.assertEqual(places, set(problems))
 
+    def test_those_of_nodes_are_told_with_the_others(self):
+        for nodes, marker, places in (
+            ({'drivr': 'x', 'owner': {}}, None, {'/nodes', '/nodes/owner'}),
+            ([5], 'x', {'/nodes', '/marker'}),
+            (['a'] * 1001, None, {'/nodes'}),
+        ):
+            for call in ('evaluate', 'replay'):
+                _sentence, problems = self.refused(
+                    'POST',
+                    f'{RULES}/{call}',
+                    {'nodes': nodes, 'marker': marker, 'rules': [UNKNOWN]},
+                )
+                self.assertEqual(
+                    {*places, '/rules/0/actions/0/op'}, set(problems)
+                )
+
     def test_rules_are_no_rules_where_another_member_is_wrong(self):
         for body, places in (
             ({'rules': 5, 'revision': 'x'}, {'/rules', '/revision'}),
