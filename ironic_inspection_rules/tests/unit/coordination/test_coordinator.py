@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
+import errno
+import os
 import pathlib
 import socket
 import stat
@@ -125,7 +127,7 @@ class ProbeTestCase(base.IronicTestCase):
             message = self.refused(f'file://{self.directory.parent / name}')
             self.assertIn(str(self.directory.parent), message)
         with mock.patch('os.access', autospec=True, return_value=False):
-            self.assertIn('denied', self.refused('file:///'))
+            self.assertIn(os.strerror(errno.EACCES), self.refused('file:///'))
 
     def test_a_wrong_url_is_refused_as_at_the_start_of_a_service(self):
         self.assertIn('none of file', self.refused('mysql://192.0.2.1'))

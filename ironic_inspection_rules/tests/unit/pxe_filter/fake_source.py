@@ -12,6 +12,7 @@ class FakeSource:
     :ivar inspected: those of nodes in inspection; None for one without.
     :ivar error: raised by everything while it is not None.
     :ivar reads: how often each list was asked for.
+    :ivar pings: how often anything was.
     """
 
     def __init__(self, known=(), inspected=()):
@@ -19,8 +20,10 @@ class FakeSource:
         self.inspected = list(inspected)
         self.error = None
         self.reads = {'known': 0, 'inspected': 0}
+        self.pings = 0
 
     def ping(self):
+        self.pings += 1
         if self.error is not None:
             raise self.error
 

@@ -19,6 +19,7 @@ from ironic_inspection_rules.tests.unit.pxe_filter import fake_source
 
 FIRST = '52:54:00:00:00:01'
 SECOND = '52:54:00:00:00:02'
+THIRD = '52:54:00:00:00:03'
 PATIENCE = 60
 BEAT = 0.01
 
@@ -96,7 +97,9 @@ class WatcherTestCase(base.TestCase):
 
     def test_without_periods_there_is_one_read(self):
         self.watch()
-        time.sleep(5 * BEAT)
+        # The database is asked for an answer in every turn.
+        before = self.source.pings
+        self.wait_for(lambda: self.source.pings > before + 5)
         self.assertEqual({'known': 1, 'inspected': 1}, self.source.reads)
 
     def test_each_list_has_its_own_period(self):
@@ -191,8 +194,15 @@ class WatcherTestCase(base.TestCase):
                     notification.DENYLIST, notification.ADD, 'uuid', mac
                 )
             )
-        time.sleep(5 * BEAT)
-        self.assertEqual(before, watching.machines())
+        # Messages are handled in their order: the last one is good.
+        watching.handle(
+            notification.ListChange(
+                notification.DENYLIST, notification.ADD, 'uuid', THIRD
+            )
+        )
+        self.wait_for(lambda: watching.machines() != before)
+        self.assertEqual(before.known | {THIRD}, watching.machines().known)
+        self.assertEqual(before.inspected, watching.machines().inspected)
 
     def test_the_nodes_in_inspection_may_be_read_at_once(self):
         watching = self.watch()

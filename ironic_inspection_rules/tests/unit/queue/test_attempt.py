@@ -6,7 +6,6 @@ from concurrent import futures
 import datetime
 import functools
 import gc
-import time
 import types
 from unittest import mock
 import weakref
@@ -23,6 +22,7 @@ from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import attempt
@@ -33,6 +33,7 @@ from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.unit import clock
 from ironic_inspection_rules.tests.unit.inspection import base
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
 
@@ -722,15 +723,18 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         self.post(cpu=1)
         self.set_node(conductor_group='rack1')
         queue_base.pass_time(100)
+        now = self.useFixture(clock.Clock(leases))
         mine = database_queue.DatabaseQueue(
-            0.01,
+            60,
             served=node_reservation.served_by(
                 [self.stored_node().driver], ['rack2']
             ),
         )
         self.assertIsNone(mine.get(NAME))
         self.set_node(conductor_group='rack2')
-        time.sleep(0.02)
+        now.advance(59)
+        self.assertIsNone(mine.get(NAME))
+        now.advance(1)
         self.assertIsNotNone(mine.get(NAME))
 
     def test_what_nobody_serves_is_told_once(self):
