@@ -60,7 +60,8 @@ def find_or_create_request(
     :param yields_for: seconds by which it is due later, so that requests
         without one that come in this time are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
-    :raises: RequestPending if somebody else stores one meanwhile.
+    :raises: RequestPending if somebody else stores one meanwhile, or if the
+        open request that is to end changes meanwhile.
     """
     node_uuid = values['node_uuid']
     try:
@@ -72,7 +73,13 @@ def find_or_create_request(
                 reason = reason_to_end(present, began)
                 if reason is None:
                     return present, False
-                _supersede(session, present.id, state_of_ended, reason)
+                is_ended = _supersede(
+                    session, present.id, state_of_ended, reason, present.state
+                )
+                if not is_ended:
+                    # It ended since it was read, or its worker began: what
+                    # becomes of it has to be decided again.
+                    raise exceptions.RequestPending(node_uuid)
                 # Accepting the first data of an inspection has removed the
                 # time of its begin from the node: the request has it.
                 began = began or present.inspection_began_at
@@ -91,16 +98,26 @@ def find_or_create_request(
 
 
 def _supersede(
-    session: orm.Session, id_: Any, state: str, reason: str
-) -> None:
-    """End a request, and shut out a worker that processes it.
+    session: orm.Session,
+    id_: Any,
+    state: str,
+    reason: str,
+    present_state: str | None = None,
+) -> bool:
+    """End an open request, and shut out a worker that processes it.
 
     The token of that worker is not the last one any more, so the database
-    refuses what it commits.
+    refuses what it commits. A worker that was faster has ended the request
+    itself, which stays as it is.
+
+    :param present_state: the state that the request has to be in, None for
+        any.
+    :returns: whether the request has ended by this: it was open, and in that
+        state.
     """
-    session.execute(
+    statement = (
         sa.update(models.RequestRow)
-        .where(models.RequestRow.id == id_)
+        .where(models.RequestRow.id == id_, OPEN)
         .values(
             state=state,
             last_error=reason,
@@ -110,8 +127,10 @@ def _supersede(
             finished_at=timeutils.utcnow(),
             token=models.RequestRow.token + 1,
         )
-        .execution_options(synchronize_session=False)
     )
+    if present_state is not None:
+        statement = statement.where(models.RequestRow.state == present_state)
+    return _execute(statement, session) == 1
 
 
 @transaction.retried_on_lock_conflict

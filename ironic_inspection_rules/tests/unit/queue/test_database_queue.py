@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
@@ -364,6 +365,44 @@ class DatabaseQueueMixin:
             self.assertEqual(
                 state.FINISHED, self.queue.find(posted.uuid).state
             )
+
+    def test_what_ends_meanwhile_is_not_superseded(self):
+        for node, supersede in (
+            (NODE, self.queue.supersede),
+            (OTHER, self.put),
+        ):
+            self.put(node, queue_request.REAPPLY)
+            held = self.queue.get('w1')
+            self.end_before_it_is_superseded(held)
+
+            supersede(node)
+
+            ended = self.queue.find(held.uuid)
+            self.assertEqual(
+                (state.FINISHED, None), (ended.state, ended.last_error)
+            )
+        self.assertEqual(
+            queue_request.CONTINUE, self.queue.find_open(OTHER).event
+        )
+
+    def end_before_it_is_superseded(self, held):
+        """Have a worker end a request that another process has just read."""
+        read = db_request._open_request
+        ends = [held]
+
+        def read_then_end(session, node_uuid):
+            present = read(session, node_uuid)
+            if ends:
+                with futures.ThreadPoolExecutor(1) as threads:
+                    threads.submit(self.queue.consume, ends.pop()).result()
+            return present
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.request._open_request',
+                read_then_end,
+            )
+        )
 
     def test_nothing_displaces_a_posted_inventory(self):
         self.put()
