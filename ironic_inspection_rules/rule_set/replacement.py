@@ -383,7 +383,8 @@ def _positions_in_set(
 
     Positions that rise for the whole set are best. Where these would move a
     rule that is stored, they rise only among the rules of one phase and
-    priority: no other order makes a difference.
+    priority: no other order makes a difference. No two rules come to one
+    position, as a change may give them the same priority later.
 
     :param old_positions: the position that each rule has, None for a new one.
     """
@@ -407,7 +408,49 @@ def _positions_in_set(
         )
         for index, position in zip(indexes, among_equals, strict=True):
             positions[index] = position
+    taken = {
+        position
+        for position, old_position in zip(
+            positions, old_positions, strict=True
+        )
+        if position == old_position
+    }
+    for indexes in indexes_of_equals.values():
+        before = None
+        for index in indexes:
+            if positions[index] != old_positions[index]:
+                free = _free_position(before, positions[index], taken)
+                if free is None:
+                    return _whole_numbers(len(positions))
+                positions[index] = free
+                taken.add(free)
+            before = positions[index]
     return positions
+
+
+def _free_position(
+    low: float | None, position: float, taken: typing.Collection[float]
+) -> float | None:
+    """Return a position that no rule has: the given one, or a lower one.
+
+    :param low: a position below which it must not come; None for no limit.
+    :param taken: the positions of other rules.
+    :returns: None if there is no room left above ``low``.
+    """
+    free = position
+    while free in taken:
+        if low is None:
+            free -= 1.0
+        else:
+            free = (low + free) / 2
+            if free <= low:
+                return None
+    return free
+
+
+def _whole_numbers(count: int) -> list[float]:
+    """Return the positions of rules that all get new ones: 1, 2, 3 …"""
+    return [float(number) for number in range(1, count + 1)]
 
 
 def _rising_positions(
@@ -435,7 +478,7 @@ def _rising_positions(
     ):
         # Positions are floats, and halving them again and again ends: there
         # is no more room between two of them.
-        return [float(number) for number in range(1, len(positions) + 1)]
+        return _whole_numbers(len(positions))
     return positions
 
 

@@ -146,6 +146,37 @@ class RestoreTestCase(base.TestCase):
         revisions = self.call('GET', '/revisions').json['revisions']
         self.assertEqual([1], [each['revision'] for each in revisions])
 
+    def test_a_revision_has_the_order_in_which_its_rules_ran(self):
+        def rule(name, priority):
+            return {
+                'description': name,
+                'priority': priority,
+                'actions': [{'op': 'log', 'args': {'msg': name}}],
+            }
+
+        self.call('PUT', '', {'rules': [rule('low', 0), rule('high', 1)]})
+        answer = self.call(
+            'PUT',
+            '',
+            {'rules': [rule('high', 1), rule('low', 0), rule('new', 0)]},
+        ).json
+        uuid_of_high = answer['rules'][0]['uuid']
+        patch = [{'op': 'replace', 'path': '/priority', 'value': 0}]
+        self.assertEqual(
+            200, self.call('PATCH', f'/{uuid_of_high}', patch).status_int
+        )
+
+        in_force = self.names('', 'inspection_rules')
+        self.assertEqual(in_force, self.names('/revisions/3', 'rules'))
+        self.call('DELETE', '')
+        self.call('POST', '/revisions/3/restore')
+        self.assertEqual(in_force, self.names('', 'inspection_rules'))
+
+    def names(self, path, member):
+        """Return the descriptions of the rules that a call answers."""
+        rules = self.call('GET', path).json[member]
+        return [rule['description'] for rule in rules]
+
     def test_the_op_that_is_not_there_is_named(self):
         response = self.restore(sensitive=False)
         self.assertEqual(400, response.status_int)

@@ -267,3 +267,31 @@ class DecideTestCase(base.TestCase):
                 positions[step.after['uuid']] = step.new_position
 
         self.assertEqual(wanted, sorted(positions, key=positions.get))
+
+    @hypothesis.given(
+        st.lists(
+            st.tuples(st.sampled_from('abcdefgh'), st.integers(0, 2)),
+            unique_by=lambda rule: rule[0],
+        ),
+        st.lists(st.sampled_from('abcdefgh'), unique=True),
+    )
+    @hypothesis.example([('b', 1), ('a', 0), ('c', 0)], ['a', 'b'])
+    @hypothesis.example([('b', 1), ('c', 1), ('d', 0), ('a', 0)], ['a', 'b'])
+    def test_no_two_rules_come_to_one_place(self, wanted, present):
+        positions = {
+            uuid: float(number) for number, uuid in enumerate(present)
+        }
+        wanted_rules = [
+            {'uuid': uuid, 'priority': priority} for uuid, priority in wanted
+        ]
+
+        for step in self.decide(wanted_rules, present, positions):
+            if step.after is None:
+                del positions[step.before['uuid']]
+            elif step.new_position is not None:
+                positions[step.after['uuid']] = step.new_position
+
+        self.assertEqual(len(positions), len(set(positions.values())))
+        for priority in range(3):
+            equals = [uuid for uuid, own in wanted if own == priority]
+            self.assertEqual(equals, sorted(equals, key=positions.get))
