@@ -10,8 +10,8 @@ from urllib import parse
 import requests
 
 _LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
-# Longer than the minute that Ironic itself gives a machine to change its power,
-# and a call between its services. Whoever waits goes on with the event.
+# Longer than the minute that Ironic itself gives a machine to change its
+# power, and a call between its services. Whoever waits goes on with the event.
 _REQUEST_TIMEOUT = 180
 _WAIT_TIMEOUT = 180
 _POLL = 0.1
