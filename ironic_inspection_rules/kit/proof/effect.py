@@ -28,7 +28,10 @@ Arguments = dict[str, Value]
 
 @dataclasses.dataclass(frozen=True)
 class ActionCall:
-    """An op of an action with the arguments that a rule writes."""
+    """An op of an action with the arguments that a rule writes.
+
+    :ivar bound: the arguments by name, as they are written.
+    """
 
     op: registry.Op
     bound: dict[str, typing.Any]

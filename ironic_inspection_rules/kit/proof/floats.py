@@ -76,13 +76,8 @@ def calculate(
     :returns: None where the result is not followed.
     """
     is_of_integers = z3.is_int(term) and isinstance(number, int)
-    operate = OPERATIONS[name]
     if is_of_integers and name != 'divide':
-        # Integers of Python are exact, as those of the solver.
-        integer = operate(term, number)
-        fits = z3.And(integer > -_TOO_LARGE, integer < _TOO_LARGE)
-        result = values.only(values.SolverTerm(integer))
-        return values.choose(fits, result, values.FAILED)
+        return _calculate_integer(name, term, number)
     if abs(number) > sys.float_info.max:
         return None
     if name in ('add', 'subtract') and float(number) != number:
@@ -94,7 +89,7 @@ def calculate(
     real = term
     if z3.is_int(term):
         real = z3.ToReal(term)
-    exact = operate(real, logic.number(fractions.Fraction(number)))
+    exact = OPERATIONS[name](real, logic.number(fractions.Fraction(number)))
     is_exact = _is_exact(name, term, number, exact)
     rounded = _round(machine, exact, is_exact)
     if z3.is_int(term) and not is_of_integers:
@@ -103,6 +98,19 @@ def calculate(
         fits = logic.is_within_floats(real)
         return values.choose(fits, rounded, values.FAILED)
     return rounded
+
+
+def _calculate_integer(
+    name: str, term: logic.Term, number: float
+) -> values.Value:
+    """Return the result of an operation on two integers, which is one.
+
+    Integers of Python are exact, as those of the solver.
+    """
+    integer = OPERATIONS[name](term, number)
+    fits = z3.And(integer > -_TOO_LARGE, integer < _TOO_LARGE)
+    result = values.only(values.SolverTerm(integer))
+    return values.choose(fits, result, values.FAILED)
 
 
 def _is_exact(

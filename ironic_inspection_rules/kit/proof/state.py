@@ -96,9 +96,11 @@ class RulePass:
     :ivar before: the machines before the rule.
     :ivar begin: the machines before its phase, as they stay where the phase
         ends with an error.
-    :ivar lasts: when it wrote a log or made a call, which nothing undoes.
-    :ivar fails: when it failed the inspection on purpose.
-    :ivar ends: when it did that, or ended the inspection with an error.
+    :ivar writes: what it wrote, in order.
+    :ivar lasts: on which machines it wrote a log or made a call, which nothing
+        undoes.
+    :ivar fails: on which it failed the inspection on purpose.
+    :ivar ends: on which it did that, or ended the inspection with an error.
     """
 
     rule: model.Rule

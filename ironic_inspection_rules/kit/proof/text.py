@@ -192,6 +192,8 @@ class NumberVariable:
 
     :ivar near: numbers to be tried, with their neighbours, since answers may
         be others for them than for most numbers.
+    :ivar _questions: what was asked of its text, such as whether a regular
+        expression matches it.
     """
 
     term: logic.Term
