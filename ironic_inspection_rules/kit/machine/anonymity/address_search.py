@@ -175,17 +175,28 @@ def _octets(
 def _ipv6(parts: list[re.Match[str]], place: int) -> int:
     """Return the place after the longest IPv6 address that begins at a place.
 
-    It counts groups and ``::`` from left to right and notes where an address
-    may end; the longest text that is an address of a host is taken.
-
     :returns: 0 if there is none.
     """
     if not _may_begin_ipv6(parts, place):
         return 0
     text = parts[place].string
+    for after in reversed(_ends_of_ipv6(parts, place)):
+        host = text[parts[place].start() : parts[after - 1].end()]
+        if _is_ipv6(host):
+            return after
+    return 0
+
+
+def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
+    """Return the places after which an IPv6 address may be complete, rising.
+
+    Groups and ``::`` are counted from left to right.
+
+    :param place: where the address begins.
+    """
     groups = 0
+    # How often there is "::", which stands for any number of groups.
     gaps = 0
-    # Places after which an address may be complete.
     ends = []
     for number in range(place, min(place + _LONGEST_IPV6, len(parts))):
         part = parts[number]
@@ -205,11 +216,7 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
             ends.append(number + 1)
         if part['quad']:
             break
-    for after in reversed(ends):
-        host = text[parts[place].start() : parts[after - 1].end()]
-        if _is_ipv6(host):
-            return after
-    return 0
+    return ends
 
 
 def _may_begin_ipv6(parts: list[re.Match[str]], place: int) -> bool:

@@ -73,22 +73,33 @@ def learn(
                 learned.add_name(key)
             learn(learned, item, inner_kind(key, pair, name, kind), key)
     elif isinstance(value, list):
-        if lldp.is_element(value):
-            _learn_element(learned, *value)
-        elif is_address_in_numbers(value, kind):
-            address = ipaddress.ip_address(bytes(value))
-            learned.add_address(str(address))
-        elif is_item(value):
-            learn(learned, value[3], kind_of_item(value))
-        else:
-            for item in value:
-                learn(learned, item, kind, name)
+        _learn_list(learned, value, kind, name)
     elif isinstance(value, str):
         _learn_text(learned, value, kind)
     elif type(value) is int and kind in _NAMES:
         learned.add_name(str(value))
     elif is_address_as_number(value, kind, name):
         learned.add_address(str(ipaddress.IPv4Address(value)))
+
+
+def _learn_list(
+    learned: known.Known, value: list[Any], kind: Kind, name: str
+) -> None:
+    """Add all identifiers in a list: an element of LLDP, numbers, or others.
+
+    :param kind: of the field that has the list.
+    :param name: of that field.
+    """
+    if lldp.is_element(value):
+        _learn_element(learned, *value)
+    elif is_address_in_numbers(value, kind):
+        address = ipaddress.ip_address(bytes(value))
+        learned.add_address(str(address))
+    elif is_item(value):
+        learn(learned, value[3], kind_of_item(value))
+    else:
+        for item in value:
+            learn(learned, item, kind, name)
 
 
 def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:

@@ -395,6 +395,8 @@ class _Ranked(typing.NamedTuple):
     """A field in which kinds differ; fields that say most sort first.
 
     :param is_detail: whether it is an ID or the slots, which say little.
+    :param is_setting: whether it is about no part of the machine.
+    :param is_beside_inventory: whether it is in plugin data.
     :param texts: the values of the kinds, for people.
     """
 

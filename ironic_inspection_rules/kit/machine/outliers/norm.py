@@ -133,6 +133,7 @@ class Range:
     :param value: the most frequent number, or the median.
     :param count: how many peers have that number, or are near the median.
     :param of: how many report the number.
+    :param odd: the numbers that are far from it, with their machines.
     """
 
     value: float

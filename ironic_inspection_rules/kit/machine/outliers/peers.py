@@ -105,7 +105,12 @@ class Skipped:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """How machines differ from their peers, the oddest first."""
+    """How machines differ from their peers.
+
+    :param findings: the differences, the oddest first.
+    :param groups: the machines that were compared with one another.
+    :param skipped: machines with too few peers, which were not compared.
+    """
 
     findings: tuple[finding.Outlier, ...]
     groups: tuple[PeerGroup, ...]

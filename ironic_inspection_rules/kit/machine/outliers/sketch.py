@@ -114,7 +114,11 @@ _MOST_FIELDS = 20000
 
 
 class PartList(typing.NamedTuple):
-    """All parts of one kind that one source reports."""
+    """All parts of one kind that one source reports.
+
+    :param source: who reported them, and the path of the list in the data.
+    :param items: the slot of each part, which may be empty, and what it is.
+    """
 
     kind: str
     source: str

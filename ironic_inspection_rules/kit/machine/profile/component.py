@@ -46,6 +46,7 @@ class Scalar:
     :param component: that it belongs to.
     :param path: of the value in the data.
     :param name: for messages; empty where the value is all of the component.
+    :param unit: for messages; empty without one.
     :param sized: whether it is a size, and not a count, for a tolerance.
     """
 
@@ -91,6 +92,8 @@ def _is_any(_item: PartItem) -> bool:
 class ComparedParts:
     """A list of a machine's parts.
 
+    :param component: what the parts are, such as ``disks``.
+    :param path: of the list in the data.
     :param attributes: that distinguish sorts of parts.
     :param together: attributes in which different parts must agree to be
         counted as one sort.
