@@ -44,7 +44,8 @@ class RulePart(typing.NamedTuple):
     """A condition or an action of a rule.
 
     ``number`` counts from one; 2.1 is the first condition of the group that
-    is the second. ``of`` is what else a condition is of, such as an action.
+    is the second. ``results`` are those that machines are to reach. ``of`` is
+    what else a condition is of, such as an action.
     """
 
     place: Place

@@ -25,7 +25,9 @@ _LONGEST = 500
 class Treatment:
     """The treatment of one machine by two sets of rules.
 
-    :param old: ``ok``, ``failed`` by a rule, or ``error``.
+    :param old: its result by the old rules: ``ok``, ``failed`` by a rule, or
+        ``error``.
+    :param new: its result by the new rules.
     :param lines: what differs afterwards, as lines of a diff.
     :param problem: why its files cannot be read, None where they can.
     """

@@ -90,6 +90,7 @@ class Nodes:
 class MachineTest:
     """Trial of rules on one machine.
 
+    ``path`` is that of its inventory, ``outcome`` what the rules do to it.
     ``problem`` says why its files cannot be read, None where they can.
     """
 

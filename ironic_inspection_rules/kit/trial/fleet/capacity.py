@@ -195,16 +195,18 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     for change, rule in zip(changes, changed_by, strict=False):
         # Without the slash: the name of a trait, or of a field of the node.
         name = change['path'][1:]
-        removed = change['op'] == 'remove'
-        if change['object'] == _TRAIT and removed:
-            traits.discard(name)
-        elif change['object'] == _TRAIT:
-            traits.add(name)
+        is_removed = change['op'] == 'remove'
+        if change['object'] == _TRAIT:
+            if is_removed:
+                traits.discard(name)
+            else:
+                traits.add(name)
         elif change['object'] == 'node' and name in _CHANGED:
             after[name] = change['value']
-            if removed:
+            if is_removed:
                 after[name] = None
         else:
+            # No flavor asks for it.
             continue
         rule_by_name[name] = rule
     offer = _offer({**after, _TRAIT: traits})

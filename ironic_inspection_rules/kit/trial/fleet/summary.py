@@ -111,11 +111,7 @@ class Summary:
         if entry['result'] == NOT_TRIED:
             self.not_tried.append({**named, 'error': entry['error']})
             return
-        for uuid in entry.get('matched') or ():
-            self._counts_of(uuid)['matched'] += 1
-        for audited in entry.get('audit') or ():
-            if audited.get('matched', True):
-                self._counts_of(audited['uuid'])['audited'] += 1
+        self._count_matches(entry)
         self._count_failure(entry)
         changes = entry.get('changes') or ()
         by_kind = differences(changes, node, self.compared)
@@ -134,6 +130,14 @@ class Summary:
             differs = bool(changes) or entry['result'] == FAILED
         if differs:
             self.groups.add(entry)
+
+    def _count_matches(self, entry: Plain) -> None:
+        """Count a machine for every rule that matches it, audited ones too."""
+        for uuid in entry.get('matched') or ():
+            self._counts_of(uuid)['matched'] += 1
+        for audited in entry.get('audit') or ():
+            if audited.get('matched', True):
+                self._counts_of(audited['uuid'])['audited'] += 1
 
     def _count_failure(self, entry: Plain) -> None:
         """Count by which rule an inspection failed, if it did."""
