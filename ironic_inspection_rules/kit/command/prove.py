@@ -121,6 +121,18 @@ class Prove(arguments.FileCommand):
                 other.tables,
             )
             answers = list(proof.answers(questions))
+        self._print(answers, parsed_args)
+        if any(answer.verdict == question.YES for answer in answers):
+            return EXIT_YES
+        return 0
+
+    def _print(
+        self, answers: list[typing.Any], parsed_args: argparse.Namespace
+    ) -> None:
+        """Print answers as JSON or as a table, and write their witnesses.
+
+        A witness is a machine for which the answer holds.
+        """
         rows = [
             _row(number, answer, parsed_args.witness)
             for number, answer in enumerate(answers, 1)
@@ -128,19 +140,16 @@ class Prove(arguments.FileCommand):
         if parsed_args.format == 'json':
             text = json.dumps({'answers': rows}, indent=2)
             self.app.stdout.write(f'{text}\n')
-        else:
-            self._print_table(rows)
-            have_witness = any(answer.witness for answer in answers)
-            if have_witness and not parsed_args.witness:
-                self.app.stdout.write(
-                    _(
-                        'Name a folder with --witness to see machines that '
-                        'show it.\n'
-                    )
+            return
+        self._print_table(rows)
+        have_witness = any(answer.witness for answer in answers)
+        if have_witness and not parsed_args.witness:
+            self.app.stdout.write(
+                _(
+                    'Name a folder with --witness to see machines that '
+                    'show it.\n'
                 )
-        if any(answer.verdict == question.YES for answer in answers):
-            return EXIT_YES
-        return 0
+            )
 
     def _load(self, paths: list[str]) -> machine_test.RuleSet:
         return machine_test.load_rule_set(paths, self.app.stderr.write)

@@ -165,9 +165,9 @@ def run(caller: Any, parsed_args: Any) -> int:
 def _status(totals: summary.Summary) -> int:
     """Return the exit status of ``evaluate --nodes``.
 
-    1 is for errors of rules and for a fleet without data; 2 where nodes get
-    another result than by the rules in force or, without a comparison, where
-    their inspection would fail.
+    1 is for errors of rules and for a fleet without data; 2 where nodes end
+    otherwise than by the rules in force or, without a comparison, where their
+    inspection would fail.
     """
     # Machines without data are an error only if no machine has any.
     if totals.errors or (totals.machines and not totals.tried):

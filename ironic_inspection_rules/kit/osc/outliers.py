@@ -2,7 +2,7 @@
 
 """inspection data outliers: machines read, rules learned, since when odd."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import functools
 from typing import Any, NamedTuple
 
@@ -73,15 +73,11 @@ class ShowOutliers(command.BaremetalCommand):
             parallel.RequestThreads(parsed_args.jobs) as threads,
         ):
             uuids = _uuids(selection.matching(baremetal))
-            compared = peers.Peers(parsed_args.min_peers)
-            missing = 0
             draw = functools.partial(_draw, baremetal, parsed_args.by, uuids)
-            for machine in threads.map(draw, list(uuids), _('Comparing')):
-                if machine is None:
-                    # The node has no inventory.
-                    missing += 1
-                else:
-                    compared.add([machine])
+            compared = peers.Peers(parsed_args.min_peers)
+            missing = _add(
+                compared, threads.map(draw, list(uuids), _('Comparing'))
+            )
             result = compared.find().without(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
@@ -113,6 +109,26 @@ class ShowOutliers(command.BaremetalCommand):
                 % missing
             )
         return peer_arguments.status(result)
+
+
+def _add(
+    compared: peers.Peers, machines: Iterable[sketch.Sketch | None]
+) -> int:
+    """Add machines to those that are compared, as they are drawn.
+
+    So a machine shares with those before it what is equal: all at once would
+    take much more memory.
+
+    :param machines: None for a node without an inventory.
+    :returns: the number of such nodes.
+    """
+    missing = 0
+    for machine in machines:
+        if machine is None:
+            missing += 1
+        else:
+            compared.add([machine])
+    return missing
 
 
 def _uuids(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
