@@ -144,7 +144,12 @@ def _tokens(pointer: str) -> list[str]:
 
 
 class Edit(typing.NamedTuple):
-    """Characters of a text, and what comes in their place."""
+    """Characters of a text, and what comes in their place.
+
+    :ivar start: the position of the first of them in the text.
+    :ivar end: the position behind the last; equal to ``start`` to insert.
+    :ivar new: what comes there, empty to remove them.
+    """
 
     start: int
     end: int
@@ -155,6 +160,7 @@ class _Place(typing.NamedTuple):
     """A value in a text.
 
     :ivar key: None for an item of a list, and for the whole entry.
+    :ivar node: the value, as YAML has read it.
     """
 
     key: yaml.ScalarNode | None

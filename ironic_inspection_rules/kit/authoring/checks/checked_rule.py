@@ -30,8 +30,9 @@ PlacedTexts = typing.Iterator[tuple[str, str]]
 class CheckedRule:
     """A rule of a file, valid or not, beside what its author wrote.
 
-    ``problems`` are those for which it would be refused. ``rule``,
-    ``conditions`` and ``actions`` leave out what has them, but for arguments.
+    ``written`` is what the author wrote. ``problems`` are those for which it
+    would be refused. ``rule``, ``conditions`` and ``actions`` leave out what
+    has them, but for arguments.
     """
 
     written: file_rule.WrittenRule

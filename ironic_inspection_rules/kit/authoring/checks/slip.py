@@ -54,6 +54,7 @@ class Subject(typing.NamedTuple):
     """The field that something is compared with.
 
     :ivar text: the field in a message, without braces.
+    :ivar value: what is known of its value, such as its type.
     """
 
     text: str

@@ -16,14 +16,14 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.plugins.legacy import document
-from ironic_inspection_rules.plugins.legacy import field as old_field
+from ironic_inspection_rules.plugins.legacy import field as inspector_field
 from ironic_inspection_rules.plugins.legacy import text as old_text
 from ironic_inspection_rules.plugins.legacy import translate
 
 Inconvertible = rule.Inconvertible
 Operation = rule.Operation
-OldOperation = typing.Mapping[str, typing.Any]
-Steps = tuple[old_field.Step, ...]
+InspectorOperation = typing.Mapping[str, typing.Any]
+Steps = tuple[inspector_field.Step, ...]
 
 _GIB = 2**30  # Bytes.
 _IN_ARGUMENT = re.compile(r'[\w.:-]+')  # Names of interfaces.
@@ -40,7 +40,7 @@ _CHANGED: dict[str, data_path.Path] = {
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedPath:
-    """The field of an old condition, which may go through lists.
+    """The field of a condition there, which may go through lists.
 
     :param field: over the item of the last list if there is one.
     :param loops: the lists, each after the first over the item of the one
@@ -54,7 +54,7 @@ class ConvertedPath:
 
 
 def convert_path(field: str) -> ConvertedPath:
-    """Convert the field of a condition, an old path with or without ``[*]``.
+    """Convert the field of a condition, a path with or without ``[*]``.
 
     A path through the items of lists becomes loops: ``ports[*].address`` is
     the field ``{item.address}`` in a loop over the list.
@@ -62,8 +62,8 @@ def convert_path(field: str) -> ConvertedPath:
     :param field: a JSON path, perhaps with ``data://`` or ``node://``.
     :raises: :class:`Inconvertible` for a path that no field or loop can take.
     """
-    scheme, _path = old_field.split(field)
-    steps = old_field.steps(field)
+    scheme, _path = inspector_field.split(field)
+    steps = inspector_field.steps(field)
     if not steps:
         raise Inconvertible(
             _('the JSON path "%s" has more than names, indices and [*]')
@@ -71,16 +71,16 @@ def convert_path(field: str) -> ConvertedPath:
         )
     if scheme == 'node':
         steps = ('node', *steps)
-    elif old_field.ANY not in steps:
+    elif inspector_field.ANY not in steps:
         # A value that ironic-inspector computed needs filters, too.
         return ConvertedPath(_write_field(steps))
     else:
         steps = document.in_ironic(steps)
-    if old_field.ANY not in steps:
+    if inspector_field.ANY not in steps:
         return ConvertedPath(rule.write_field(steps))
     first, *others = _split_at_items(steps)
     # The inventory was one mapping there too. Plugin data are only a part of
-    # the old document, and the node had other fields.
+    # that document, and the node had other fields.
     if len(first) < 2 and first != ('inventory',):
         raise Inconvertible(
             _('the JSON path "%s" goes through everything') % field
@@ -102,7 +102,7 @@ def _split_at_items(steps: Steps) -> list[Steps]:
     """Return the steps before, between and after those through items."""
     parts: list[Steps] = [()]
     for step in steps:
-        if step is old_field.ANY:
+        if step is inspector_field.ANY:
             parts.append(())
         else:
             parts[-1] = (*parts[-1], step)
@@ -260,13 +260,13 @@ class _InspectorConverter(rule.Conversion):
     """Converts one rule of ironic-inspector, and notes what is lost."""
 
     def conditions(
-        self, conditions: typing.Sequence[OldOperation]
+        self, conditions: typing.Sequence[InspectorOperation]
     ) -> list[Operation | None]:
         """Convert all conditions; None stands for one that is lost."""
         return self._operations('conditions', conditions, self._condition)
 
     def actions(
-        self, actions: typing.Sequence[OldOperation]
+        self, actions: typing.Sequence[InspectorOperation]
     ) -> list[Operation]:
         """Convert the actions that can be."""
         converted = self._operations('actions', actions, self._action)
@@ -275,8 +275,8 @@ class _InspectorConverter(rule.Conversion):
     def _operations(
         self,
         name: str,
-        operations: typing.Sequence[OldOperation],
-        convert_one: typing.Callable[[OldOperation], Operation],
+        operations: typing.Sequence[InspectorOperation],
+        convert_one: typing.Callable[[InspectorOperation], Operation],
     ) -> list[Operation | None]:
         """Convert operations one by one.
 
@@ -298,7 +298,7 @@ class _InspectorConverter(rule.Conversion):
                 converted.append(None)
         return converted
 
-    def _condition(self, condition: OldOperation) -> Operation:
+    def _condition(self, condition: InspectorOperation) -> Operation:
         """Convert one condition, with its path as loops and a field.
 
         What it does otherwise here is noted.
@@ -309,10 +309,11 @@ class _InspectorConverter(rule.Conversion):
         path = convert_path(args['field'])
         op = condition['op'].removeprefix(translate.PREFIX)
         multiple = args.get('multiple', 'any')
+        # What the ramdisk sends in this field for a BMC without an address.
         no_address = None
-        scheme, _path = old_field.split(args['field'])
+        scheme, _path = inspector_field.split(args['field'])
         if scheme == 'data':
-            name = str(old_field.steps(args['field'])[0])
+            name = str(inspector_field.steps(args['field'])[0])
             no_address = document.NO_ADDRESS.get(name)
             self._hint_at(name)
         self._note_differences_of_loops(op, path, multiple)
@@ -330,7 +331,6 @@ class _InspectorConverter(rule.Conversion):
             )
         new_op, arguments = convert_operator(op, path.field, args.get('value'))
         if op == 'is-empty' and no_address:
-            # The ramdisk sends this address where there is none, and
             # ironic-inspector made null of it.
             new_op = 'one-of'
             arguments = {
@@ -407,7 +407,7 @@ class _InspectorConverter(rule.Conversion):
                 )
             )
 
-    def _action(self, action: OldOperation) -> Operation:
+    def _action(self, action: InspectorOperation) -> Operation:
         """Convert one action to the op that does the same here.
 
         :raises: :class:`Inconvertible`.
@@ -461,7 +461,7 @@ class _InspectorConverter(rule.Conversion):
     def _attribute(self, op: str, args: Operation) -> Operation:
         """Convert the action that sets or extends an attribute.
 
-        Literal text of the old rule is escaped; ``{data[…]}`` in the value
+        Literal text of the rule is escaped; ``{data[…]}`` in the value
         becomes a field. What this path does otherwise here is noted.
         """
         path = '/' + str(args['path']).removeprefix('/')
@@ -557,9 +557,9 @@ def _conditions_on_changed(
     """
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']
-        if old_field.split(field)[0] != 'node':
+        if inspector_field.split(field)[0] != 'node':
             continue
-        steps = tuple(str(step) for step in old_field.steps(field))
+        steps = tuple(str(step) for step in inspector_field.steps(field))
         for number, changing in enumerate(earlier, 1):
             for action in changing.actions:
                 changed = _changed_path(action)
@@ -578,7 +578,7 @@ def _conditions_on_changed(
                     )
 
 
-def _changed_path(action: OldOperation) -> data_path.Path:
+def _changed_path(action: InspectorOperation) -> data_path.Path:
     """Return the path of the node that an action changes.
 
     It is empty for an action that changes nothing, such as ``fail``.
