@@ -54,7 +54,13 @@ class Claimed(typing.NamedTuple):
 
 
 class _Candidate(typing.NamedTuple):
-    """A request that may be claimed, as it was at the time ``looked_at``."""
+    """A request that may be claimed, as it was at the time ``looked_at``.
+
+    ``token`` is that of its last delivery. ``worker`` is the name of the
+    worker that held it last, None if none did since it was stored or given
+    back. ``due_at`` and ``looked_at`` are times of the clock of the database,
+    in seconds.
+    """
 
     id: int
     token: int

@@ -42,7 +42,11 @@ _BATCH = 200
 
 
 class Chunk(NamedTuple):
-    """Some neighbouring rows; ``text`` is the JSON of their pairs."""
+    """Some neighbouring rows of a table.
+
+    ``pairs`` are their keys and the rows, ``text`` is the JSON of these, and
+    ``digest`` that of the text, by which the chunk is stored.
+    """
 
     digest: str
     text: str

@@ -51,9 +51,10 @@ class ColumnDifference:
 class ComparedMachine:
     """A machine beside its row.
 
-    ``key`` is None where the machine has nothing that identifies it.
-    ``group`` is the value that it has for the column that groups machines,
-    such as its rack.
+    ``machine`` is what it is called. ``key`` is None where the machine has
+    nothing that identifies it. ``differences`` are the columns in which it
+    differs from the row. ``group`` is the value that it has for the column
+    that groups machines, such as its rack.
     """
 
     machine: str
@@ -66,8 +67,10 @@ class ComparedMachine:
 class TableFinding:
     """A machine or a row, and its state, which is one of ``STATES``.
 
+    ``key`` is that of the row, or None for a machine without a key.
     ``machine`` is None for a row that no machine has. ``TWICE`` is the state
     of machines with one key, and of several machines without any key.
+    ``group`` is the value of the column that groups them, such as the rack.
     """
 
     key: str | None

@@ -267,8 +267,10 @@ def place_name(pointer: str) -> str:
 class Operation:
     """A condition or an action of a rule that passed validation.
 
-    ``pointer`` says where it is, ``arguments`` are all its arguments by name,
-    as written. ``inner`` are the conditions of a group, or those of an action.
+    ``pointer`` says where it is in the rule, such as ``/conditions/0``.
+    ``written`` is what the author wrote, and ``inverted`` whether its op has a
+    "!". ``arguments`` are all its arguments by name, as written. ``inner`` are
+    the conditions of a group, or those of an action.
     """
 
     pointer: str

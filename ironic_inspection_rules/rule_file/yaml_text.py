@@ -147,7 +147,11 @@ def packaged(path: str) -> typing.Any:
 
 @dataclasses.dataclass
 class _Extent:
-    """The depth of a nested value, and the number of values in it."""
+    """The depth of a nested value, and the number of values in it.
+
+    ``height`` is the number of levels below it, ``size`` that of all values,
+    itself among them. ``anchor`` is the name by which aliases repeat it.
+    """
 
     height: int = 0
     size: int = 1

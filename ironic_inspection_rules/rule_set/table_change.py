@@ -35,7 +35,10 @@ class RowChange:
 
 @dataclasses.dataclass(slots=True)
 class RowChanges:
-    """The new, the changed or the gone rows: their number, and the first."""
+    """The new, the changed or the gone rows.
+
+    ``count`` is their number, ``first`` are the first :data:`MOST_SHOWN`.
+    """
 
     count: int = 0
     first: list[RowChange] = dataclasses.field(default_factory=list)
@@ -94,7 +97,8 @@ class Step:
     """The part of a plan for one table.
 
     ``before`` and ``after`` are its definitions, None where there is none.
-    ``moved``: rows are in another order, or the columns are.
+    ``difference`` is that of its rows. ``moved`` is whether rows or columns
+    are in another order.
     """
 
     name: str

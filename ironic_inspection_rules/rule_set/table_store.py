@@ -51,7 +51,10 @@ class Source(typing.Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table, the revision that last changed it, and its keys by chunk."""
+    """A table, the revision that last changed it, and its keys by chunk.
+
+    ``chunks`` has the keys of the rows of each chunk, by its digest.
+    """
 
     table: table.Table
     revision: int

@@ -156,7 +156,10 @@ def _is_factor(seconds: float) -> bool:
 
 
 class _Check(typing.NamedTuple):
-    """The check of an argument, and what is wrong if it fails."""
+    """The check of an argument, and what is wrong if it fails.
+
+    ``accepts`` is called with the value of the argument.
+    """
 
     accepts: typing.Callable[[typing.Any], bool]
     message: str
