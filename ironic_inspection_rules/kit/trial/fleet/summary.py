@@ -3,7 +3,7 @@
 """Totals of a dry run of a fleet: by rule, by group, traits won and lost."""
 
 import collections
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 import dataclasses
 import json
 import operator
@@ -258,42 +258,82 @@ def differences(
     :param changes: in the order in which they are made.
     :param node: ``traits``, ``resource_class`` and ``properties`` as they
         are, each of which may be missing.
-    :param compared: whether changes have what was there before them, which
-        is not what the node has; then no place is changed twice.
+    :param compared: whether the changes lead from what the rules in force
+        would leave to what other rules would, and not from what the node has.
     :returns: by kind, one of :data:`KINDS`.
     """
-    before: dict[str, set[str]] = {kind: set() for kind in KINDS}
-    if not compared:
-        before[TRAIT].update(node.get('traits') or ())
-        for kind, path in _PATHS.items():
-            before[kind] = _names(kind, node, path)
+    if compared:
+        return _of_comparison(changes)
+    return _of_node(changes, node)
+
+
+def _of_node(
+    changes: Iterable[Plain], node: Mapping[str, Any]
+) -> dict[str, NameDifference]:
+    """Return the difference that changes make to the names of a node."""
+    before = {TRAIT: set(node.get('traits') or ())}
+    for kind, path in _PATHS.items():
+        before[kind] = _names(kind, node, path)
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        if change['object'] == TRAIT:
-            # The path is that of the trait, such as "/CUSTOM_GPU".
-            name = change['path'][1:]
-            if change['op'] != 'remove':
-                after[TRAIT].add(name)
-                continue
-            after[TRAIT].discard(name)
-            if compared:
-                # The rules in force leave it on the node.
-                before[TRAIT].add(name)
-        elif change['object'] == 'node':
-            for kind, path in _PATHS.items():
-                inner = _path_within(change, path)
-                if inner is None:
-                    continue
-                if compared:
-                    # What the rules in force would leave there.
-                    before[kind] = _names(kind, change.get('before'), inner)
-                after[kind] = _names(kind, _new_value(change), inner)
+        name_of_trait = change['path'][1:]
+        if change['object'] != TRAIT:
+            for kind, path in _places_within(change):
+                after[kind] = _names(kind, _new_value(change), path)
+        elif change['op'] == 'remove':
+            after[TRAIT].discard(name_of_trait)
+        else:
+            after[TRAIT].add(name_of_trait)
+    return _by_kind(before, after)
+
+
+def _of_comparison(changes: Iterable[Plain]) -> dict[str, NameDifference]:
+    """Return the difference between what two rule sets leave on a node.
+
+    Names that both leave are not among them.
+
+    :param changes: from what the rules in force leave. They are the difference
+        of two states, in which no place is changed twice: their order does
+        not matter.
+    """
+    before: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    after: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    for change in changes:
+        name_of_trait = change['path'][1:]
+        if change['object'] != TRAIT:
+            for kind, path in _places_within(change):
+                before[kind] = _names(kind, change.get('before'), path)
+                after[kind] = _names(kind, _new_value(change), path)
+        elif change['op'] == 'remove':
+            before[TRAIT].add(name_of_trait)
+        else:
+            after[TRAIT].add(name_of_trait)
+    return _by_kind(before, after)
+
+
+def _by_kind(
+    before: Mapping[str, set[str]], after: Mapping[str, set[str]]
+) -> dict[str, NameDifference]:
+    """Return the names before and after as one value for each kind."""
     by_kind = {}
     for kind in KINDS:
         by_kind[kind] = NameDifference(
             frozenset(before[kind]), frozenset(after[kind])
         )
     return by_kind
+
+
+def _places_within(change: Plain) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of names that a change is of, but for traits.
+
+    :returns: a kind, and where its names are in the value of the change.
+    """
+    if change['object'] != 'node':
+        return
+    for kind, path in _PATHS.items():
+        path_within = _path_within(change, path)
+        if path_within is not None:
+            yield kind, path_within
 
 
 def _new_value(change: Plain) -> Any:
