@@ -76,23 +76,24 @@ def _never_reached(
 ) -> str:
     """Return the message about a rule behind one that always fails."""
     label = earlier.written.label
-    gets_default = not earlier.rule.scope and subject.rule.phase != model.EARLY
-    if not gets_default or not subject.rule.scope:
-        return (
-            _(
-                'this rule is never reached: on each machine that meets its '
-                'conditions, rule %s fails the inspection before'
-            )
-            % label
+    # Where the option is set, a failing rule without a scope runs on nodes of
+    # that scope only, and this one on those of its own. Rules of the early
+    # phase have no scope.
+    default_scope_matters = not earlier.rule.scope and subject.rule.scope
+    if default_scope_matters:
+        return _(
+            'this rule is never reached, unless '
+            '[inspection_rules]default_scope is set to another scope than '
+            '"%(scope)s": on each machine that meets its conditions, rule '
+            '%(label)s, which has no scope, fails the inspection before'
+        ) % {'scope': subject.rule.scope, 'label': label}
+    return (
+        _(
+            'this rule is never reached: on each machine that meets its '
+            'conditions, rule %s fails the inspection before'
         )
-    # Where the option is set, the failing rule runs on nodes of that scope
-    # only, and this one on those of its own.
-    return _(
-        'this rule is never reached, unless [inspection_rules]default_scope '
-        'is set to another scope than "%(scope)s": on each machine that meets '
-        'its conditions, rule %(label)s, which has no scope, fails the '
-        'inspection before'
-    ) % {'scope': subject.rule.scope, 'label': label}
+        % label
+    )
 
 
 class _FailingRule:
