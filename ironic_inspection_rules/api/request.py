@@ -243,41 +243,45 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def body(*, any_type: bool = False) -> Any:
+def body(*, lenient: bool = False) -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
-    Its size, depth and charset are within what :func:`guard` and Ironic
-    let through. Python would take NaN and infinity, which are no JSON
-    (RFC 8259 "Numbers") and could be stored, but not answered. Of two members
-    of one name it would drop the first, such as an action of a rule.
+    Its size and charset are within what :func:`guard` and Ironic let through,
+    and so is its depth, unless it may be large: then it is counted here.
 
-    :param any_type: whether it may be what Ironic would take: claim to be
-        something else than JSON, and have a member twice.
+    :param lenient: whether it may be all that Ironic would take, for calls
+        that Ironic has too: claim to be something else than JSON, and have a
+        member twice. No such call takes large bodies.
     :returns: the document, None if there is no body.
-    :raises: Invalid if the body is no such document.
+    :raises: Invalid if the body is no such document, or is nested too deeply.
     :raises: InvalidBody if an object has a member twice, with its place.
     :raises: ClientSideError (415) if the body does not claim to be JSON.
     """
-    if not (any_type or api.request.content_type.endswith('json')):
+    if not (lenient or api.request.content_type.endswith('json')):
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE,
         )
     large = api.request.environ.pop(_BODY, None)
     if large is None:
-        return _parse(bytes(api.request.body), any_type)
+        return _parse(bytes(api.request.body), lenient)
     return _parse_large(large)
 
 
-def _parse(sent: bytes, any_type: bool = False) -> Any:
-    """Parse a body as JSON in one piece, see :func:`body`.
+def _parse(sent: bytes, lenient: bool = False) -> Any:
+    """Parse a body as JSON in one piece.
 
+    Python would take NaN and infinity, which are no JSON (RFC 8259 "Numbers")
+    and could be stored, but not answered. Of two members of one name it would
+    drop the first, such as an action of a rule.
+
+    :param lenient: whether an object may have a member twice.
     :returns: the document, None for an empty body.
     :raises: Invalid, with the place of a number that JSON does not have;
         InvalidBody with the place of a member that is there twice. The place
         is ``/`` if a later member of the same name has replaced it.
     """
-    reader = _Reader(any_type)
+    reader = _Reader(lenient)
     try:
         # A byte order mark may be ignored (RFC 8259).
         text = sent.decode('utf-8-sig')
@@ -352,16 +356,16 @@ class _Reader:
     ``doubled`` has objects with a member that is there twice, and its name.
     ``decoder`` calls it.
 
-    :param any_type: whether an object may have a member twice, as in what
+    :param lenient: whether an object may have a member twice, as in what
         Ironic would take; then ``doubled`` stays empty.
     """
 
-    def __init__(self, any_type: bool = False) -> None:
+    def __init__(self, lenient: bool = False) -> None:
         self.unusual: list[str] = []
         self.doubled: list[tuple[dict[str, Any], str]] = []
         self._equal_texts = text_cache.EqualTexts()
         hook = None
-        if not any_type:
+        if not lenient:
             hook = self.read_object
         self.decoder = json.JSONDecoder(
             object_pairs_hook=hook,

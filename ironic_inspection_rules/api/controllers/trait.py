@@ -106,7 +106,7 @@ def put(node_ident: str, *name_and_query: Any) -> None:
     trait = _trait(*name_and_query)
     # This also checks that the client may set traits of the node.
     present = _traits(node_ident, 'set')
-    body = request.body(any_type=True)
+    body = request.body(lenient=True)
     if trait:
         trait_names.validate([trait])
         trait_names.validate_count([*present, trait])

@@ -63,7 +63,7 @@ class BodyTestCase(base.TestCase):
 
     def test_a_ramdisk_may_send_a_member_twice(self):
         self.assertEqual(
-            {'a': 2}, self.read(b'{"a": 1, "a": 2}', any_type=True)
+            {'a': 2}, self.read(b'{"a": 1, "a": 2}', lenient=True)
         )
 
     @hypothesis.given(DOCUMENTS)
@@ -165,9 +165,9 @@ class LargeBodyTestCase(base.IronicTestCase):
         parsed = []
         parse = request._parse
 
-        def recorded(sent, any_type=False):
+        def recorded(sent, lenient=False):
             parsed.append(sent)
-            return parse(sent, any_type)
+            return parse(sent, lenient)
 
         self.useFixture(
             fixtures.MonkeyPatch(
@@ -296,7 +296,7 @@ class RamdiskDataTestCase(base.TestCase):
         posted.content_type = 'text/plain'
         with fixtures.MonkeyPatch('ironic.api.request', posted):
             return request.validate(
-                request.body(any_type=True), {'type': 'object'}
+                request.body(lenient=True), {'type': 'object'}
             )
 
     def test_objects_are_read_whatever_they_claim_to_be(self):
