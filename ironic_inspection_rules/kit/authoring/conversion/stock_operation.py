@@ -580,9 +580,12 @@ def _replace_marks(
     """Return a value with texts in place of the marks in its texts.
 
     Marks stand for the values of a loop's item: ``zqitem0qz`` for the first.
+    Where a mark is all of a text, the text in its place may be another one:
+    ``{item}`` alone keeps the type of the item, such as a number, and only
+    ``{item!s}`` is text. To stock Ironic all of it is text.
 
-    :param texts: by the number of the mark that each replaces.
-    :param texts_alone: the same where a mark is all of a text; None where
+    :param texts: what replaces a mark in a text, by the number of the mark.
+    :param texts_alone: what replaces a mark that is all of a text; None where
         that makes no difference.
     :param key: under which the value stands in a mapping.
     """
@@ -595,7 +598,8 @@ def _replace_marks(
         return [_replace_marks(item, texts, texts_alone) for item in value]
     if not isinstance(value, str):
         return value
-    # A regular expression is always text: its field needs no conversion.
+    # The exception is a regular expression: it is always text, and its field
+    # needs no conversion.
     if texts_alone and key != 'regex':
         mark = _MARK.fullmatch(value)
         if mark:

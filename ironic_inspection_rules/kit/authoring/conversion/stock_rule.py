@@ -205,7 +205,9 @@ class _StockConverter(rule.Conversion):
         args = stock_form.by_name(condition['args'], stock_form.CONDITIONS[op])
         loop = condition.get('loop')
         if not loop:
-            new_args = _read(_with_texts(op, args), self._filled_arguments(op))
+            new_args = _convert_texts(
+                _with_texts(op, args), self._filled_arguments(op)
+            )
             return stock_condition.convert(op, inverted, new_args, self)
         items = _items(loop)
         # "first" is "any" there: the first item for which it holds decides.
@@ -280,7 +282,9 @@ class _StockConverter(rule.Conversion):
             return stock_operation.actions(_items(loop), convert_turn)
         # Outside of loops stock Ironic fills in one argument.
         filled = _FILLED_ARGUMENT.get(op, 'value')
-        converted = self._checked_action(op, _read(args, [filled]), existing)
+        converted = self._checked_action(
+            op, _convert_texts(args, [filled]), existing
+        )
         if converted is None:
             return []
         return [converted]
@@ -516,18 +520,21 @@ def _without_unknown(
     return known
 
 
-def _read(args: Operation, filled: Iterable[str]) -> Operation:
-    """Return the arguments of an operation without a loop, with texts read.
+def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
+    """Return arguments with their texts converted to ``StockText``.
+
+    They are those of an operation without a loop, see
+    :class:`.stock_text.StockText`.
 
     :param filled: names of the arguments in which stock Ironic fills in
         fields; the others stay as they are.
     """
-    read = dict(args)
+    converted = dict(args)
     for name in args.keys() & set(filled):
-        read[name] = data_path.replace_texts(
+        converted[name] = data_path.replace_texts(
             args[name], stock_text.read, keys=True
         )
-    return read
+    return converted
 
 
 def _read_turn(args: Operation, item: typing.Any) -> Operation:
