@@ -47,6 +47,8 @@ def of_phase(
          'more': {}, 'error': None, 'run': {…}}
 
     :param target: has the changes of the phase.
+    :param plugin_data: what the phase has changed in plugin data, as
+        :func:`difference` returns it.
     :param more: further changed attributes of the node.
     :param error: the failure that a rule requested, if any.
     :param run: what a later attempt needs to know of the run: the ``revision``
@@ -55,12 +57,13 @@ def of_phase(
     """
     changes: list[list[Any]] = []
     for root, path, value in target.final_values():
-        # Hooks change them too: the checkpoint has their difference.
+        # Plugin data are in "plugin_data", as a difference: hooks change them
+        # too.
         if root == working_copy.PLUGIN_DATA:
             continue
         if root == working_copy.PORTS:
-            # By its UUID: hooks may create and remove ports before a later
-            # attempt.
+            # Name the port by its UUID, not by its place: hooks may create and
+            # remove ports before a later attempt.
             port = target.get(root, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:

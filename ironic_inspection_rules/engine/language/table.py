@@ -193,9 +193,12 @@ class Table:
     def key_of_machine(self, roots: budget.View) -> str | None:
         """Return the key of the row that a machine should have.
 
+        The template ``of`` of the table's definition makes it from the data of
+        the machine.
+
         :param roots: the data of the machine by root name.
-        :returns: None where ``of`` is missing, null or empty, or cannot be
-            computed.
+        :returns: None where the table has no ``of``, or what it gives for this
+            machine is missing, null or empty, or cannot be computed.
         :raises: :class:`.exceptions.BudgetExceeded`
         """
         if self._of is None:
@@ -203,6 +206,8 @@ class Table:
         try:
             return self._of.text(roots)
         except exceptions.BudgetExceeded:
+            # The phase is at its limit: it must end, and not go on as if the
+            # machine had no row.
             raise
         except exceptions.OperationError:
             return None
