@@ -478,8 +478,8 @@ def _filtered_once(
 ) -> Value:
     """Return what one filter makes of a value.
 
-    Where an argument is a field, the result is unknown: the engine's own code
-    computes with the arguments.
+    Where an argument is a field, or the filter applies another one, the result
+    is unknown: the engine's own code computes with the arguments.
     """
     op = registry.filters()[call.name]
     args, _problems = op.signature.bind_call(call.arguments)
@@ -490,8 +490,11 @@ def _filtered_once(
     has_unnamed = any(not name for name, _part in call.arguments)
     applies_filter = op.plugin.TAKES_FILTER and has_unnamed
     if has_field or applies_filter:
+        argument = 'field'
+        if applies_filter:
+            argument = 'filter'
         return values.unknown(
-            f'filter {call.name} with a field as argument',
+            f'filter {call.name} with a {argument} as argument',
             value,
             str(call),
             scope.fingerprint,

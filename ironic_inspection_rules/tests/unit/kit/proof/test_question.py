@@ -2595,6 +2595,26 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual(question.UNKNOWN, answer.verdict)
         self.assertIn('filter sort', answer.reason)
 
+    def test_a_filter_in_a_filter_is_no_field_as_argument(self):
+        texts = [
+            "{inventory.cpu.flags | map('upper') | first}",
+            '{inventory.cpu.flags | join(inventory.hostname)}',
+        ]
+        rules = self.parse(
+            [
+                {
+                    'uuid': f'00000000-0000-4000-8000-00000000000{number}',
+                    'description': text,
+                    'conditions': [{'op': 'eq', 'args': [text, 'zzz']}],
+                    'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}],
+                }
+                for number, text in enumerate(texts)
+            ]
+        )
+        in_filter, with_field = self.ask(rules, 'dead').values()
+        self.assertIn('filter map with a filter', in_filter.reason)
+        self.assertIn('filter join with a field', with_field.reason)
+
     def test_time_for_formulas_counts(self):
         now = 0.0
         translate = conditions.all_hold
