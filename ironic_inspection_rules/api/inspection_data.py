@@ -211,6 +211,7 @@ def _choose_newest(
         of the storage, or None.
     :param failed: the row of an inspection that failed, if it was the last
         one that was recorded.
+    :returns: the data; or the error of the storage, or that there are none.
     """
     if failed and _is_newest(failed, stored):
         return MachineData(

@@ -126,7 +126,10 @@ class Parser:
         return value
 
     def _expect(self, *marks: str) -> str:
-        """Pass one of some characters, and return it."""
+        """Pass one of some characters, and return it.
+
+        :raises: ValueError if another one comes next.
+        """
         mark = self._next()
         if mark not in marks:
             raise ValueError(f'expected one of {marks}')

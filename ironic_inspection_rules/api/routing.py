@@ -261,7 +261,7 @@ class RoutesBelow:
         """
         self._parts = list(parts)
         self._routes = []
-        # Those whose path is written out as a whole, by method and path.
+        # The routes whose path is written out as a whole, by method and path.
         self._written_out: dict[tuple[str, ...], Route] = {}
         for route in routes:
             # With its own rest, every route matches below this entry: only

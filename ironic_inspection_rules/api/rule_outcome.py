@@ -235,8 +235,8 @@ def _rules_of(
 ) -> _RuleSet:
     """Return the rules and tables of a revision.
 
-    :returns: those in force, with their revision, where the revision is not
-        known or not kept any more.
+    :returns: the rules and tables in force, with their revision, where the
+        wanted revision is not known or not kept any more.
     """
     current = rules.refresh(context)
     if revision is not None:

@@ -177,8 +177,8 @@ def _order(
 def _applied(value: Any, path: list[Any], step: Step) -> Any:
     """Return a value after a step: it sets, removes or orders.
 
-    The kind of a step is its length, see the module. Only what lies on the
-    path is copied.
+    A step of one part removes, one of two sets, and one of three orders the
+    items of a list. Only what lies on the path is copied.
 
     :param path: the rest of the path of the step, from this value on.
     """

@@ -94,6 +94,8 @@ class Past:
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
         """Return the machine as a phase found it.
 
+        :param plans: of the rules that are to run: only if they read what the
+            inspection before has stored, is that looked up.
         :raises: Incomparable where rules read what is not known.
         """
         kept = self._document['facts'][phase]

@@ -65,7 +65,7 @@ class Origin(typing.NamedTuple):
 
     @property
     def key(self) -> typing.Hashable:
-        """What it is compared by with others."""
+        """The value by which it is compared with other origins."""
         # Not the field itself, which has no hash if an argument of a filter
         # is a list or a mapping.
         return self.field.text, self.steps, self.rest, self.is_kept

@@ -258,7 +258,10 @@ class _Phase:
         self._carry_out(plan, step.act, for_reasons)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
-        """Explain why a rule matches, before the data change."""
+        """Keep why a rule matches, once, before its actions change the data.
+
+        Where its conditions need no explanation, nothing is kept.
+        """
         if plan.unexplained or plan in self._why:
             return
         view = self._target.view(plan.masked)

@@ -11,7 +11,7 @@ from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
-# Those of python-ironicclient are the same; releases before 6.1 have none.
+# python-ironicclient has the same base classes, but not before release 6.1.
 from osc_lib.command import command
 import requests
 

@@ -354,6 +354,7 @@ class _Span:
         """Note whether an inspection shows the finding.
 
         :param step: the number of the inspection.
+        :param is_odd: whether it shows the finding.
         """
         normal = self.normal
         if normal is None:

@@ -50,7 +50,7 @@ class Deadline:
     def left(self) -> float:
         """Return how many seconds are left.
 
-        :raises: :class:`Exhausted` where no seconds or no steps are.
+        :raises: :class:`Exhausted` where no seconds or no steps are left.
         """
         left = self._at - time.monotonic()
         if left <= 0:

@@ -133,7 +133,7 @@ class FieldCondition(plugin.Condition):
     def explain(
         self, view: budget.View, arguments: typing.Mapping[str, typing.Any]
     ) -> str:
-        """Return what the field is, for who asks why the condition holds."""
+        """Return what the field is: why the condition holds, or does not."""
         field: str = arguments['field']
         find = json_field.compile_field(field)
         values = find(view)

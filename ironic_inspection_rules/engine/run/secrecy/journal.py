@@ -39,8 +39,9 @@ class Journal:
         self.notes: list[str] = []
         self.withheld: list[engine_change.Change] = []
         self._ports = ports
-        # Those in changes and those in withheld, in the order in which they
-        # were made: length counts them, blame() finds the last rule in them.
+        # The changes of both lists, "changes" and "withheld", in the order in
+        # which they were made: length counts them, blame() finds the last rule
+        # in them.
         self._made: list[engine_change.Change] = []
         # The action that runs now; enter() sets these.
         self._rule: model.Rule | None = None

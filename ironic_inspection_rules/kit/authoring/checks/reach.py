@@ -72,7 +72,7 @@ class FieldInRule(typing.NamedTuple):
 class MissingStep(typing.NamedTuple):
     """A step that items written out in a rule lack.
 
-    :ivar names: those that are there instead.
+    :ivar names: the names that are there instead.
     """
 
     step: str

@@ -302,7 +302,9 @@ class _StockConverter(rule.Conversion):
 
         What is converted is checked as an action of a new rule would be.
 
-        :raises: :class:`.rule.Inconvertible` for what no rule here may have.
+        :raises: :class:`.rule.Inconvertible` for what no rule here may have,
+            :class:`.stock_condition.Fails` where stock Ironic fails every
+            inspection.
         """
         converted = stock_operation.convert(op, args, existing, self)
         if converted is None:

@@ -89,7 +89,7 @@ class Outlier:
 
     @property
     def identity(self) -> tuple[str | None, ...]:
-        """What makes it the same finding as that of another inspection."""
+        """The values by which it is the same finding in two inspections."""
         return self.machine, self.kind, self.what, self.slot, self.field
 
     @property

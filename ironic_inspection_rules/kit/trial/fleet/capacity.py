@@ -134,12 +134,13 @@ class _Counts:
             self._gained.append({**named, 'use': after.use, 'rules': rules})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON data, as Ironic's clients and pages read it.
+        """Return plain JSON data.
 
-        ``before`` and ``after`` have the numbers of nodes by use,
-        :data:`FREE` and :data:`IN_USE`; ``lost`` and ``gained`` have the nodes
-        themselves. ``loss`` is in percent of all nodes before, 0 for a gain.
-        ``ignored`` are extra specs that say nothing to Placement.
+        ``before`` and ``after`` have the numbers of nodes that can take the
+        flavor, by use: :data:`FREE` and :data:`IN_USE`. ``lost`` and
+        ``gained`` have the nodes themselves. ``loss`` is in percent of the
+        number before, 0 for a gain. ``ignored`` are extra specs that say
+        nothing to Placement.
         """
         before = sum(self._before.values())
         after = sum(self._after.values())
