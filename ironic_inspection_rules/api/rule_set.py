@@ -302,6 +302,8 @@ def _decide_rules(
     A rule that is posted as it is stored is not checked: it stays, valid
     today or not. A sensitive one without its content keeps what is stored.
 
+    :param prune: whether stored rules that are not among these go.
+    :param restored: whether they are those of a revision that is put back.
     :param tables: those that are in force afterwards, which rules must find;
         None if they are not known.
     :raises: InvalidRules with the place of each bad rule.

@@ -282,6 +282,8 @@ class Delivery:
 
         :param failures: failures in a row before this one; the delay grows
             with them.
+        :param of_surroundings: whether the surroundings caused this failure,
+            and not the request.
         """
         delay = retry_delay(failures, self._retry_interval)
         while True:

@@ -311,7 +311,13 @@ class Worker:
         error: str | None = None,
         of_surroundings: bool = False,
     ) -> None:
-        """Put a request whose delivery has not begun back into the queue."""
+        """Put a request whose delivery has not begun back into the queue.
+
+        :param delay: seconds until it may be claimed again.
+        :param error: why it could not begin; None where the worker stops.
+        :param of_surroundings: whether the surroundings caused that, and not
+            the request.
+        """
         try:
             self._queue.retry(ongoing.request, delay, error, of_surroundings)
         finally:

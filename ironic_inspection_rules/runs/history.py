@@ -88,7 +88,10 @@ class Findings:
     previous: Document | None = None
 
     def data(self, mask: bool) -> Document:
-        """Return what the machine posted."""
+        """Return what the machine posted.
+
+        :param mask: whether secrets in it are masked.
+        """
         if not mask:
             return {
                 'inventory': self.inventory,

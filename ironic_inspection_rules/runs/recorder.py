@@ -73,7 +73,11 @@ class RunRecorder:
         seconds: float,
         saved: bool = True,
     ) -> None:
-        """Note what the rules of a phase did."""
+        """Note what the rules of a phase did.
+
+        :param seconds: how long the phase took.
+        :param saved: whether its changes were saved.
+        """
         self.phases[phase] = phase_record.of_phase(outcome, seconds, saved)
         places = recorded_rule.places_of(outcome)
         if places:

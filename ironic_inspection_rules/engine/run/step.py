@@ -283,6 +283,7 @@ def _carry_out(
     :param done: gets the trace, also after an error.
     :param condition_traces: those of the conditions of the action; None
         without conditions.
+    :param reverted: whether the step undoes the action.
     :raises: :class:`.exceptions.RuleError` if it fails.
     """
     journal = target.journal

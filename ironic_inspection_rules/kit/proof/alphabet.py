@@ -176,7 +176,10 @@ class Alphabet:
     def _decide_match(
         self, pattern: str, searches: bool, among: str
     ) -> bool | None:
-        """Decide for :meth:`all_match`, which keeps the answer."""
+        """Decide for :meth:`all_match`, which keeps the answer.
+
+        :param searches: whether a match of a part of the text is enough.
+        """
         # The languages that callers ask about have no text with a mark in it,
         # which the marks around the text could be taken for.
         language = self.matching(pattern, searches)

@@ -296,6 +296,8 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     """Return the kinds of values that a field may have on any machine.
 
     What a machine sends may be anything; what Ironic keeps is of one type.
+
+    :param is_item: whether it is an item of a list, which is never absent.
     """
     if steps in _MAPPINGS:
         return ('mapping',)

@@ -277,6 +277,8 @@ def run(
     """Try rules on one machine.
 
     :param path: file with its inventory, see :mod:`.machine.machine_file`.
+    :param explain: whether the test also has rules that do not match, with a
+        reason for every condition.
     :raises: :class:`.exceptions.InvalidDocument` where it has none.
     """
     facts = load_facts(path, node)
@@ -324,6 +326,7 @@ def run_all(
 
     :param extract: returns the part of a test that is kept; whole tests are
         too large to send to this process.
+    :param explain: see :func:`run`.
     :returns: the parts, in the order of the paths.
     """
     prepare = functools.partial(

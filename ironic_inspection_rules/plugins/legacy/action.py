@@ -97,6 +97,8 @@ class InspectorSetAttribute(PathAction):
     ) -> None:
         """Set the value; in a list it is inserted, as by a JSON patch.
 
+        :param reset_interfaces: whether a new driver gives the node its
+            default interfaces.
         :raises: :class:`.exceptions.OperationError` if a field in the value
             does not exist, the parent of the path does not, or the attribute
             cannot hold the value.
@@ -154,6 +156,8 @@ class InspectorExtendAttribute(PathAction):
 
         What is there and no list is an error. At a path of three steps or more
         a new list replaces whatever is there.
+
+        :param unique: whether a list that has the value stays as it is.
         """
         steps = _read_path(path)
         items: typing.Any = data_path.ABSENT

@@ -161,6 +161,9 @@ class Texts:
         A known identifier gives way to an address that it is only a part of,
         such as a short serial number. Where it is no such part, as a name
         with an address in it, the identifier of a form gives way.
+
+        :param version: whether the text is taken for a version: four numbers
+            in it stay, and so do short ones that are known identifiers.
         """
         by_form = [
             _kept_if_version(identified, version)

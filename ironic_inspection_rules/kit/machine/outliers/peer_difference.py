@@ -164,6 +164,8 @@ def kind_of(path: str, is_number: bool = False) -> str:
     """Return the kind of a finding about a field, by words in its path.
 
     Users leave out findings by their kind.
+
+    :param is_number: whether numbers differ: only these are benchmarks.
     """
     words = field_name.words(path)
     if path.endswith('flags[]'):

@@ -451,6 +451,8 @@ def _is_number(value: typing.Any) -> bool:
 def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
     """Return what to compare of a value that is no number.
 
+    :param is_version: whether the value is a version, which may be a number
+        and is compared as text.
     :returns: a text or a boolean; None where there is nothing to compare.
     """
     kind = type(value)
