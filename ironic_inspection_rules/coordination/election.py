@@ -357,7 +357,7 @@ class Election:
                     was_leader = not was_leader
                     self._call_back(was_leader)
                 candidacy.changed.wait(
-                    self._seconds_to_wait(candidacy.leadership)
+                    self._seconds_to_wait(candidacy.leadership, was_leader)
                 )
         finally:
             # Before on_lost is called, which then finds leadership ended.
@@ -365,22 +365,33 @@ class Election:
             if was_leader:
                 self._call_back(False)
 
-    def _seconds_to_wait(self, leadership: Leadership | None) -> float:
+    def _seconds_to_wait(
+        self, leadership: Leadership | None, was_leader: bool
+    ) -> float:
         """Return the seconds until leadership begins or ends by the clock.
 
         Not more than a heartbeat, so that ``stop`` is noticed. What the
         coordinator answers meanwhile sets ``changed``.
+
+        :param was_leader: whether the last callback was ``on_gained``.
+        :returns: 0.0 only if leadership has ended, but ``on_lost`` was not
+            called yet.
         """
         if leadership is None:
             return self._heartbeat
         now = time.monotonic()
         if now < leadership.since:
             change_at = leadership.since
-        else:
+        elif now < leadership.until:
             change_at = leadership.until
-        # A change that is due already would give a negative time.
-        seconds = max(change_at - now, 0.0)
-        return min(seconds, self._heartbeat)
+        elif was_leader:
+            # It ended after the caller had looked at it.
+            return 0.0
+        else:
+            # Only an answer changes it, and a coordinator that hangs gives
+            # none for as long as it likes.
+            return self._heartbeat
+        return min(change_at - now, self._heartbeat)
 
     def _call_back(self, leading: bool) -> None:
         """Call ``on_gained`` or ``on_lost``, and log the same.

@@ -462,6 +462,43 @@ class UnreliableCoordinatorTestCase(ClockMixin, base.TestCase):
         self.assertTrue(self.leader.lost.wait(PATIENCE))
         self.assertFalse(self.leader.election.is_leader)
 
+    def count_rounds(self) -> list[float]:
+        """Return a list that grows by the wait of every round of members."""
+        waits: list[float] = []
+        seconds_to_wait = election.Election._seconds_to_wait
+
+        def note_wait(*args: typing.Any) -> float:
+            waits.append(seconds_to_wait(*args))
+            return waits[-1]
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{election.__name__}.Election._seconds_to_wait', note_wait
+            )
+        )
+        return waits
+
+    def test_after_a_loss_by_the_clock_a_round_takes_a_heartbeat(
+        self,
+    ) -> None:
+        self.hang()
+        self.clock.advance(LEASE)
+        self.assertTrue(self.leader.lost.wait(PATIENCE))
+        waits = self.count_rounds()
+        began_at = time.monotonic()
+        self.wait_for(lambda: len(waits) >= 5)
+        # The fifth round may have begun, and the first before the count.
+        self.assertLessEqual(
+            len(waits), (time.monotonic() - began_at) / HEARTBEAT + 2
+        )
+        self.assertEqual({HEARTBEAT}, set(waits))
+
+    def test_a_loss_that_is_due_is_called_back_at_once(self) -> None:
+        member = self.leader.election
+        past = election.Leadership(since=0.0, until=0.0)
+        self.assertEqual(0.0, member._seconds_to_wait(past, True))
+        self.assertEqual(HEARTBEAT, member._seconds_to_wait(past, False))
+
     def test_a_late_confirmation_does_not_count(self) -> None:
         self.hang()
         self.clock.advance(LEASE)
