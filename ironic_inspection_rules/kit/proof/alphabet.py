@@ -318,8 +318,13 @@ def _anchors(parts: list[typing.Any], kind: str) -> int:
         elif str(name) == 'BRANCH':
             # A text meets one of the branches.
             count += max(_anchors(list(branch), kind) for branch in value[1])
-        elif str(name) == 'SUBPATTERN' or str(name).endswith('_REPEAT'):
+        elif str(name) == 'SUBPATTERN':
             count += _anchors(list(value[-1]), kind)
+        elif str(name).endswith('_REPEAT'):
+            least, _most, repeated = value
+            # A match passes an anchor again in all turns that there have to
+            # be, such as in "(^|a){2}". Any others can be left out of it.
+            count += max(least, 1) * _anchors(list(repeated), kind)
     return count
 
 
@@ -417,9 +422,12 @@ class _Reader:
 
         :param kind: a name of Python's parser, such as ``AT_END``.
         :param is_last: whether nothing of the expression follows it.
-        :raises: :class:`.logic.Untranslatable` for an anchor that holds
-            elsewhere than at the ends of the text, or is not at an end.
+        :raises: :class:`.logic.Untranslatable` for an anchor that may hold
+            elsewhere than at the ends of the text, for any other one where
+            lines have anchors, and for one of the end that is not last.
         """
+        # One of the begin may stand anywhere: no text has its mark behind
+        # other characters, so that "a^b" matches none, as in Python.
         if flags & re.MULTILINE or kind not in _ANCHORS:
             raise logic.Untranslatable(
                 f'{kind.lower().replace("_", " ")} in a regular expression'
