@@ -126,15 +126,19 @@ class _StockConverter(rule.Conversion):
             *self.earlier_failures,
             *self.reasons_for_off,
         ]
-        self.differences = self.earlier_failures
+        self.differences = list(self.earlier_failures)
+        self.failures = list(self.earlier_failures)
 
     def refuse(self, message: str) -> rule.Conversion:
-        """Give the rule up, and return its conversion without a new rule.
+        """Give the rule up: there is no new one.
 
         Its hints would be of no use; the message is noted as lost.
+
+        :returns: this converter, which is the conversion.
         """
         self.hints.clear()
         self.differences.clear()
+        self.failures.clear()
         self.lose(message)
         return self
 

@@ -538,6 +538,22 @@ class ConditionTestCase(StockTestCase):
         self.assertEqual('off', made.rule['mode'])
         self.told([reason], made.differences)
 
+    def test_every_failure_is_one_of_the_differences(self):
+        address = {
+            'op': 'in-net',
+            'args': {'address': '{inventory[a]}', 'subnet': '10.0.0.0/8'},
+        }
+        never = {'op': 'is-none', 'args': {'value': CPU}}
+        refused = convert([address], [5])
+        self.assertIsNone(refused.rule)
+        for made in (
+            convert([address]),
+            convert([never, address]),
+            convert([address, never, address]),
+            refused,
+        ):
+            self.assertEqual(made.differences, made.failures)
+
     def test_a_rule_of_which_nothing_can_be_kept_is_switched_off(self):
         # Stock Ironic would write the braces.
         action = {
