@@ -380,6 +380,8 @@ class WatchedCondition(condition.CompiledCondition):
 class Watch:
     """Notes what happens inside of groups, one machine at a time.
 
+    For that it replaces conditions in plans, which stay changed.
+
     The trace of a rule has the result of a group, and not those of the
     conditions in it.
 
@@ -389,17 +391,22 @@ class Watch:
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
+        """Replace the conditions of all groups in the plans."""
         self.results: set[Place] = set()
         for plan in itertools.chain(*plans.values()):
             uuid = plan.rule.uuid
             for index, watched in enumerate(plan.conditions):
-                self._watch(watched, (uuid, 'conditions', index))
+                self._replace_conditions_of_group(
+                    watched, (uuid, 'conditions', index)
+                )
             for index, action in enumerate(plan.actions):
                 place = (uuid, 'actions', index, 'when')
                 for number, watched in enumerate(action.when):
-                    self._watch(watched, (*place, number))
+                    self._replace_conditions_of_group(
+                        watched, (*place, number)
+                    )
 
-    def _watch(
+    def _replace_conditions_of_group(
         self, watched: condition.CompiledCondition, place: Place
     ) -> None:
         """Replace the conditions of a group by those that note their results.
@@ -415,7 +422,7 @@ class Watch:
             parts = []
             for index, part in enumerate(group.parts):
                 place_of_part = (*place, index)
-                self._watch(part, place_of_part)
+                self._replace_conditions_of_group(part, place_of_part)
                 parts.append(
                     WatchedCondition(part, place_of_part, self.results)
                 )
