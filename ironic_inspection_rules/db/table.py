@@ -91,7 +91,8 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
 def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
     """Return the chunk of some rows, with a digest of its text.
 
-    :param texts: the JSON of the rows, one by one.
+    :param texts: the JSON of the pairs, one by one.
+    :param pairs: the keys of the rows, and the rows.
     """
     # What the encoder would make of all pairs at once.
     text = f'[{",".join(texts)}]'
@@ -271,7 +272,7 @@ def _put_chunks(
     staying_ids = {row.id for row in staying.values()}
     ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
     for part in transaction.chunks(new_rows, _BATCH):
-        session.execute(sa.insert(_CHUNKS), _add_data(session, name, part))
+        session.execute(sa.insert(_CHUNKS), _with_data(session, name, part))
     # Only now: the data of a chunk that moves are copied from its old row.
     for part in transaction.chunks(ended_ids, _BATCH):
         _end(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
@@ -320,14 +321,16 @@ def _positions(staying: Mapping[int, Any], count: int) -> list[float] | None:
     return _fill_positions(known)
 
 
-def _add_data(
-    session: orm.Session, name: str, rows: Sequence[dict[str, Any]]
+def _with_data(
+    session: orm.Session, name: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return new rows of chunks with compressed data in place of texts.
+    """Return rows of chunks with compressed data in place of their texts.
 
     A chunk without a text has not changed but only moved: its data are copied
     from the row that is in force until now, so that they need not be sent
-    again. That row ends after this.
+    again. The caller ends that row only afterwards.
+
+    :param rows: the rows to insert, with a ``text`` that may be None.
     """
     moved = [row['digest'] for row in rows if row['text'] is None]
     data = {}
@@ -340,12 +343,13 @@ def _add_data(
         data = dict(session.execute(query).tuples().all())
     complete = []
     for row in rows:
-        text = row.pop('text')
+        columns = dict(row)
+        text = columns.pop('text')
         if text is None:
-            row['data'] = data[row['digest']]
+            columns['data'] = data[row['digest']]
         else:
-            row['data'] = zlib.compress(text.encode())
-        complete.append(row)
+            columns['data'] = zlib.compress(text.encode())
+        complete.append(columns)
     return complete
 
 
