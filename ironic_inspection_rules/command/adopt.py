@@ -409,7 +409,8 @@ def _try(
     """Run all rules in both engines on all known machines, and print how.
 
     It prints every difference of the results, and how many machines there
-    were.
+    were. Where a rule makes a difference alone, and all together make it as
+    well, these are two.
 
     :param inventories: a directory with inventories of more machines than
         those that Ironic has stored.
@@ -450,7 +451,8 @@ def _in_order_of_rules(
 ) -> list[stock_trial.TrialDifference]:
     """Return differences in the order of the rules that make them.
 
-    A difference that no rule makes alone has the name of none: it comes last.
+    Those of the run of all rules together have the name of none, and come
+    last.
     """
     by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
     for pair in pairs:

@@ -31,13 +31,14 @@ _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
 def short() -> Iterator[None]:
     """Bound how long transactions that this thread begins wait for a row.
 
-    One that waits longer fails with an error of the database.
+    One that waits longer fails with an error of the database. Used by the
+    leader's tasks, which would all wait for one that waits for a row.
     """
-    outer = _IS_SHORT.set(True)
+    token = _IS_SHORT.set(True)
     try:
         yield
     finally:
-        _IS_SHORT.reset(outer)
+        _IS_SHORT.reset(token)
 
 
 def is_short() -> bool:

@@ -57,7 +57,11 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class TrialDifference:
-    """A difference in what a pair of rules does to a machine, as text."""
+    """A difference in what rules of both engines do to a machine, as text.
+
+    :param rule: the name of the rule that was run alone, or a text that says
+        that all were run together.
+    """
 
     rule: str
     machine: str
@@ -68,6 +72,9 @@ def compare(
     context: Any, machine: TrialMachine, pairs: Sequence[Pair]
 ) -> Iterator[TrialDifference]:
     """Run each pair of rules alone, then all together; yield differences.
+
+    All together are compared as a whole: what a rule does differently alone is
+    mostly a difference there, too, and is yielded again.
 
     :param pairs: in the order in which stock Ironic runs its rules.
     """

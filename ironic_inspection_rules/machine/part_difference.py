@@ -272,6 +272,8 @@ class PartComparison:
         for old, new in self._pairs():
             if old.ids and new.ids:
                 continue
+            # The old part may have identities of earlier reports. Here only
+            # the last report of its source counts.
             if old.is_identified == bool(new.ids):
                 # Both reports identify the part, or none does.
                 continue
@@ -335,8 +337,9 @@ class PartComparison:
     def _silent_parts(self) -> Iterator[part.Part]:
         """Return the parts of sources that the report does not have.
 
-        They stay, unless another source has shown that they are gone; what
-        it says of their slots and attributes is true of them too.
+        They stay, unless another source has shown that they are gone. They
+        get the slots and attributes that another source reports of them:
+        otherwise their own would announce the same move or change once more.
         """
         gone = self._groups.of_parts(self._gone)
         staying = []

@@ -47,7 +47,8 @@ def normalise(text: str) -> str:
 
     Ironic's hook extra-hardware turns each text that Python reads as a whole
     number into one: "00665532" becomes 665532, which dmidecode reports as
-    text. What is lost there is left out everywhere.
+    text. What is lost there, such as zeros at the begin, is left out
+    everywhere.
     """
     plain = plain_form(text)
     try:

@@ -281,7 +281,10 @@ class DatabaseQueue:
         return dataclasses.replace(request, checkpoints=checkpoints)
 
     def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
-        """Renew leases.
+        """Renew the leases of deliveries.
+
+        The database knows a delivery by UUID and token of its request, its
+        caller knows it by name.
 
         :returns: the names of deliveries that have lost their lease.
         """

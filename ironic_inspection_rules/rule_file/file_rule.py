@@ -195,7 +195,8 @@ def _as_document_error(
 
     Its place is that of the first problem.
 
-    :param foreign: a last problem: the rule is in another language.
+    :param foreign: says that the rule is in another language, None if it is
+        not. It becomes the last problem.
     """
     problems = [counted_from_one(problem) for problem in error.problems]
     if foreign is not None:

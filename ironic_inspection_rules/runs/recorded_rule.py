@@ -199,7 +199,8 @@ def _places(rule: phase_record.Record) -> list[list[str]]:
 def _place(change: phase_record.Record) -> list[str]:
     """Return the object of a recorded change, and a path in it.
 
-    By this the rule that set a value is still found where it is withheld.
+    By this the rule that set a value is still found where that rule is
+    withheld.
     """
     name: str = change['object']
     if 'port' in change:
@@ -211,5 +212,6 @@ def _place(change: phase_record.Record) -> list[str]:
         parents = data_path.parse(path)[:-1]
         path = data_path.pointer((*parents, data_path.APPEND))
     elif 'at' in change:
+        # The change appended an item: the place with the index that it got.
         path = change['at']
     return [name, path]

@@ -103,9 +103,10 @@ def count_nodes(
 def _nodes_by_trait(
     selection: Selection, project: str | None
 ) -> dict[str, int]:
-    """Return how many nodes have each trait that a node has.
+    """Return how many nodes have each of the selected traits.
 
-    Traits that differ in case only from the selected ones may be among them.
+    A trait that no node has is not among them. Some that differ in case only
+    from the selected ones may be.
 
     :param project: whose nodes to count, as owner or lessee; None for all.
     """

@@ -44,8 +44,11 @@ VersionKey = tuple[tuple[typing.Any, ...], ...]
 def as_number(text: str) -> int | float | None:
     """Read a string as a number, or return None if it is not one.
 
-    Space around the number is allowed. A text with more than 300 digits, and
-    one beyond what a float can hold, is no number.
+    Used for a string that is compared with a number.
+
+    Space around the number is allowed. A text with more than 300 digits before
+    the point or behind it, or more than four in the exponent, is no number,
+    nor is one beyond what a float can hold.
     """
     if _INTEGER.fullmatch(text):
         return int(text)

@@ -25,7 +25,7 @@ IN_IRONIC = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
 
 
 class Interface(dict[str, typing.Any]):
-    """A network interface of Ironic that also has the old names.
+    """A network interface of Ironic that also has ironic-inspector's names.
 
     Only ``interface[name]`` finds these: ``get`` and ``in`` do not.
 
@@ -119,7 +119,8 @@ def choose_suitable(
     """Return the interfaces that ironic-inspector made ports for.
 
     These have an IP address that is no loopback, and the machine booted from
-    them if that is known.
+    them if that is known. Where it is, and Ironic's hook has chosen, all that
+    it has chosen are suitable but the loopback.
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if it is not known.

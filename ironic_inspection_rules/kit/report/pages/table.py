@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The HTML page of machines beside the rows of a table, by rack."""
+"""The HTML page of machines beside the rows of a table, by a column."""
 
 from collections.abc import Iterator, Sequence
 import json

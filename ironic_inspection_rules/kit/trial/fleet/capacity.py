@@ -49,7 +49,10 @@ class _Offer:
     use: str | None
 
     def serves(self, wanted: flavor.Flavor) -> bool:
-        """Return whether a node with the offer can take a flavor."""
+        """Return whether a node with the offer can take a flavor.
+
+        A node in use counts, too: it can do so when it is free again.
+        """
         is_in_service = self.use is not None
         if not is_in_service:
             return False
