@@ -183,7 +183,10 @@ class Known:
         replace = functools.partial(self._as_name, text)
         self._add(re.escape(lowered), lowered, replace, edge)
         unsplit = lowered.replace('-', '')
-        if len(unsplit) >= _SHORTEST_ANYWHERE and _SPLIT.fullmatch(lowered):
+        # The replacement of an address in a name may be longer.
+        is_as_long = len(unsplit) == len(replacement.replace('-', ''))
+        is_long = len(unsplit) >= _SHORTEST_ANYWHERE
+        if is_as_long and is_long and _SPLIT.fullmatch(lowered):
             # A label may have the serial number in groups.
             self._add('-?'.join(unsplit), unsplit, replace, Edge.WORD)
         if len(text) < _SHORTEST:
@@ -203,7 +206,7 @@ class Known:
         if written in self._names:
             return self._names[written]
         replacement = self._names[name]
-        if len(written) != len(name) or '-' in written:
+        if _groups(written) != _groups(name):
             replacement = _split_like(written, replacement)
         if written.islower():
             return replacement.lower()
@@ -448,6 +451,11 @@ def _short(mac: str) -> str:
     """Write a MAC address without leading zeros, as some switches do."""
     pairs = re.findall('..', mac)
     return ':'.join(pair.removeprefix('0') for pair in pairs)
+
+
+def _groups(text: str) -> list[int]:
+    """Return how many characters a text has between its dashes."""
+    return [len(group) for group in text.split('-')]
 
 
 def _split_like(text: str, replacement: str) -> str:

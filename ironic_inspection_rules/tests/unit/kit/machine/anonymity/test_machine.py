@@ -375,6 +375,18 @@ class AnonymizerTestCase(base.TestCase):
             '-'.join(['ip', *numbers]), made['plugin_data']['host']
         )
 
+    def test_a_host_with_an_address_in_its_name_has_one_name(self):
+        made = self.anonymizer.machine(
+            {
+                'inventory': {'hostname': 'host-10-1-2-3'},
+                'plugin_data': {'label': '<HOST-10-1-2-3>'},
+            }
+        )
+        self.assertEqual(
+            f'<{made["inventory"]["hostname"].upper()}>',
+            made['plugin_data']['label'],
+        )
+
     def test_the_domain_behind_an_address_in_a_name_goes(self):
         made = self.anonymizer.machine(
             {'inventory': {'bmc_address': 'ip-10-31-7-42.acme-corp.example'}}
