@@ -244,15 +244,20 @@ def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
 def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
     """Return the text that stands for a row where its content is not shown.
 
-    It has the key of the row and the name of its table.
+    It has the key of the row and the name of its table. Where several tables
+    have an equal row, it names all of them: a row does not say which table a
+    rule has it from.
 
     :param roots: the data that a rule sees by root name.
     :param value: any mapping.
     :returns: None if it is no row of the tables.
     """
     tables: Tables = roots.get(interpolation.TABLES) or {}
-    for name, table in tables.items():
+    places = []
+    for name, table in sorted(tables.items()):
         key = table.find_row(value)
         if key is not None:
-            return f'<row {key!r} of {name}>'
-    return None
+            places.append(f'{key!r} of {name}')
+    if not places:
+        return None
+    return f'<row {" or ".join(places)}>'

@@ -235,6 +235,28 @@ class RowTestCase(base.TestCase):
         self.assertIn('r1', reason)
         self.assertNotIn('b2', reason)
 
+    def test_reason_names_all_tables_that_have_a_row(self):
+        # Nobody knows which one the rule has it from.
+        made = {'key': 'serial', 'rows': [{'serial': 'a1', 'rack': 'r1'}]}
+        other = {'key': 'rack', 'rows': made['rows']}
+        for names in (('old', 'new', 'by_rack'), ('by_rack', 'new', 'old')):
+            entries = {'old': made, 'new': made, 'by_rack': other}
+            outcome, _roots = phase.run(
+                {
+                    'conditions': [
+                        {'op': 'exists', 'args': ["{tables.old | row('a1')}"]}
+                    ]
+                },
+                tables=table_form.read_all(
+                    {name: entries[name] for name in names}
+                ),
+                explain=True,
+            )
+            self.assertIn(
+                "<row 'r1' of by_rack or 'a1' of new or 'a1' of old>",
+                outcome.traces[0].conditions[0].reason,
+            )
+
     def test_reason_does_not_show_the_columns_of_a_row(self):
         for value, is_row in (
             (ROW, True),
