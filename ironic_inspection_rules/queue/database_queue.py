@@ -519,10 +519,16 @@ the ``repr`` of a request either. What only a delivery knows is not there.
 """
 
 
-def _request(row: typing.Any) -> queue_request.Request:
-    """Return the request of a row, without its data."""
+def _request(
+    row: typing.Any, **of_delivery: typing.Any
+) -> queue_request.Request:
+    """Return the request of a row.
+
+    :param of_delivery: the fields that only a delivery has, such as the data;
+        none for a request without its data.
+    """
     fields = {name: getattr(row, name) for name in _STORED}
-    return queue_request.Request(**fields)
+    return queue_request.Request(**fields, **of_delivery)
 
 
 def _seconds_to_yield(event: str) -> float:
@@ -540,16 +546,11 @@ def _read_claim(
         return None
     row: typing.Any = claimed.request
     data: typing.Any = claimed.data
-    request = dataclasses.replace(
-        _request(row),
-        checkpoints=row.checkpoints,
-        was_due=claimed.was_due,
-    )
-    if data is None:
-        return request
-    return dataclasses.replace(
-        request, inventory=data.inventory, plugin_data=data.plugin_data
-    )
+    of_delivery = {'checkpoints': row.checkpoints, 'was_due': claimed.was_due}
+    if data is not None:
+        of_delivery['inventory'] = data.inventory
+        of_delivery['plugin_data'] = data.plugin_data
+    return _request(row, **of_delivery)
 
 
 def _require_same(
