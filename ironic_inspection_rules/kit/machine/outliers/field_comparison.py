@@ -22,6 +22,21 @@ Differences = dict[int, list[peer_difference.PeerDifference]]
 """What differs, by the place of the machine among its peers."""
 
 
+def _fields_by_id(
+    sections: Sequence[sketch.Section | None],
+) -> dict[int, dict[str, typing.Any]]:
+    """Return the fields of different sections, by the id() of the section.
+
+    Most machines share one section, which is read once.
+    """
+    fields_of: dict[int, dict[str, typing.Any]] = {}
+    for section in sections:
+        if section is not None and id(section) not in fields_of:
+            _path, fields = section
+            fields_of[id(section)] = dict(fields)
+    return fields_of
+
+
 def texts(sketches: Sequence[sketch.Sketch]) -> Iterator[tuple[str, Column]]:
     """Yield the fields that have several values among the machines.
 
@@ -31,12 +46,7 @@ def texts(sketches: Sequence[sketch.Sketch]) -> Iterator[tuple[str, Column]]:
     :returns: the path of a field, and what each machine has there.
     """
     for sections in _sections(sketches):
-        # Most machines share one section, which is read once.
-        fields_of: dict[int, dict[str, typing.Any]] = {}
-        for section in sections:
-            if section is not None and id(section) not in fields_of:
-                _path, fields = section
-                fields_of[id(section)] = dict(fields)
+        fields_of = _fields_by_id(sections)
         if len(fields_of) == 1:
             # All that report the section report the same.
             continue

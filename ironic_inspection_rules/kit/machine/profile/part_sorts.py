@@ -266,6 +266,26 @@ def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
     return {**first.tests, _SIZE: None} == {**second.tests, _SIZE: None}
 
 
+def _size_test(
+    sizes: tuple[int, ...], name: str, tolerated: component.Tolerance
+) -> tuple[ValueTest | RangeTest, str]:
+    """Return the test that accepts the sizes of parts, and words for them.
+
+    Sizes between them are accepted, and beyond them as far as is tolerated,
+    unless the operator has asked for the sizes of the sample only.
+
+    :param name: of the component that the parts are.
+    """
+    if name in tolerated.observed:
+        return ValueTest(sizes), _names(
+            [_bytes(size) for size in sorted(sizes)]
+        )
+    low = min(sizes)
+    high = max(sizes)
+    lowest, highest = tolerated.size(name, low, high)
+    return RangeTest(lowest, highest), _range(_bytes(low), _bytes(high))
+
+
 def _sort(
     known: component.ComparedParts,
     used: Sequence[str],
@@ -285,17 +305,9 @@ def _sort(
     for place, name in enumerate(used):
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
-            if known.component in tolerated.observed:
-                tests[name] = ValueTest(values)
-                # The operator asked for the sizes of the sample only.
-                sizes = [_bytes(size) for size in sorted(values)]
-                attributes[name] = _names(sizes)
-            else:
-                low = min(values)
-                high = max(values)
-                lowest, highest = tolerated.size(known.component, low, high)
-                tests[name] = RangeTest(lowest, highest)
-                attributes[name] = _range(_bytes(low), _bytes(high))
+            tests[name], attributes[name] = _size_test(
+                values, known.component, tolerated
+            )
         elif len(values) == 1:
             tests[name] = ValueTest(values)
             attributes[name] = values[0]
