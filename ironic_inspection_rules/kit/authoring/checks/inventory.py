@@ -83,6 +83,7 @@ def check(
     :param own: names in plugin data that are put there by rules.
     :param target: the inspections that count.
     """
+    # What fields of the rule need, and was noted before.
     noted = set()
     for pointer, text, steps in fields(rule):
         name_in_plugin_data = None
@@ -98,14 +99,14 @@ def check(
         if rule.written.is_of_inspector:
             continue
         if name_in_plugin_data in document.IN_IRONIC:
+            # Ironic has the value elsewhere.
+            place = document.IN_IRONIC[name_in_plugin_data]
             message = _(
                 '{%(field)s}: ironic-inspector made it, Ironic '
                 'does not; it has %(now)s'
-            ) % {
-                'field': text,
-                'now': document.IN_IRONIC[name_in_plugin_data],
-            }
+            ) % {'field': text, 'now': place}
             yield FieldRemark(pointer, message, is_note=True)
+        # Such as a hook, or a collector of the ramdisk.
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:
             noted.add(needs)
