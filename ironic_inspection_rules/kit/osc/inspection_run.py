@@ -437,16 +437,16 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 def change_line(change: dict[str, Any]) -> str:
     """Return one change as a line: where, and the values before and after."""
+    if change['object'] == 'traits':
+        trait = _('trait %s') % change['path'][1:]
+        if change['op'] == 'add' and change['before'] is not None:
+            return _('%s: was there already') % trait
+        return f'{trait}: {_VERBS[change["op"]]}'
     before = json.dumps(change['before'], ensure_ascii=False)
     after = json.dumps(change['after'], ensure_ascii=False)
-    where = change['object'] + change['path']
-    if change['object'] == 'node':
-        where = change['path']
-    if change['object'] == 'traits':
-        where = _('trait %s') % change['path'][1:]
-        if change['op'] == 'add' and change['before'] is not None:
-            return _('%s: was there already') % where
-        return f'{where}: {_VERBS[change["op"]]}'
+    where = change['path']
+    if change['object'] != 'node':
+        where = change['object'] + change['path']
     if change['op'] == 'remove':
         return _('%(where)s: %(before)s removed') % {
             'where': where,
