@@ -47,7 +47,7 @@ def parse(
     :param only_known: whether keys of the rule and of its conditions that
         ironic-inspector ignored are refused.
     :raises: :class:`.exceptions.InvalidRule` with all problems, and pointers
-        into the old rule.
+        into the rule as it was given.
     """
     if not isinstance(rule, dict):
         raise exceptions.InvalidRule(
@@ -174,19 +174,19 @@ def _operation(
     :param only_known: whether keys of a condition that ironic-inspector
         ignored are refused.
     :returns: the operation, empty if it cannot be translated; and its
-        problems, with pointers into the old operation.
+        problems, with pointers into the operation as it was given.
     """
     if not isinstance(operation, dict):
         return {}, [Problem('', _('must be a mapping'))]
     name = operation.get(word)
     op = ops.get(f'{PREFIX}{name}')
     if not isinstance(name, str) or op is None:
-        old_names = []
+        known_names = []
         for op_name in ops:
             if op_name.startswith(PREFIX):
-                old_names.append(op_name.removeprefix(PREFIX))
+                known_names.append(op_name.removeprefix(PREFIX))
         return {}, [
-            suggestion.not_one_of_at(f'/{word}', name, sorted(old_names))
+            suggestion.not_one_of_at(f'/{word}', name, sorted(known_names))
         ]
     values = {}
     for key, value in operation.items():
