@@ -206,7 +206,7 @@ class Peers:
         """Compare the machines of every group of one model and board.
 
         Within a group only those of one kind of hardware are compared. Groups
-        with less than ``least`` machines are skipped.
+        of fewer machines than peers have to be are skipped.
 
         :param names: of machines; groups without any of them are left out.
             None for all groups.
@@ -216,10 +216,11 @@ class Peers:
         findings: list[finding.Outlier] = []
         for key, members in sorted(_by_key(sketches).items()):
             member_names = sorted(machine.name for machine in members)
-            if names is not None:
-                listed_names = [name for name in member_names if name in names]
-                if not listed_names:
-                    continue
+            is_wanted = names is None or any(
+                name in names for name in member_names
+            )
+            if not is_wanted:
+                continue
             if len(members) < self._least:
                 skipped.append(Skipped(key, tuple(member_names)))
                 continue
