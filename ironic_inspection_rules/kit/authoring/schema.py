@@ -313,7 +313,7 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
 def _operations(ops: registry.Registry) -> dict[str, Schema]:
     """Return the definitions that conditions and actions refer to, by name.
 
-    They are the schemas of conditions by depth of their group, of actions,
+    They are the schemas of conditions by the depth of their group, of actions,
     of the arguments of all ops, and of the traits and texts in these.
     """
     # Conditions that are no groups.
@@ -334,23 +334,22 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
     ]
     action_calls = [
         {
-            'if': _is_op('', [name]),
+            # Actions cannot be negated.
+            'if': _is_op(sign='', names=[name]),
             'then': {**_with_arguments(op), **_revert(op)},
         }
         for name, op in ops.actions.items()
     ]
-    custom_trait = {
-        'type': 'string',
-        'maxLength': trait_names.MAX_LENGTH,
-        'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}',
-    }
-    standard_trait = {'enum': sorted(trait_names.STANDARD)}
     definitions = {
+        # Values that arguments may have: any with a field in it, text with
+        # fields, the name of a trait.
         'varies': form.VARYING,
         'written': filter_schema.text_with_fields(registry.filters()),
-        'trait': form.either(custom_trait, standard_trait),
+        'trait': _trait(),
+        # Which arguments belong to which op.
         'conditionArgs': {'allOf': condition_calls},
         'actionArgs': {'allOf': action_calls},
+        # In the early phase there are fewer actions.
         'action': _action(ops.actions),
         'earlyAction': _action(early_actions),
     }
@@ -361,6 +360,17 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
         singles, form.DEEPEST_GROUP
     )
     return definitions
+
+
+def _trait() -> Schema:
+    """Return the schema of the name of a trait."""
+    custom_trait = {
+        'type': 'string',
+        'maxLength': trait_names.MAX_LENGTH,
+        'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}',
+    }
+    standard_trait = {'enum': sorted(trait_names.STANDARD)}
+    return form.either(custom_trait, standard_trait)
 
 
 def _condition_name(depth: int) -> str:
