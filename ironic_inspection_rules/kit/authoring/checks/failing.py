@@ -29,38 +29,59 @@ _MAC = 'mac_address'
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find loops, values of ``one-of`` and ports that are always an error."""
-    items = reach.items(rule)
+    known_items = reach.items(rule)
+    yield from _check_loops(rule, known_items)
+    yield from _check_lists(rule, known_items)
+    yield from _check_ports(rule, known_items)
+
+
+def _check_loops(
+    rule: checked_rule.CheckedRule, known_items: Items
+) -> checked_rule.Mistakes:
+    """Find loops over what is no list."""
     for operation in rule.operations:
-        message = _problem_of_loop(rule, operation, items)
+        message = _problem_of_loop(rule, operation, known_items)
         if message is not None:
             yield f'{operation.pointer}/loop', message
+
+
+def _check_lists(
+    rule: checked_rule.CheckedRule, known_items: Items
+) -> checked_rule.Mistakes:
+    """Find values of ``one-of`` that are no list."""
     for condition in rule.all_conditions:
-        if condition.op.name == 'one-of':
-            message = _problem_of_list(
-                rule, condition, items[condition.pointer]
-            )
-            if message is not None:
-                yield condition.pointer_to('values'), message
+        if condition.op.name != 'one-of':
+            continue
+        item = known_items[condition.pointer]
+        message = _problem_of_list(rule, condition, item)
+        if message is not None:
+            yield condition.pointer_to('values'), message
+
+
+def _check_ports(
+    rule: checked_rule.CheckedRule, known_items: Items
+) -> checked_rule.Mistakes:
+    """Find actions on a port that name none."""
     for action in rule.actions:
+        item = known_items[action.pointer]
         for write in effects.writes(action):
-            message = _problem_of_port(
-                rule, write.owner, items[action.pointer]
-            )
+            message = _problem_of_port(rule, write.owner, item)
             if message is not None:
                 yield action.pointer_to('port_id'), message
+                # One message an action, however many ports its loop names.
                 break
 
 
 def _problem_of_loop(
     rule: checked_rule.CheckedRule,
     operation: file_rule.Operation,
-    items: Items,
+    known_items: Items,
 ) -> str | None:
     """Return why a loop makes every inspection fail, None if it may work.
 
     It goes over text, or over a field that is known to be no list.
 
-    :param items: what is known of the loop items, by the pointer of the
+    :param known_items: what is known of the loop items, by the pointer of the
         operation that sees them.
     """
     loop = operation.loop
@@ -75,7 +96,8 @@ def _problem_of_loop(
     # The loop is outside of itself: an item in it is that of the operation
     # around, /conditions/0 of /conditions/0/conditions/1.
     around = operation.pointer.rsplit('/', 2)[0]
-    kind = reach.value_of(field, items.get(around), rule.rule.vars).type
+    item = known_items.get(around)
+    kind = reach.value_of(field, item, rule.rule.vars).type
     if kind in inventory_fields.PLAIN:
         return _(
             '{%(field)s} is a %(kind)s, and the inspection fails where '
