@@ -426,8 +426,11 @@ def _as_tables(result: dict[str, Any]) -> str:
     for rule in result['rules']:
         name, why = disclosure.read(
             rule,
-            _explained,
-            ([rule['uuid'], ''], _('withheld: the rule is sensitive')),
+            build=_explained,
+            if_withheld=(
+                [rule['uuid'], ''],
+                _('withheld: the rule is sensitive'),
+            ),
         )
         matched = _('no')
         if rule['matched']:
@@ -444,8 +447,10 @@ def _as_tables(result: dict[str, Any]) -> str:
         if rule['matched']:
             lines += disclosure.read(
                 rule,
-                _audit_lines,
-                [_('audit: %s') % _('a sensitive rule, %s') % rule['uuid']],
+                build=_audit_lines,
+                if_withheld=[
+                    _('audit: %s') % _('a sensitive rule, %s') % rule['uuid']
+                ],
             )
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])

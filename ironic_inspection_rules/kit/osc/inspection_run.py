@@ -265,7 +265,9 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
         for rule in rules:
             sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
             lines_if_withheld: Iterable[str] = [title % sensitive_rule]
-            yield from disclosure.read(rule, lines_of_rule, lines_if_withheld)
+            yield from disclosure.read(
+                rule, build=lines_of_rule, if_withheld=lines_if_withheld
+            )
     left_out = phase.get('left_out')
     if left_out:
         yield _P('%d more change', '%d more changes', left_out) % left_out
@@ -358,7 +360,9 @@ def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
     """Return lines about the rule that set a value, and its reasons."""
     sentence = _('set by the sensitive rule %s; what it does is withheld')
     lines_if_withheld = [sentence % answer['rule']['uuid']]
-    return disclosure.read(answer, _lines_of_origin, lines_if_withheld)
+    return disclosure.read(
+        answer, build=_lines_of_origin, if_withheld=lines_if_withheld
+    )
 
 
 def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
@@ -400,14 +404,17 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
 
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Yield whether a rule matched in a run, and what it did."""
-    text = _('rule %s did not match')
     if answer['matched']:
         text = _('rule %s matched')
+    else:
+        text = _('rule %s did not match')
     yield text % _name(answer['rule'])
     lines_if_withheld: Iterable[str] = [
         _('The rule is sensitive, and the rest is withheld.')
     ]
-    yield from disclosure.read(answer, _lines_of_outcome, lines_if_withheld)
+    yield from disclosure.read(
+        answer, build=_lines_of_outcome, if_withheld=lines_if_withheld
+    )
 
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:

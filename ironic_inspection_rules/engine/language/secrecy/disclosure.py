@@ -208,17 +208,17 @@ def answer(rule: model.Rule | None, entry: Entry) -> Entry:
 
 def read(
     entry: Entry,
-    describe: typing.Callable[[Entry], Description],
-    instead: Description,
+    build: typing.Callable[[Entry], Description],
+    if_withheld: Description,
 ) -> Description:
     """Return the description of an entry that a client got in an answer.
 
-    :param describe: makes the description, and needs all of the entry.
-    :param instead: the description of an entry that is withheld.
+    :param build: makes the description, and needs all of the entry.
+    :param if_withheld: the description of an entry that is withheld.
     """
     if entry.get(WITHHELD):
-        return instead
-    return describe(entry)
+        return if_withheld
+    return build(entry)
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:
