@@ -289,9 +289,11 @@ def _text_of_many(parts: list[Value]) -> Value:
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
     """Return the value of a field, as filters and its format make it."""
     if effects.reads_table(field):
-        value = _row(field, scope)
+        # The look-up of a row is the first of its filters.
+        value = _row_of_table(field, scope)
     else:
         value = _filtered(field.filters, _look_up(field, scope), scope)
+    # The solver can make the text of a value, but no other format of it.
     if field.conversion == 's' and not field.spec:
         as_text = functools.partial(_as_text, scope.machine)
         return values.transform(value, as_text)
@@ -320,7 +322,7 @@ def _in_format(
     return values.unknown(f'the format of {{{field.text}}}', alternative)
 
 
-def _row(field: interpolation.Field, scope: Scope) -> Value:
+def _row_of_table(field: interpolation.Field, scope: Scope) -> Value:
     """Return the row of a table that a field reads, as later filters make it.
 
     Only ``{tables.NAME | row}`` without a key, the row of the machine itself,

@@ -435,19 +435,19 @@ def _compute_address(text: str) -> tuple[int, int]:
 def _addresses_around(
     network: ipaddress.IPv4Network | ipaddress.IPv6Network,
 ) -> set[str]:
-    """Return addresses at both ends of a subnet, inside and outside."""
+    """Return addresses at both ends of a subnet, inside and outside.
+
+    The solver tries them as texts before it chooses any other address.
+    """
     first = int(network[0])
     last = int(network[-1])
     count = 2**network.max_prefixlen
-    near = (
-        first,
-        first + 1,
-        last,
-        max(first - 1, 0),
-        min(last + 1, count - 1),
-    )
     make_address = type(network[0])
-    return {str(make_address(number)) for number in near if number < count}
+    addresses = set()
+    for number in (first - 1, first, first + 1, last, last + 1):
+        if 0 <= number < count:
+            addresses.add(str(make_address(number)))
+    return addresses
 
 
 _VERSIONS = tuple(f'version-{name}' for name in relations.COMPARE)

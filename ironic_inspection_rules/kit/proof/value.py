@@ -306,17 +306,21 @@ class Mapping(Alternative):
         """Return on which machines the mapping has no entries.
 
         Entries that rules wrote count, and those that a machine may have.
+
+        :returns: a formula that holds on these machines.
         """
-        gone = logic.TRUE
+        entries_gone = logic.TRUE
         for name, entry in self.entries.items():
-            gone = logic.conj(gone, _is_gone(machine, name, entry))
-        if gone is logic.FALSE or self.cell is None:
-            return gone
+            is_gone = _is_gone(machine, name, entry)
+            entries_gone = logic.conj(entries_gone, is_gone)
+        if entries_gone is logic.FALSE or self.cell is None:
+            return entries_gone
         if isinstance(self.cell, UnknownValue):
             is_empty = machine.guess(self.cell.reason, 'empty', self)
-            return logic.conj(gone, is_empty)
-        # Rules may have removed all that the mapping of the machine had.
-        return logic.conj(gone, self.cell.has_only(self.entries))
+            return logic.conj(entries_gone, is_empty)
+        # Nothing is left where the mapping of the machine has no names but
+        # those of the entries, which are gone.
+        return logic.conj(entries_gone, self.cell.has_only(self.entries))
 
     def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
         """Return on which machines the mapping and another value differ."""
