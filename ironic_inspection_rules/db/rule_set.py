@@ -60,8 +60,8 @@ class RuleSetChange:
         self.session = session
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
-        # Whether put_back() has put a rule back that the change before had
-        # removed. Then this change leaves no revision.
+        # Whether put_back() has undone the removal of the change before. Then
+        # neither of both leaves a revision.
         self._has_put_back = False
         # A version of a rule is what it was from one revision to another:
         # a rule that is created begins one, a rule that is removed ends one,

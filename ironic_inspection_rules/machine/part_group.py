@@ -76,8 +76,11 @@ class _SlotClaims:
         for slot in _slots_of(pair):
             self._sources.setdefault(slot, set()).add(new.source)
 
-    def are_of_another_source(self, pair: part_pair.Pair) -> bool:
-        """Return whether another source has claimed a slot of a pair."""
+    def is_taken_by_another_source(self, pair: part_pair.Pair) -> bool:
+        """Return whether another source has claimed a slot of a pair.
+
+        Then both sources report one part.
+        """
         _old, new = pair
         sources = set()
         for slot in _slots_of(pair):
@@ -183,7 +186,7 @@ class PartGroups:
         distinct = list(of_group.values())
         # All parts with an identity have claimed their slots by now.
         for pair in unidentified:
-            if not slots.are_of_another_source(pair):
+            if not slots.is_taken_by_another_source(pair):
                 distinct.append(pair)
             # Also of a pair that is left out: a third source may have a part
             # in the other slot of it.

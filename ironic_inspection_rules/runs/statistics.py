@@ -47,8 +47,8 @@ class RuleCounter:
         # For the rows and the timer. Not held while they are written, as a
         # slow database must not keep inspections waiting.
         self._lock = threading.Lock()
-        # One writes at a time: the flush at the end of a process waits for
-        # that of the timer, and writes what this one has given back.
+        # One writes at a time: the flush at the end of a process waits for the
+        # timer's write, and writes what that could not.
         self._writing = threading.Lock()
 
     def count(

@@ -331,6 +331,7 @@ class Shape:
     ) -> exceptions.Problem:
         """Return the problem of a property that is not in the schema."""
         place = pointer + data_path.pointer([name])
+        # It belongs in another mapping: the message says where.
         if name in self._elsewhere:
             return exceptions.Problem(place, self._elsewhere[name])
         return suggestion.unknown_at(place, self._kind, str(name), known)

@@ -110,21 +110,22 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
 
     Two sources may report one part, and one card may be several PCI devices.
 
-    :param parts: what differs, by source.
+    :param parts: a list of differences for every source.
     """
     by_kind: dict[str, Differences] = {}
     for differences in parts:
         of_source: dict[str, Differences] = {}
-        for part in differences:
-            of_source.setdefault(part.kind, []).append(part)
+        for difference in differences:
+            of_source.setdefault(difference.kind, []).append(difference)
         for kind, of_kind in of_source.items():
-            by_kind[kind] = _with_source(by_kind.get(kind, []), of_kind)
+            known = by_kind.get(kind, [])
+            by_kind[kind] = _merge_source(known, of_kind)
     for kind, differences in by_kind.items():
         by_kind[kind] = _one_for_each_card(differences)
     return by_kind
 
 
-def _with_source(known: Differences, reported: Differences) -> Differences:
+def _merge_source(known: Differences, reported: Differences) -> Differences:
     """Return known differences of parts with those of one more source.
 
     Sources such as lshw and dmidecode report the same parts. A difference is
