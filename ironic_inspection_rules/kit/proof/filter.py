@@ -108,18 +108,19 @@ class FilterTranslation:
         return result
 
     def _takes(self, alternative: values.Alternative) -> bool:
-        """Return whether the filter takes values of this type.
+        """Return whether the filter may take values of this type.
 
-        One of another type is an error of the rule.
+        Where it does not, one is an error of the rule. Truth values pass here
+        with numbers: of these the filter itself is asked later.
         """
         is_plain = isinstance(alternative, values.SolverTerm)
-        is_number = is_plain and alternative.kind != 'text'
+        is_no_text = is_plain and alternative.kind != 'text'
         if self._name in _OF_NUMBERS:
-            return is_number
+            return is_no_text
         if self._name in _OF_TEXT:
             return is_plain
         if self._name in _OF_LISTS:
-            return not is_number
+            return not is_no_text
         return True
 
     def _translate(self, alternative: values.Alternative) -> Value | None:
@@ -149,9 +150,12 @@ class FilterTranslation:
         """
         if self._name != 'get':
             return None
-        names = str(self._args.get('path', '')).split('.')
+        try:
+            path = data_path.parse(str(self._args.get('path', '')))
+        except exceptions.OperationError:
+            return values.FAILED
         entry = secret.step(
-            self._machine, values.only(mapping), *names, by_rule=True
+            self._machine, values.only(mapping), *path, by_rule=True
         )
         if 'default' in self._args:
             # The default also replaces null, and whether a machine has null
