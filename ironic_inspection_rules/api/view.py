@@ -88,7 +88,10 @@ def choose_fields(
 ) -> Sequence[str]:
     """Return the fields of a list that a request asks for.
 
-    :param brief: those where it asks for neither ``fields`` nor ``detail``.
+    :param brief: the fields where it asks for neither ``fields`` nor
+        ``detail``.
+    :param all_of_them: the fields where it asks for ``detail``.
+    :raises: Invalid if it asks for both.
     """
     if query['detail'] and query['fields'] is not None:
         raise exceptions.Invalid(_('Cannot take both "detail" and "fields"'))

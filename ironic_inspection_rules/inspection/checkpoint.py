@@ -67,7 +67,7 @@ def of_phase(
             port = target.get(root, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:
-            # Without a value, see repeat().
+            # The value was removed: without one here, repeat() removes it too.
             changes.append([root, path])
         else:
             changes.append([root, path, value])
@@ -115,7 +115,7 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
             except exceptions.OperationError:
                 # The port was removed meanwhile.
                 continue
-        # Without a value where it was removed, see of_phase().
+        # A change without a value is that of one that was removed.
         if len(change) == 2:
             target.unset(root, path)
         else:

@@ -168,7 +168,11 @@ def _refuse_stored_tables(built_in_tables: Mapping[str, table.Table]) -> None:
 
 
 def _refuse_stored_rules(built_in: Sequence[model.Rule]) -> None:
-    """Check that no stored rule has the UUID of a built-in one."""
+    """Check that no stored rule has the UUID of a built-in one.
+
+    :raises: :class:`.exceptions.InvalidDocument` about the file of built-in
+        rules if a stored rule has.
+    """
     context = ironic_context.get_admin_context()
     stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
     stored_uuids = {uuid for uuid, _value in stored_rules}

@@ -135,7 +135,10 @@ class WorkerService:
         )
 
     def _pause_starter(self, seconds: float) -> bool:
-        """Wait for the throttle, see :meth:`.Worker.pause`."""
+        """Wait for the throttle; the watchdog does not take it for a hang.
+
+        :returns: whether the worker is to stop; then at once.
+        """
         return self._starter.pause(seconds)
 
     def _run_leader_tasks(self) -> None:
@@ -161,7 +164,10 @@ class WorkerService:
             self._started.append(thread)
 
     def stop(self) -> None:
-        """Claim no more requests; see :meth:`wait`."""
+        """Claim no more requests; deliveries in progress go on.
+
+        :meth:`wait` returns when these are done.
+        """
         self._stop.set()
         self._worker.stop()
         self._starter.stop()

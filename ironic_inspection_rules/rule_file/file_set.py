@@ -90,6 +90,9 @@ def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
     """Return files that have been read as one list; see :func:`load_all`.
 
     The files with rows of tables are read here, and checked.
+
+    :raises: :class:`.exceptions.InvalidDocument` if one of these cannot be
+        read, a rule is no mapping, or a table is not valid.
     """
     read = tuple(documents)
     files = RuleFiles(read, table_file.load(read))

@@ -138,7 +138,10 @@ def _describe_changes(
 ) -> tuple[list[Record], list[Record]]:
     """Return the changes of a rule, and the values that it has confirmed.
 
-    Both have those for which there is room, see :func:`_describe_rule`.
+    Those for which there is no room are left out.
+
+    :param room: for changes.
+    :param room_to_confirm: for values that were there already.
     """
     changes = []
     confirmed = []

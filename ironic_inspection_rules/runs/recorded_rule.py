@@ -117,7 +117,11 @@ def read(
 
 
 def places_of(outcome: runner.PhaseOutcome) -> Places:
-    """Return the places that the sensitive rules of a phase set."""
+    """Return the places that the sensitive rules of a phase set.
+
+    :returns: by the UUID of the rule; None for a rule that set more than are
+        kept.
+    """
     places: Places = {}
     room = collections.defaultdict[str, phase_record.Room](phase_record.Room)
     for change in outcome.journal.withheld:

@@ -89,7 +89,7 @@ def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
     Its vars are computed, and stay in the data. The tables that it reads must
-    be there already, see :func:`give_tables`.
+    be there already: :func:`give_tables` puts them there.
 
     :raises: :class:`.exceptions.RuleError` if one cannot be decided.
     """

@@ -82,7 +82,8 @@ class MissingStep(typing.NamedTuple):
 def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
     """Yield all fields of a rule as they are written.
 
-    Those in the arguments of filters are parts of these, see :func:`uses`.
+    A field in the argument of a filter is a part of the field with the filter,
+    and not yielded itself; :func:`uses` yields it.
     """
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
