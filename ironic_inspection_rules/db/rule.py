@@ -105,7 +105,9 @@ def change_rules(
     """Change many rules and tables in one transaction.
 
     :param base: the revision of the rule set that this was decided on.
+    :param created: column values of the new rules.
     :param updated: column values to change, by UUID of the rule.
+    :param deleted: the UUIDs of rules to remove.
     :param tables: a mapping for every table that changes: its ``name``, its
         ``definition`` (None to remove it) and ``rows``, how many are ``new``,
         ``changed`` and ``gone``; unless it is removed, also its

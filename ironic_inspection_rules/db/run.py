@@ -84,6 +84,7 @@ def list_runs(
 
     What the machine sent is never read with them: it is large.
 
+    :param limit: how many to read at most; None for all.
     :param before: the ``id`` that they are all older than.
     :param whole: whether to read ``phases`` and ``places`` as well.
     """

@@ -282,8 +282,10 @@ class Delivery:
 
         :param failures: failures in a row before this one; the delay grows
             with them.
-        :param of_surroundings: whether the surroundings caused this failure,
-            and not the request.
+        :param reason: why it is tried again.
+        :param of_surroundings: whether they are to blame, not the request.
+        :returns: RETRIED, or LOST where the queue does not take it.
+        :raises: LeaseLost if this delivery is not the last one.
         """
         delay = retry_delay(failures, self._retry_interval)
         while True:

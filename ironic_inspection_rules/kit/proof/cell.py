@@ -297,7 +297,8 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
 
     What a machine sends may be anything; what Ironic keeps is of one type.
 
-    :param is_item: whether it is an item of a list, which is never absent.
+    :param is_item: whether the field is an item of a list, which is not
+        absent.
     """
     if steps in _MAPPINGS:
         return ('mapping',)

@@ -275,6 +275,7 @@ class MachineSearch:
 
         :param restrictions: the labels of those that are not lifted yet.
         :param contradicting: the labels that the solver has named.
+        :param wanted: the formula that is to hold on the machine.
         """
         to_lift = []
         for label in restrictions:
