@@ -119,6 +119,9 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
 def get_data(node_uuid: str) -> dict[str, Any] | None:
     """Read what a machine sent in the last run of its node, if that failed.
 
+    Ironic keeps none of it if the inspection failed. To show such a run, or
+    explain what the rules did in it, it is read here.
+
     :returns: a row of :func:`list_failed`, None if there is none.
     """
     rows = list_failed([node_uuid])

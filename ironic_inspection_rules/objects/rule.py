@@ -304,10 +304,10 @@ def _with_plain_lists(values):
 def _columns(values):
     """Return the column values of a rule that is given as plain data.
 
-    The version of the object is added, and ``created_at``, which is ISO 8601
-    text, becomes a time.
+    The version of the object is added, and ``created_at`` becomes a time.
 
-    :param values: all fields, or only those that change.
+    :param values: all fields, or only those that change, as they come over
+        RPC: times are ISO 8601 text.
     """
     columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):

@@ -266,7 +266,11 @@ def _encoded(body: Any) -> bytes:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Yield the JSON of a value piece by piece, see :func:`_encoded`.
+    """Yield the JSON of a value piece by piece.
+
+    The pieces are not sent one by one: :func:`_encoded` makes bytes of every
+    piece before it asks for the next, so that only one row of a table is
+    there as text beside the bytes.
 
     :param depth: how many levels of mappings and lists are divided; what is
         below them comes as one piece.
