@@ -77,7 +77,7 @@ def listed(
                 'minor': versions.MINOR_37_NODE_TRAITS,
             }
         )
-    storage.require(_('Nodes cannot be listed by trait'))
+    storage.require_own_database(failure=_('Nodes cannot be listed by trait'))
     terms = trait_filter.parse(filters)
     with controllers.narrowed(trait_filter.on_nodes(terms)):
         nodes = stock(controller, chassis_uuid, **parameters)

@@ -49,13 +49,14 @@ def is_here() -> bool:
     return base.IronicObject.indirection_api is None
 
 
-def require(what: str) -> None:
+def require_own_database(failure: str) -> None:
     """Check that this process reaches the database itself.
 
-    :param what: the failure, as a sentence: ``'Traits cannot be counted'``.
+    :param failure: what is not possible without, as a sentence for the user:
+        ``'Traits cannot be counted'``.
     :raises: Invalid if a conductor reads the database for this process.
     """
     if not is_here():
         raise exceptions.Invalid(
-            _('%s: this API has [DEFAULT]use_rpc_for_database') % what
+            _('%s: this API has [DEFAULT]use_rpc_for_database') % failure
         )

@@ -66,12 +66,17 @@ def _counts(
         has, False for those that none has, None for both.
     :returns: number of nodes by trait, in the order of their names; 0 for a
         standard trait that none has.
-    :raises: NotFound with an API version that has no traits.
+    :raises: NotFound with an API version that has no traits; Invalid with
+        ``[DEFAULT]use_rpc_for_database``, with which this process does not
+        reach the database; Ironic's HTTPForbidden if the client may list no
+        nodes.
     """
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
-    storage.require(_('Traits cannot be listed with their nodes'))
+    storage.require_own_database(
+        failure=_('Traits cannot be listed with their nodes')
+    )
     return catalog.count_nodes(selection, project, associated)
 
 
