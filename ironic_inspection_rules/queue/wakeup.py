@@ -74,7 +74,8 @@ class WakeupSender:
             oslo_messaging.Target(topic=TOPIC, version=_VERSION, fanout=True)
         )
         context = ironic_context.get_admin_context()
-        while self._pending.wait():
+        while True:
+            self._pending.wait()
             # Before the message: a call in the meantime gets one of its own.
             self._pending.clear()
             try:
