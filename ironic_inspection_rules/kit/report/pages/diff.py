@@ -93,7 +93,7 @@ def _headline(
     verb = 'are'
     if len(differing) == 1:
         verb = 'is'
-    number = page.number(len(differing), 'none')
+    number = page.number(len(differing), nothing='none')
     whole = page.count(len(machines), 'machine', 'machines')
     return f'{about_rules}; {number} of {whole} {verb} treated differently.'
 

@@ -81,7 +81,7 @@ def _headline(result: peers.Result) -> str:
     machines = page.count(_count_machines(result), 'machine', 'machines')
     if odd == 1:
         return f'1 of {machines} is unlike its peers.'
-    number = page.number(odd, 'None')
+    number = page.number(odd, nothing='None')
     return f'{number} of {machines} are unlike their peers.'
 
 

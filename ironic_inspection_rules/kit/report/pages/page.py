@@ -265,7 +265,7 @@ def count(number: int, one: str, more: str) -> str:
     return f'{number:,} {more}'
 
 
-def number(amount: int, nothing: str) -> str:
+def number(amount: int, *, nothing: str) -> str:
     """Return a number as a sentence has it: ``1,200``.
 
     :param nothing: the word for 0.

@@ -153,7 +153,7 @@ def _headline(replayed: Plain) -> str:
     """Return how many inspections would end otherwise, as a sentence."""
     outcomes = ('same', 'different', 'incomparable', 'error')
     whole = sum(replayed[outcome] for outcome in outcomes)
-    number = page.number(replayed['different'], 'None')
+    number = page.number(replayed['different'], nothing='None')
     inspections = page.count(whole, 'inspection', 'inspections')
     return f'{number} of {inspections} would have ended otherwise.'
 

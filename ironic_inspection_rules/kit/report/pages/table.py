@@ -204,7 +204,7 @@ def _headline(entries: Sequence[_Entry]) -> str:
     verb = 'are'
     if not_right == 1:
         verb = 'is'
-    number = page.number(not_right, 'None')
+    number = page.number(not_right, nothing='None')
     return f'{number} of {whole} {verb} not as expected.'
 
 
