@@ -275,7 +275,8 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
 
     Stock Ironic runs rules of one priority in this order. Rules of the file
     that were adopted before are left out. Priorities above the highest that is
-    allowed here are lowered, and those below only as far as to stay below.
+    allowed here are lowered, and others only where two different ones would
+    otherwise become equal.
 
     :raises: Invalid if rules would get the UUIDs of others.
     """

@@ -166,6 +166,7 @@ def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
 def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     """Return the condition that a node has at least one of these traits.
 
+    :param wanted: at least one name; :func:`parse` refuses a filter without.
     :param rare: traits that few nodes have; if all of ``wanted`` are rare,
         the query starts from those nodes. Empty but for SQLite, as other
         databases choose by themselves which table to begin with.

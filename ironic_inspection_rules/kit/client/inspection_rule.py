@@ -46,6 +46,8 @@ def get_inspection_rule(
     needed = 'uuid'
     query = {}
     if fields:
+        # The answer has no other fields than these, perhaps no UUID. Any of
+        # them shows that it is the answer of the API.
         needed = fields[0]
         query['fields'] = ','.join(fields)
     return http.call(

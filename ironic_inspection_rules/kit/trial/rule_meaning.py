@@ -131,8 +131,8 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
     """Return the meaning of a path: its tokens.
 
     If the path has the item of a literal loop in it, the meaning is a list
-    with the tokens of the path of each item: an item such as ``extra/rack`` is
-    several tokens, which are known once it is filled in.
+    with the tokens of the path of each item. The item is filled in before the
+    path is split: an item such as ``extra/rack`` makes two tokens of it.
 
     :param loop: the innermost loop around the path.
     """

@@ -18,9 +18,9 @@ class _MaskedRoots(budget.View):
 
     :param roots: the data with secrets.
     :param tree: that of these.
-    :param make_once: called with the name of a root, its data and the function
-        that masks them. Returns the masked data, which an earlier call may
-        have made.
+    :param make_once: makes the masked data of a root, or returns those that
+        an earlier phase has made of the same data. It is called with the name
+        of the root, its data and the function that masks them.
     """
 
     def __init__(
@@ -50,9 +50,10 @@ class Views:
     by itself. Whoever shares a value releases it from both trees first.
 
     :param roots: the data by root name; the values in it are never changed.
-    :param make_once: called with the name of a root, its data and the function
-        that masks them. Returns the masked data, which an earlier call may
-        have made, see :meth:`.views.Facts.made_once`.
+    :param make_once: makes the masked data of a root, or returns those that
+        an earlier phase has made of the same data. It is called with the name
+        of the root, its data and the function that masks them, as
+        :meth:`.views.Facts.made_once` is.
     """
 
     def __init__(self, roots: budget.View, make_once: MakeOnce) -> None:

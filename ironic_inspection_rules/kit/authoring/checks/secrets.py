@@ -183,6 +183,8 @@ def _plain_values(
     the rule runs, yield nothing.
     """
     if write.kind == 'capability':
+        # It has a name and no path. The caller needs none, as capabilities
+        # may always be read.
         yield (), write.value
         return
     if not isinstance(write.name, str):

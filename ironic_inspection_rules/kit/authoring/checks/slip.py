@@ -354,6 +354,8 @@ def version(
         return None
     if relation not in _ORDERED:
         return None
+    # Text may be a word. A number is a slip whatever it is: 2.10 is 2.1 as a
+    # number, which is below 2.9.
     if isinstance(value, str) and not _VERSION.fullmatch(value):
         return None
     return Slip(
