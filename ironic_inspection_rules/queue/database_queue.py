@@ -138,8 +138,7 @@ class DatabaseQueue:
 
         :param data: what to store as unprocessed data, None for nothing.
         :param values: further columns of the request.
-        :param trusted: as in :meth:`put`: whether the sender has proved to be
-            the machine.
+        :param trusted: whether the sender has proved to be the machine.
         :returns: the stored request; None if another process was faster, so
             that the decision has to be made again.
         :raises: as :meth:`put`.
