@@ -76,15 +76,14 @@ def apply(
             )
             % {'most': MOST_OPERATIONS, 'count': len(patch)}
         )
+    # This also refuses what would reveal secrets.
     operations = _check_operations(patch, fields)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
     size = _RuleSize(result, most_characters)
     for position, operation in enumerate(operations):
         try:
-            for step in _steps(operation, result):
-                size.check(step, result)
-                result = jsonpatch.apply_patch(result, [step], in_place=True)
+            result = _apply_operation(operation, result, size)
         except exceptions.Invalid as exc:
             raise exceptions.InvalidBody([_refusal(position, exc)]) from exc
         except _FAILURES as exc:
@@ -97,6 +96,25 @@ def apply(
     if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
         raise exceptions.Invalid(_('/uuid is read only'))
     return result
+
+
+def _apply_operation(
+    operation: dict[str, Any], document: Any, size: '_RuleSize'
+) -> Any:
+    """Return a document as an operation makes it.
+
+    A move is a removal, then an addition, which are checked one by one.
+
+    :param document: what the operations before have made of the rule; it may
+        be changed in place.
+    :param size: that of the document. Its check has the time limit, too.
+    :raises: Invalid if the operation must not be applied, one of
+        :data:`_FAILURES` if it cannot be.
+    """
+    for step in _steps(operation, document):
+        size.check(step, document)
+        document = jsonpatch.apply_patch(document, [step], in_place=True)
+    return document
 
 
 def _check_operations(
