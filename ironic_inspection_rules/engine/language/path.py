@@ -216,8 +216,11 @@ def identity(value: typing.Any) -> typing.Hashable:
 
     Sets and mappings find values by it, equal as :func:`same` says. Numbers
     are in it as text: a machine can choose integers whose hashes collide,
-    which would make a set slow.
+    which would make a set slow. The key of ``{"a": [1]}`` is
+    ``((dict, 'a'), (list, 1), (int, '1'))``: a mapping with this name, a list
+    of one item, the item.
     """
+    # A list of values ahead, no recursion: Ironic's threads have little stack.
     parts: list[typing.Hashable] = []
     ahead = [value]
     while ahead:
