@@ -145,7 +145,7 @@ class _PackedFleet:
         # An evaluation that compares with the rules in force says "differs";
         # any other one differs by what it changes.
         differs = node.get('differs', changes)
-        invalid = summary.loses_its_instance(node, self._compared)
+        invalid = summary.validation_newly_fails(node, self._compared)
         return _PackedNode(
             uuid=node['uuid'] or '',
             name=node.get('name'),

@@ -118,7 +118,7 @@ class Summary:
         for kind, difference in by_kind.items():
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
-        if loses_its_instance(entry, self.compared):
+        if validation_newly_fails(entry, self.compared):
             self.invalid.append(named)
         if not entry.get('matched'):
             self.unmatched.append(named)
@@ -212,21 +212,28 @@ def _rule(rule: Plain) -> dict[str, Any]:
     return counted
 
 
-def loses_its_instance(entry: Plain, compared: bool) -> bool:
-    """Check whether deploy validation would fail, and only by the rules.
+def validation_newly_fails(entry: Plain, compared: bool) -> bool:
+    """Check whether deploy validation fails after the rules, but not before.
 
-    The node then lacks traits that its instance asks for.
+    It fails where the node lacks traits that its instance asks for.
 
-    :param compared: whether the rules are compared with those in force,
-        which may have it fail anyway.
+    :param entry: of an answer of Ironic: ``validates_before`` is whether
+        validation passes with the node as it is, ``validates`` whether it
+        passes after the rules, and ``validates`` in ``in_force`` whether it
+        passes after the rules in force. All are absent where no instance asks
+        for traits. ``in_force`` is also absent where ``differs`` is false, as
+        both sets of rules do the same then.
+    :param compared: whether the rules are compared with those in force. Then
+        validation has to pass after the rules in force, and not before.
     """
-    before = entry.get('validates_before')
-    if compared:
-        if not entry.get('differs', True):
-            return False
-        in_force = entry.get('in_force') or {}
-        before = in_force.get('validates')
-    return entry.get('validates') is False and before is not False
+    if entry.get('validates') is not False:
+        return False
+    if not compared:
+        return entry.get('validates_before') is not False
+    if not entry.get('differs', True):
+        return False
+    in_force = entry.get('in_force') or {}
+    return in_force.get('validates') is not False
 
 
 @dataclasses.dataclass(frozen=True)
