@@ -193,6 +193,8 @@ class Witness:
         """The machine as the first rule finds it."""
         ports = self.ports
         if ports is None:
+            # No rule asks for a port. Ironic's hook "ports" makes one for each
+            # interface before the rules run, so the engine gets these.
             ports = machine_test.ports(self.inventory)
         return working_copy.Facts(
             self.inventory, self.plugin_data, self.node, ports
