@@ -50,12 +50,12 @@ def render(
     groups: list[_Group] = []
     if by is not None:
         groups = _groups(entries)
-    time_of_report = shell.now()
+    title = f'Table {name}, {shell.now()}'
     return page.render(
         page.HtmlPage(
-            title=f'Table {name}, {time_of_report}',
+            title=title,
             headline=_headline(entries),
-            about=f'Table {name}, {time_of_report}',
+            about=title,
             parts=(
                 _tiles(findings),
                 _groups_card(by, groups),
