@@ -33,7 +33,8 @@ class Forms:
     :param key: secret; another key gives other replacements.
     :ivar address: replaces an IP address or a network; None if it is none.
     :ivar packed_address: replaces four or sixteen octets.
-    :ivar octets: replaces a MAC address or a longer one, in any notation.
+    :ivar replace_octets: replaces a MAC address or a longer one, in any
+        notation.
     :ivar wwn: replaces a WWN, EUI-64 or GUID.
     :ivar opaque: replaces octets of unknown meaning.
     """
@@ -46,7 +47,7 @@ class Forms:
         numbers = hardware.Hardware(self._digits)
         self.address = addresses.replace
         self.packed_address = addresses.packed
-        self.octets = numbers.octets
+        self.replace_octets = numbers.replace_octets
         self.wwn = numbers.wwn
         self.opaque = self._digits.opaque
 

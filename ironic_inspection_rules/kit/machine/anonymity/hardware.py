@@ -34,7 +34,7 @@ class Hardware:
     def __init__(self, numbers: digits.Digits) -> None:
         self._numbers = numbers
 
-    def octets(self, text: str) -> str:
+    def replace_octets(self, text: str) -> str:
         """Replace a MAC address, or a longer address, in its notation.
 
         :param text: at least six pairs of hexadecimal digits, with anything

@@ -249,7 +249,7 @@ class Known:
         if len(set(digits)) == 1:
             # Such as zeros or ff: that is the address of no machine.
             return
-        self._add(_spaced(digits), digits, self._forms.octets)
+        self._add(_spaced(digits), digits, self._forms.replace_octets)
         if len(digits) == _MAC and digits not in self._macs:
             self._add_mac(digits)
 
@@ -260,14 +260,14 @@ class Known:
         """
         self._macs.add(digits)
         # Set and not setdefault(): it may have been added as a name before.
-        self._replace[digits] = self._forms.octets
+        self._replace[digits] = self._forms.replace_octets
         self._add_guids(digits)
         # Without leading zeros, as some switches write it: "0:1b:2:…". One
         # without leading zeros has no other form.
         short = _short(digits)
         digits_left = len(short) - short.count(':')
         if digits_left < _MAC:
-            replacement = _short(self._forms.octets(digits))
+            replacement = _short(self._forms.replace_octets(digits))
             replace_short = functools.partial(_like, replacement=replacement)
             self._add(short, short, replace_short, Edge.WORD)
 
@@ -307,7 +307,7 @@ class Known:
 
         :param written: the GUID of the address, in any notation.
         """
-        replacement = self._forms.octets(mac)
+        replacement = self._forms.replace_octets(mac)
         digits = re.sub('[^0-9a-f]', '', lower_ascii(written))
         # IPv6 inverts a bit of the first octet. Which one differs in the GUID
         # and the address, is inverted in the replacement as well.
@@ -418,7 +418,7 @@ class Known:
     def name(self, text: str) -> str | None:
         """Return what replaces a text that is a known name, else None."""
         if lower_ascii(text) in self._macs:
-            return self._forms.octets(text)
+            return self._forms.replace_octets(text)
         return self._names.get(text)
 
     def number(self, number: int) -> int | None:

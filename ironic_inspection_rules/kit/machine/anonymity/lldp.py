@@ -11,6 +11,7 @@ import ipaddress
 from typing import Any
 
 from ironic_inspection_rules.kit.machine.anonymity import form
+from ironic_inspection_rules.kit.machine.anonymity import hardware
 
 _CHASSIS_ID = 1
 _PORT_ID = 2
@@ -90,8 +91,8 @@ class Frames:
         :param subtype: whether the octets are a MAC address, a network
             address behind its family, or text.
         """
-        if subtype == _MAC[kind] and len(octets) == 6:
-            return bytes.fromhex(self._forms.octets(octets.hex()))
+        if subtype == _MAC[kind] and len(octets) == hardware.MAC:
+            return bytes.fromhex(self._forms.replace_octets(octets.hex()))
         if subtype == _NETWORK[kind] and octets:
             family = octets[0]
             address = self._address(family, octets[1:])
@@ -114,8 +115,8 @@ class Frames:
         """Replace an address of IP or, by its length, of hardware."""
         if len(octets) == _FAMILIES.get(family):
             return self._forms.packed_address(octets)
-        if len(octets) == 6:
-            return bytes.fromhex(self._forms.octets(octets.hex()))
+        if len(octets) == hardware.MAC:
+            return bytes.fromhex(self._forms.replace_octets(octets.hex()))
         return self._forms.opaque(octets)
 
     def _organization(

@@ -47,7 +47,7 @@ class Replacer:
             case Form.UUID:
                 return self.forms.uuid(written)
             case Form.OCTETS:
-                return self.forms.octets(written)
+                return self.forms.replace_octets(written)
             case Form.WWN:
                 return self.forms.wwn(written)
             case Form.EMAIL:
@@ -122,7 +122,7 @@ class Texts:
             return self._forms.wwn(masked)
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
         if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):
-            return self._forms.octets(masked)
+            return self._forms.replace_octets(masked)
         has_address = identifier.is_any_whole(identifier.find(masked))
         if kind is Kind.ADDRESS and has_address:
             return self.mended(masked)
