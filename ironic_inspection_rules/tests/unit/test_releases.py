@@ -148,7 +148,7 @@ class VersionTestCase(base.TestCase):
             any(notes.glob(f'{self.version.replace(".", "-")}-*.yaml'))
         )
 
-    def test_a_tag_of_this_commit_is_it(self):
+    def test_a_version_that_is_a_tag_of_this_commit_is_it(self):
         if not (ROOT / '.git').exists():
             self.skipTest('not a checkout: no tags')
         tags = subprocess.run(
@@ -157,7 +157,9 @@ class VersionTestCase(base.TestCase):
             capture_output=True,
             check=True,
         ).stdout.split()
-        self.assertLessEqual({*tags}, {self.version})
+        # Whoever has a clone may give its commits tags of their own.
+        versions = {tag for tag in tags if tag[0].isdigit()}
+        self.assertLessEqual(versions, {self.version})
 
 
 class BetweenTestCase(base.TestCase):
