@@ -41,9 +41,12 @@ class Setting(NamedTuple):
 def unknown() -> Iterator[str]:
     """Yield a warning for each section and option that is not read.
 
-    These are unknown options in groups of this project, options of it in
-    another group, unknown options that name the plugin, and unknown sections
-    with a name like one that switches rules on.
+    These are unknown options in groups of this project; unknown options in
+    ``[DEFAULT]`` that have the name of an option of this project, and in other
+    groups of Ironic that of an option in ``[inspection_rules]``; unknown
+    options in both whose value names the plugin, or nearly; and unknown
+    sections with a name like that of any group of this project, or of a group
+    of Ironic with options that switch rules on.
     """
     names = conf.option_names(CONF)
     sections = set()
