@@ -218,8 +218,9 @@ def _root_disk(document: InspectorData) -> typing.Any:
     """Return the disk that root device hints choose, else the ramdisk's.
 
     :returns: None where there are no hints, and the ramdisk names no disk.
-    :raises: KeyError if no disk meets the hints, or if they have operators or
-        numbers, which need Ironic's hook ``root-device``.
+    :raises: KeyError if no disk meets the hints. Also where only Ironic's hook
+        ``root-device`` finds the disk: the hints are no mapping, have
+        operators or numbers, or the node has ``skip_block_devices``.
     """
     hints = data_path.get(document.node, ('properties', 'root_device'))
     if not hints or hints is data_path.ABSENT:
