@@ -76,11 +76,13 @@ def _overwrites_itself(
 ) -> bool:
     """Return whether a loop writes different values to one place.
 
-    Then only the last item counts. With a condition, or where an action reads
-    what it writes, others may count too.
+    Then only what it writes for the last item stays. With a condition, or
+    where an action reads what it writes, an earlier item may be the one that
+    stays, or have a part in it, so nothing is reported.
     """
     loop = action.loop
-    if action.inner or not _may_have_several_items(rule, loop):
+    has_conditions = bool(action.inner)
+    if has_conditions or not _may_have_several_items(rule, loop):
         return False
     # Of a literal loop there is a write of every item, filled in.
     writes = list(effects.effects(action))
