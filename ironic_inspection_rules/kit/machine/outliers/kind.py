@@ -340,29 +340,49 @@ class _Assignment:
 def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
     """Return the usual label in another feature for every population.
 
-    A feature that has them votes on the population of a machine, see
+    A population is the machines with one value of the best feature, a label
+    the number of the value that a machine has of the other one. A feature that
+    has usual labels votes on the population of a machine, see
     :class:`_Assignment`.
+
+    Say that the populations are those with 8 and with 16 CPUs, and that a
+    vendor's disk has the label 0, another's 1. Where nearly all machines with
+    8 CPUs have the one disk, and those with 16 the other, the usual labels are
+    ``[0, 1]``; where nearly all have the same disk, there are none.
 
     :param best: the feature that divides the populations.
     :returns: None where the other feature does not distinguish them: two have
         the same label, or most machines of one have not the same.
     """
-    votes: list[collections.Counter[int]]
-    votes = [collections.Counter() for _value in best.values]
-    for population, label in zip(best.labels, feature.labels, strict=True):
-        if population is not None and label is not None:
-            votes[population][label] += 1
     usual = []
-    for vote in votes:
-        if not vote:
+    for counts in _count_labels(best, feature):
+        if not counts:
             return None
-        [(label, count)] = vote.most_common(1)
-        if count < vote.total() * norm.NEARLY_ALL:
+        [(label, count)] = counts.most_common(1)
+        if count < counts.total() * norm.NEARLY_ALL:
             return None
         usual.append(label)
     if len(set(usual)) < len(usual):
         return None
     return usual
+
+
+def _count_labels(
+    best: _Feature, feature: _Feature
+) -> list[collections.Counter[int]]:
+    """Count in every population the machines with a label of a feature.
+
+    A machine without a population or a label is not counted.
+
+    :param best: the feature that divides the populations.
+    :returns: numbers of machines by label, for every population.
+    """
+    counts: list[collections.Counter[int]]
+    counts = [collections.Counter() for _value in best.values]
+    for population, label in zip(best.labels, feature.labels, strict=True):
+        if population is not None and label is not None:
+            counts[population][label] += 1
+    return counts
 
 
 def _middles(
