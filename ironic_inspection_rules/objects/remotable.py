@@ -14,9 +14,11 @@ def class_method(function: Callable[..., Any]) -> Any:
 
     :param function: takes the class, the context, and what else it needs.
     """
-    # Since oslo.versionedobjects 3.12 "remotable" is for methods of classes
-    # too, and this decorator is deprecated. Before, it is the only one: Ironic
-    # 35 to 38 come with 3.9 to 3.11.
+    # Ironic 35 comes with oslo.versionedobjects 3.9, where only
+    # "remotable_classmethod" is for methods of classes. Ironic 36 to 39 come
+    # with 3.10 to 3.12, where "remotable" is for these too, and
+    # "remotable_classmethod" is deprecated. It is used until it is removed, as
+    # all of them have it.
     decorate = getattr(base, 'remotable_classmethod', None)
     if decorate is None:
         return classmethod(base.remotable(function))
