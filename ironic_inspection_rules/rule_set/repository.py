@@ -278,8 +278,9 @@ class Repository:
     ) -> compiler.CompiledRule:
         """Compile one rule.
 
-        :raises: :class:`.exceptions.InvalidRule` with a reason that says
-            nothing of what is in a sensitive rule.
+        :raises: :class:`.exceptions.InvalidRule`. Of what is in a sensitive
+            rule its reason names at most the op that failed, as errors of
+            such a rule may.
         """
         try:
             return compiler.compile_rule(
