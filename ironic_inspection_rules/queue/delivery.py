@@ -154,8 +154,9 @@ class Delivery:
     def _lock_and_process(self) -> Outcome:
         """Lock the node and process the request, also where locking fails.
 
-        A request whose node is gone ends; one whose node cannot be locked is
-        returned to the queue.
+        A request whose node is gone ends. After any other error, such as that
+        the node cannot be locked, the request is returned to the queue or
+        ends, see :meth:`_give_back`.
         """
         request = self.request
         try:
@@ -167,7 +168,10 @@ class Delivery:
             raise
         # Whatever went wrong, the request is tried again or ends.
         except Exception as exc:
-            # It broke off before the attempt was counted.
+            # Mostly the attempt has not begun, and is not counted yet. Where
+            # it has, as when the end of the request cannot be stored, this is
+            # the number that was stored. _give_back() decides whether it
+            # counts.
             counted = dataclasses.replace(
                 request, attempts=request.attempts + 1
             )
