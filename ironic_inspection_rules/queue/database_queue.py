@@ -89,17 +89,18 @@ class DatabaseQueue:
         """Store a request; it is committed when this returns.
 
         A node has at most one open request. An open one of an earlier
-        inspection ends. A posted inventory ends one that waits for another
-        event, and replaces the data of one that waits for the same event. A
-        timeout renews a waiting timeout. A reapplication with the data that
-        wait already is that request; one without an inventory gets what was
-        posted last.
+        inspection ends. A posted inventory ends a request of another event
+        that waits or powers the machine on, and replaces the data of a posted
+        inventory that waits. A timeout renews a waiting timeout. For a
+        reapplication whose inventory is given, a waiting request with the same
+        data is returned. A reapplication without an inventory gets what was
+        posted last, if the node has no open request.
 
         :param checkpoints: outcomes of phases that have run already.
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
-            not, different data that wait are not replaced. Who gives data to
-            a reapplication is not the machine.
+            not, different data that wait are not replaced. Who gives an
+            inventory to a reapplication never counts as the machine.
         :raises: RequestPending if the node has any other open request.
         :raises: AnotherSender if different data wait, and the sender is not
             the machine.
@@ -116,7 +117,7 @@ class DatabaseQueue:
             data['posted'] = event == queue_request.CONTINUE
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
         if event == queue_request.REAPPLY and inventory is not None:
-            # An operator's data, who is not the machine, either.
+            # The data are given by an operator, not by the machine.
             trusted = False
         stored = None
         while stored is None:
