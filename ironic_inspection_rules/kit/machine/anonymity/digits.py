@@ -83,15 +83,16 @@ class Digits:
         return ''.join(f'{number:x}' for number in shifted)
 
 
-def cased(text: str, digits: str) -> str:
-    """Return hexadecimal digits in capitals if a text has them so.
+def cased(original: str, replacement: str) -> str:
+    """Return hexadecimal digits in capitals if the original has them so.
 
-    :param text: the text whose digits are replaced.
-    :param digits: the new digits, in small letters.
+    :param original: the text that is replaced.
+    :param replacement: has its digits in small letters. There may be
+        separators between them, but no other letters.
     """
-    if any(character in 'ABCDEF' for character in text):
-        return digits.upper()
-    return digits
+    if any(character in 'ABCDEF' for character in original):
+        return replacement.upper()
+    return replacement
 
 
 def laid_over(text: str, digits: str) -> str:

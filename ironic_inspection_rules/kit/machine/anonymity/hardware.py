@@ -37,13 +37,13 @@ class Hardware:
     def replace_octets(self, text: str) -> str:
         """Replace a MAC address, or a longer address, in its notation.
 
-        :param text: at least six pairs of hexadecimal digits, with anything
-            between them.
+        :param text: at least six pairs of hexadecimal digits. Separators such
+            as colons may be between them; they stay, and have no letters.
         """
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
         replacement = self._octets(octets).hex()
-        written = digits.laid_over(text, replacement)
-        return digits.cased(text, written)
+        separated = digits.laid_over(text, replacement)
+        return digits.cased(text, separated)
 
     def wwn(self, text: str) -> str:
         """Replace a WWN, EUI-64 or GUID; zeros alone stay.
