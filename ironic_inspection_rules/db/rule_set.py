@@ -301,7 +301,13 @@ class RuleSetChange:
 
 
 def _has_removed_only(removal: Any, uuid: str) -> bool:
-    """Return whether a revision has removed one rule and changed no other."""
+    """Return whether a revision has removed one rule and changed nothing else.
+
+    Only such a revision may vanish when the rule is put back at once, see
+    :meth:`RuleSetChange.put_back`.
+
+    :param removal: a :class:`.models.RevisionRow`.
+    """
     if len(removal.changes) != 1:
         return False
     only_change = removal.changes[0]
