@@ -21,8 +21,9 @@ from ironic_inspection_rules.i18n import _
 PLUGIN = 'inspection-rules'
 """The name of the middleware, and of the hook."""
 
-_OF_IRONIC = ('api', 'auto_discovery', 'inspector', 'redfish')
-"""Groups of Ironic with options that switch rules on."""
+_SWITCHING_GROUPS = ('api', 'auto_discovery', 'inspector', 'redfish')
+"""Groups of Ironic with options that switch rules on: where a section of them
+has a typing error, the rules stay off."""
 
 _RULES = 'inspection_rules'
 _SIMILAR = 0.75
@@ -68,12 +69,13 @@ def _section(
 ) -> Iterator[str]:
     """Yield a warning about an unknown section, if a known one is near."""
     # A section that is one wrong letter away is more likely meant than one
-    # that is only similar, even if that is of this project.
-    near = suggestion.slip(group, (*names, *_OF_IRONIC))
+    # that is only similar, even if that is of this project. Other sections of
+    # Ironic are not looked for: rules do not need them.
+    near = suggestion.slip(group, (*names, *_SWITCHING_GROUPS))
     if near is None:
         near = suggestion.nearest(group, names, _SIMILAR)
     if near is None:
-        near = suggestion.nearest(group, _OF_IRONIC, _SIMILAR)
+        near = suggestion.nearest(group, _SWITCHING_GROUPS, _SIMILAR)
     if near is not None:
         yield _(
             '%(place)s: unknown section [%(group)s], nothing in it is '
