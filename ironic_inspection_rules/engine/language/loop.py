@@ -106,9 +106,13 @@ class Loop:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _ForEach(rendering.Template):
-    """An argument with one value or template for each item.
+    """A path or a regular expression that items of a literal loop are part of.
 
-    The number of the present item is a root of the data.
+    The items are known beforehand: it is compiled once for every item, and not
+    again for every machine. The number of the present item is a root of the
+    data.
+
+    :ivar arguments: its values or templates, in the order of the items.
     """
 
     arguments: list[typing.Any]
