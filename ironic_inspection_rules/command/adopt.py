@@ -646,22 +646,27 @@ def _machines_of_files(directory: str) -> Iterator[stock_trial.TrialMachine]:
     new_node = machine_test.load_node(None)
     for path in machine_test.find_inventories([directory]):
         facts = machine_test.load_facts(path, new_node)
-        node = _object(objects.Node, 0, facts.node or {})
+        node = _object(objects.Node, object_id=0, known=facts.node or {})
         node.traits = objects.TraitList(context, objects=[])
         ports = []
-        for number, port in enumerate(facts.ports, 1):
-            ports.append(_object(objects.Port, number, port))
+        for port_id, port in enumerate(facts.ports, 1):
+            ports.append(_object(objects.Port, port_id, port))
         yield stock_trial.TrialMachine(
-            path, node, ports, [], facts.inventory, facts.plugin_data
+            name=path,
+            node=node,
+            ports=ports,
+            port_groups=[],
+            inventory=facts.inventory,
+            plugin_data=facts.plugin_data,
         )
 
 
-def _object(kind: Any, number: int, known: Mapping[str, Any]) -> Any:
+def _object(kind: Any, object_id: int, known: Mapping[str, Any]) -> Any:
     """Return an object of Ironic with all fields set, in no database.
 
     Reading a field that is not set would be an error.
 
-    :param number: its ``id``; its UUID is made of it, too.
+    :param object_id: its ``id``; its UUID is made of it, too.
     :param known: values of fields; the others are null, or else false. The
         ``id``, the UUID and traits in it are ignored.
     """
@@ -673,6 +678,6 @@ def _object(kind: Any, number: int, known: Mapping[str, Any]) -> Any:
         # Traits are a list of objects.
         if name in known and name != 'traits':
             values[name] = known[name]
-    values['id'] = number
-    values['uuid'] = str(uuid.UUID(int=number))
+    values['id'] = object_id
+    values['uuid'] = str(uuid.UUID(int=object_id))
     return kind(ironic_context.get_admin_context(), **values)

@@ -152,7 +152,8 @@ def _write_data_path(
     Stock Ironic takes a list of tokens, or text with dots between them.
 
     :param written: gets the pointer as its ``path``.
-    :param existing: loses the fields below the path.
+    :param existing: fields that surely have a value when the action runs; it
+        loses those below the path.
     :param notes: gets what differs on the way to the value.
     """
     path = args['path']
@@ -176,7 +177,8 @@ def _write_attribute(
 
     :param written: gets the path as a JSON pointer, and the value if it
         replaces an attribute whole.
-    :param existing: loses the fields of the node below the path.
+    :param existing: fields that surely have a value when the action runs; it
+        loses those of the node below the path.
     :param notes: gets what differs for this attribute.
     :raises: :class:`.rule.Inconvertible` for an attribute of the node that no
         rule may change.

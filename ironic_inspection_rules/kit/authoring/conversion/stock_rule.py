@@ -304,7 +304,8 @@ class _StockConverter(rule.Conversion):
     ) -> Operation | None:
         """Convert an action without a loop, None if it does nothing.
 
-        What is converted is checked as an action of a new rule would be.
+        What is converted is checked as an action of a new rule would be, but
+        not of an early one: stock Ironic never runs that phase.
 
         :raises: :class:`.rule.Inconvertible` for what no rule here may have,
             :class:`.stock_condition.Fails` where stock Ironic fails every
@@ -314,7 +315,7 @@ class _StockConverter(rule.Conversion):
         if converted is None:
             return None
         for problem in operation_check.check_action(
-            converted, self._ops, False
+            converted, self._ops, early=False
         ):
             raise rule.Inconvertible(problem.sentence)
         return converted
