@@ -272,6 +272,8 @@ def _describe_version(rule, is_secret):
     """Return a rule of a revision as plain data.
 
     :param rule: a row of :class:`.models.RuleVersionRow`.
+    :param is_secret: whether the rule is sensitive in any revision. Its
+        content is returned all the same: whoever shows it withholds that.
     """
     created_at = None
     if rule.rule_created_at:

@@ -455,7 +455,9 @@ def _merge_traits(
 ) -> list[str]:
     """Return traits with the change from ``then`` to ``now`` made in them.
 
-    The parameters are parts of those of :func:`_rebase`.
+    :param traits: those at the beginning of a phase, as they are kept.
+    :param then: what the phase before left by the rules of its time.
+    :param now: what the phase before leaves by the other rules.
     """
     merged = []
     for name in traits:
@@ -470,12 +472,15 @@ def _merge_traits(
 def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
     """Return a value with the change from ``then`` to ``now`` made in it.
 
-    The parameters are parts of those of :func:`_rebase`.
-
     With ``{'a': 1}`` then and ``{'a': 3}`` now, ``{'a': 1, 'b': 2}`` becomes
     ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that changed is that
     of ``now``.
 
+    :param value: a part of a machine at the beginning of a phase, as it is
+        kept.
+    :param then: the same part as the phase before left it by the rules of its
+        time.
+    :param now: the same part as the phase before leaves it by the other rules.
     :returns: :data:`.path.ABSENT` if it is gone.
     """
     if data_path.same(then, now):

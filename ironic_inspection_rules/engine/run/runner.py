@@ -340,6 +340,8 @@ class _Phase:
         """Act or undo, and keep the trace.
 
         :param carry_out: :func:`.step.act` or :func:`.step.revert`.
+        :param for_reasons: the budget of the reasons of conditions; None for
+            no reasons.
         :raises: :class:`.exceptions.RuleError` unless the rule is audited.
         """
         if plan.audited:

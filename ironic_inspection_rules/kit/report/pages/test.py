@@ -155,7 +155,8 @@ class Matrix:
         self._actions = shell.Numbers()
         # What a rule does to a machine, as texts of RuleCell.
         self._cells = shell.Numbers()
-        # For every rule, in their order: its cells that keep their reasons.
+        # For every rule, in their order: the cells that keep their reasons,
+        # the first _MOST_CELLS different ones.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
         # What rules change on a machine: tuples of numbers of texts.
         self._diffs = shell.Numbers()
