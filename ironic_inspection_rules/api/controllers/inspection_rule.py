@@ -288,7 +288,8 @@ def create(body: Any) -> Answer:
     """Check and store a new rule, and answer with it and its address.
 
     :param body: the rule; without a UUID it gets a new one.
-    :raises: InvalidRule, also for what it reads of tables in vain.
+    :raises: InvalidRule, also for a table or a column that it reads and that
+        does not exist.
     """
     if isinstance(body, dict) and body.get('uuid') is None:
         body = {**body, 'uuid': uuidutils.generate_uuid()}
