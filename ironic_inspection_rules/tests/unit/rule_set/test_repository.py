@@ -3,10 +3,12 @@
 """The rules in force in a process."""
 
 import logging
+from unittest import mock
 
 import fixtures
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_set import repository
@@ -179,6 +181,34 @@ class RepositoryTestCase(base.TestCase):
 
         self.assertIn('Invalid inspection rule a', str(error))
         self.assertIn('"gone" is no longer installed', str(error))
+
+    def test_a_sensitive_rule_names_nothing_but_the_op_that_failed(self):
+        rules = self.repository(
+            {
+                'uuid': 'a',
+                'description': 'hidden',
+                'actions': [{'op': 'gone', 'args': ['hidden']}],
+                'sensitive': True,
+            }
+        )
+        failures = {
+            exceptions.UnknownOp('gone'): 'op "gone" is no longer installed',
+            exceptions.PluginFailed(
+                'broken', 'site.Broken', ValueError('hidden')
+            ): 'op "broken" cannot be prepared',
+        }
+
+        for failure, reason in failures.items():
+            with mock.patch.object(
+                compiler, 'compile_rule', autospec=True, side_effect=failure
+            ):
+                error = self.assertRaises(
+                    exceptions.InvalidRule, rules.refresh, None
+                )
+
+            self.assertIn('Invalid inspection rule a', str(error))
+            self.assertIn(reason, str(error))
+            self.assertNotIn('hidden', str(error))
 
     def test_each_rule_that_no_longer_compiles_is_logged(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
