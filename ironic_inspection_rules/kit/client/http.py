@@ -137,7 +137,11 @@ def content(
         # What came instead is part of the error below.
         pass
     if not _has(answer, needed, is_list):
-        raise _unexpected(response, needed, _what_came(response))
+        came = _what_came(response)
+        if isinstance(answer, dict) and needed in answer:
+            # To name it as what came instead would say nothing.
+            came = _('has no list of objects')
+        raise _unexpected(response, needed, came)
     members: dict[str, Any] = answer
     for name in needed_of_items:
         for item in members[needed]:

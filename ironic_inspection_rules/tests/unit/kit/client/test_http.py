@@ -105,9 +105,9 @@ class ContentTestCase(base.TestCase):
             ([], 'is []'),
             ('nodes', 'is "nodes"'),
             ({'node': []}, 'has the members "node"'),
-            ({'nodes': None}, 'has the members "nodes"'),
-            ({'nodes': {}}, 'has the members "nodes"'),
-            ({'nodes': [5]}, 'has the members "nodes"'),
+            ({'nodes': None}, 'has no list of objects'),
+            ({'nodes': {}}, 'has no list of objects'),
+            ({'nodes': [5]}, 'has no list of objects'),
         ):
             ironic.answers = [(200, body)]
             error = self.assertRaises(
