@@ -249,11 +249,13 @@ def to_reverse(text: str, name: str) -> str:
     :param name: the name that is replaced, which has as many numbers.
     """
     *labels, zone, arpa = name.split('.')
-    host = ipaddress.ip_address(text.partition('/')[0])
-    if isinstance(host, ipaddress.IPv6Address):
-        written = list(host.exploded.replace(':', ''))
+    host = text.partition('/')[0]
+    if ':' in host:
+        groups = ipaddress.IPv6Address(host).exploded
+        written = list(groups.replace(':', ''))
     else:
-        written = str(host).split('.')[: len(labels)]
+        # Not read as an address: zeros before a number stay.
+        written = host.split('.')[: len(labels)]
     written.reverse()
     return '.'.join([*written, zone, arpa])
 

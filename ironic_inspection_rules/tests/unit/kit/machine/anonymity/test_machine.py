@@ -375,6 +375,19 @@ class AnonymizerTestCase(base.TestCase):
             '-'.join(['ip', *numbers]), made['plugin_data']['host']
         )
 
+    def test_numbers_of_a_zone_keep_their_zeros(self):
+        for given, kept in (
+            (
+                '042.007.031.010.in-addr.arpa',
+                r'(\d{3}\.){3}010\.in-addr\.arpa',
+            ),
+            ('31.010.in-addr.arpa', r'\d+\.010\.in-addr\.arpa'),
+        ):
+            made = self.anonymizer.machine({'plugin_data': {'zone': given}})
+            zone = made['plugin_data']['zone']
+            self.assertNotEqual(given, zone)
+            self.assertRegex(zone, f'^{kept}$')
+
     def test_a_host_with_an_address_in_its_name_has_one_name(self):
         made = self.anonymizer.machine(
             {
