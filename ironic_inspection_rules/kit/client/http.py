@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 
 MICROVERSION = '1.96'
 
-_LONGEST_QUOTE = 80
+_LONGEST_QUOTE = 300
 """Most characters of an answer in an error."""
 
 _MOST_MEMBERS = 5
