@@ -295,23 +295,13 @@ class RamdiskDataTestCase(base.TestCase):
         posted = webob.Request.blank('/', method='POST', body=body)
         posted.content_type = 'text/plain'
         with fixtures.MonkeyPatch('ironic.api.request', posted):
-            return request.validate(
-                request.body(lenient=True), {'type': 'object'}
-            )
+            return request.body(lenient=True)
 
     def test_objects_are_read_whatever_they_claim_to_be(self):
         self.assertEqual({'inventory': {}}, self.read(b'{"inventory": {}}'))
 
-    def test_anything_else_is_invalid(self):
-        for body in (
-            b'{',
-            b'null',
-            b'[]',
-            b'5',
-            b'\xff',
-            b'[' * 100_000,
-            b'{"a": NaN}',
-        ):
+    def test_what_is_no_json_is_invalid(self):
+        for body in (b'{', b'\xff', b'[' * 100_000, b'{"a": NaN}'):
             self.assertRaises(exceptions.Invalid, self.read, body)
 
 
