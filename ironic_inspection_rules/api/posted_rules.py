@@ -33,6 +33,10 @@ MEMBERS: dict[str, Any] = {
 }
 """Members of a request that tries rules, as JSON Schema."""
 
+_PRUNE_NEEDS_RULES = _(
+    '"prune" needs "rules", which would be the whole rule set'
+)
+
 # Sets of posted rules that stay compiled: a fleet is evaluated page by page.
 _KEPT = 4
 _LARGEST = 1 << 20
@@ -80,10 +84,8 @@ def plans(
     prune = bool(body['prune'])
     tables = body.get('tables')
     has_rules = body['rules'] is not None
-    if prune and not has_rules:
-        raise exceptions.Invalid(
-            _('"prune" needs "rules", which would be the whole rule set')
-        )
+    if _prunes_without_rules(body):
+        raise exceptions.Invalid(_PRUNE_NEEDS_RULES)
     if tables is None and not has_rules:
         return None
     # With tables alone, the stored rules are tried.
@@ -102,6 +104,11 @@ def plans(
         return _compile(rules, posted, tables, prune)
     with _compiling:
         return _compile_kept(rules, revision, text, prune)
+
+
+def _prunes_without_rules(body: Mapping[str, Any]) -> bool:
+    """Return whether a request drops stored rules, and has none instead."""
+    return bool(body['prune']) and body['rules'] is None
 
 
 def _check_policy(posted: Sequence[Any]) -> None:
@@ -136,7 +143,10 @@ def refuse(
     :param problems: those of the other members.
     :raises: InvalidBody, or InvalidRuleSet if rules or tables are bad too.
     """
-    refused = exceptions.InvalidBody(problems)
+    of_members = list(problems)
+    if _prunes_without_rules(body):
+        of_members.append(exceptions.Problem('/prune', _PRUNE_NEEDS_RULES))
+    refused = exceptions.InvalidBody(of_members)
     try:
         check(body)
     except exceptions.InvalidInput as exc:

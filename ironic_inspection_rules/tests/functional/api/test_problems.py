@@ -130,6 +130,13 @@ class ProblemsTestCase(base.TestCase):
                     {*places, '/rules/0/actions/0/op'}, set(problems)
                 )
 
+    def test_prune_without_rules_is_told_with_those_of_nodes(self):
+        for call in ('evaluate', 'replay'):
+            _sentence, problems = self.refused(
+                'POST', f'{RULES}/{call}', {'nodes': [5], 'prune': True}
+            )
+            self.assertEqual({'/nodes', '/prune'}, set(problems))
+
     def test_rules_are_no_rules_where_another_member_is_wrong(self):
         for body, places in (
             ({'rules': 5, 'revision': 'x'}, {'/rules', '/revision'}),
