@@ -39,8 +39,8 @@ class WatchedLoop:
     :param stop: set to have the loop end after a round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
-    :ivar generation: number of threads that were replaced. A thread that
-        finds another number than at its start has been replaced.
+    :ivar generation: number of threads that were given up. A thread that
+        finds another number than at its start has been given up.
     """
 
     def __init__(
@@ -127,14 +127,14 @@ class WatchedLoop:
             },
         )
         # The generation first: an old thread that wakes up from here on finds
-        # that it was replaced, and leaves what it holds to give_up(). In the
+        # that it was given up, and leaves what it holds to give_up(). In the
         # other order it could go on with what was given up.
         self.generation += 1
         self._give_up()
         self._is_given_up = True
 
     def _run(self, generation: int) -> None:
-        """Work in rounds until a stop, or until the thread is replaced.
+        """Work in rounds until a stop, or until the thread is given up.
 
         :param generation: that of the thread.
         """
