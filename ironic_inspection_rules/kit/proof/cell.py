@@ -40,19 +40,22 @@ _KINDS = {
 
 _ANY = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
 
-CAPABILITIES = ('node', 'properties', '#capabilities')
+PROPERTIES = ('node', 'properties')
+"""Where the properties of a node are."""
+
+CAPABILITIES = (*PROPERTIES, '#capabilities')
 """Where the capabilities of a node are, each by its name."""
 
 _CAPABILITY = r'[^\s,]+'
 
-CAPABILITY_TEXT = ('node', 'properties', 'capabilities')
+CAPABILITY_TEXT = (*PROPERTIES, 'capabilities')
 """Where rules find the capabilities as one text, an unknown value."""
 
 TRAITS = ('node', '#traits')
 """Where the traits of a node are, each true where the node has it."""
 
 
-_MAPPINGS = (('inventory',), ('plugin_data',), ('node',), TRAITS, CAPABILITIES)
+MAPPINGS = (('inventory',), ('plugin_data',), ('node',), TRAITS, CAPABILITIES)
 """Fields that are a mapping on every machine."""
 
 
@@ -300,7 +303,7 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     :param is_item: whether the field is an item of a list, which is not
         absent.
     """
-    if steps in _MAPPINGS:
+    if steps in MAPPINGS:
         return ('mapping',)
     if steps[:-1] == TRAITS:
         return ('boolean',)

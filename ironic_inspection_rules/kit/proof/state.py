@@ -240,27 +240,32 @@ def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     :param reason: why the change cannot be followed.
     :param about: all that the value depends on.
     """
-    ((_guard, unknown),) = values.unknown(reason, *about)
-    entries: dict[str, Value] = {}
-    if place == ('node',):
-        for name, attribute in schema.NODE.items():
-            if attribute.kind == 'a mapping':
-                entries[name] = lost(('node', name), reason, unknown, name)
-        entries[cells.TRAITS[-1]] = lost(
-            cells.TRAITS, reason, unknown, 'traits'
-        )
-    elif place == cells.CAPABILITIES[:-1]:
-        entries[cells.CAPABILITIES[-1]] = lost(
-            cells.CAPABILITIES, reason, unknown, 'capabilities'
-        )
-    elif not _is_mapping(place):
+    unknown = values.unknown_value(reason, *about)
+    if not _is_mapping(place):
         return values.only(unknown)
+    entries: dict[str, Value] = {}
+    for inner in _mappings_in(place):
+        name = inner[-1]
+        entries[name] = lost(inner, reason, unknown, name)
     return values.only(values.Mapping(unknown, entries))
+
+
+def _mappings_in(place: data_path.Path) -> list[data_path.Path]:
+    """Return the places just below a place where a mapping always is."""
+    if place == cells.PROPERTIES:
+        return [cells.CAPABILITIES]
+    if place != ('node',):
+        return []
+    places: list[data_path.Path] = []
+    for name, attribute in schema.NODE.items():
+        if attribute.kind == 'a mapping':
+            places.append(('node', name))
+    return [*places, cells.TRAITS]
 
 
 def _is_mapping(place: data_path.Path) -> bool:
     """Return whether every machine has a mapping at a place."""
-    if place in (('plugin_data',), cells.TRAITS, cells.CAPABILITIES):
+    if place in cells.MAPPINGS:
         return True
     if len(place) != 2 or place[0] != 'node':
         return False

@@ -508,9 +508,9 @@ class UnknownValue(Alternative):
     """A value of which nothing is known, and why.
 
     It may be of any type, missing, or an error. It stands for the result of
-    an unknown function of ``about``: for the same things :func:`unknown`
-    returns the same object. So two rules that compute the same are known to
-    have the same result, whatever that is.
+    an unknown function of ``about``: for the same things
+    :func:`unknown_value` returns the same object. So two rules that compute
+    the same are known to have the same result, whatever that is.
 
     :ivar reason: why nothing is known, for users.
     """
@@ -550,6 +550,11 @@ _unknown: weakref.WeakValueDictionary[Hashable, UnknownValue] = (
 
 
 def unknown(reason: str, *about: typing.Any) -> Value:
+    """Return a value of which nothing is known, see :func:`unknown_value`."""
+    return only(unknown_value(reason, *about))
+
+
+def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
     """Return the unknown value that depends on some things.
 
     :param reason: why it is not known, for users.
@@ -561,7 +566,7 @@ def unknown(reason: str, *about: typing.Any) -> Value:
     if known is None:
         known = UnknownValue(reason, about)
         _unknown[key] = known
-    return only(known)
+    return known
 
 
 def fingerprint(thing: typing.Any) -> Hashable:
