@@ -2,7 +2,6 @@
 
 """Files of rules and machines, read whole: folders, stdin, lines of values."""
 
-import contextlib
 import dataclasses
 import errno
 import functools
@@ -155,16 +154,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """
     if text is None:
         text = read(path)
-    value = None
-    # What is nested too deeply, or is no JSON, is left to the reader of YAML,
-    # which has the messages for it.
-    if not budget.is_deeper(text.encode(), yaml_text.DEPTH):
-        read_number = functools.partial(_finite, path)
-        # JSON takes a hundredth of the time of YAML.
-        with contextlib.suppress(ValueError):
-            value = json.loads(
-                text, parse_float=read_number, parse_constant=read_number
-            )
+    # JSON takes a hundredth of the time of YAML.
+    value = _read_json(path, text)
     if value is None:
         documents = _compose(path, text, _whole).entries
         if len(documents) == 1:
@@ -174,6 +165,26 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
             path, _('the file must hold one mapping')
         )
     return value
+
+
+def _read_json(path: str, text: str) -> typing.Any:
+    """Return the value of JSON text.
+
+    :param path: of the file, for errors.
+    :returns: None for text that is no JSON, or nested too deeply: the reader
+        of YAML has the messages for it.
+    :raises: :class:`.exceptions.InvalidDocument` for a number that is not
+        finite.
+    """
+    if budget.is_deeper(text.encode(), yaml_text.DEPTH):
+        return None
+    read_number = functools.partial(_finite, path)
+    try:
+        return json.loads(
+            text, parse_float=read_number, parse_constant=read_number
+        )
+    except ValueError:
+        return None
 
 
 def _finite(path: str, number: str) -> float:
