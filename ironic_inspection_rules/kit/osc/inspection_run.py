@@ -443,12 +443,18 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def change_line(change: dict[str, Any]) -> str:
-    """Return one change as a line: where, and the values before and after."""
+    """Return one change as a line: where, and the values before and after.
+
+    For example::
+
+        /extra/rack: "r1"
+        /extra/rack: "r1" → "r2"
+        /extra/rack: "r2", as it was already
+        /extra/rack: "r2" removed
+        trait CUSTOM_GPU: added
+    """
     if change['object'] == 'traits':
-        trait = _('trait %s') % change['path'][1:]
-        if change['op'] == 'add' and change['before'] is not None:
-            return _('%s: was there already') % trait
-        return f'{trait}: {_VERBS[change["op"]]}'
+        return _trait_line(change)
     before = json.dumps(change['before'], ensure_ascii=False)
     after = json.dumps(change['after'], ensure_ascii=False)
     where = change['path']
@@ -468,6 +474,14 @@ def change_line(change: dict[str, Any]) -> str:
             'after': command.cut(after),
         }
     return f'{where}: {command.cut(before)} → {command.cut(after)}'
+
+
+def _trait_line(change: dict[str, Any]) -> str:
+    """Return one change of a trait as a line; see :func:`change_line`."""
+    trait = _('trait %s') % change['path'][1:]
+    if change['op'] == 'add' and change['before'] is not None:
+        return _('%s: was there already') % trait
+    return f'{trait}: {_VERBS[change["op"]]}'
 
 
 def _name(rule: dict[str, Any]) -> str:

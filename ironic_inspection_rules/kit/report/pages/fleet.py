@@ -72,12 +72,18 @@ class _PackedFleet:
     """The data of the page of a fleet, in which equal values stand once.
 
     Wherever a value is used, its number in the list of values stands for it.
+    For example, of two nodes that get the same attribute::
+
+        {'nodes': […, …],  # Both have 0 as the number of their changes.
+         'outcomes': [(0,)],
+         'changes': [(1, 2, 3, 0, -1)],
+         'texts': ['"r1"', 'node', 'add', '/extra/rack'], …}
     """
 
     def __init__(self, fleet: Plain) -> None:
         """Pack a fleet into ``data``, which becomes the JSON of the page.
 
-        :param fleet: an evaluation of a fleet, as the API answers it.
+        :param fleet: see :func:`render`.
         """
         self._compared = bool(fleet.get('compared'))
         # Texts: messages, JSON of values, paths, names of traits.
@@ -98,8 +104,14 @@ class _PackedFleet:
         self._names = {
             rule['uuid']: rule.get('description') for rule in fleet['rules']
         }
-        # This gives values their numbers: the lists of values are whole only
-        # when all nodes and flavors are packed.
+        self.data = self._pack(fleet)
+
+    def _pack(self, fleet: Plain) -> dict[str, typing.Any]:
+        """Return the data of a fleet, and give its values their numbers.
+
+        The lists of values are whole only when all nodes and flavors are
+        packed.
+        """
         nodes = [self._node(node) for node in fleet['nodes']]
         places = {
             node['uuid']: place for place, node in enumerate(fleet['nodes'])
@@ -112,7 +124,7 @@ class _PackedFleet:
         # numbers of these come last.
         listed = [dict(rule) for rule in fleet['rules']]
         unlisted = [{'uuid': uuid} for uuid in self._rules.all[len(listed) :]]
-        self.data = {
+        return {
             'title': fleet.get('title'),
             'made': fleet.get('made'),
             'compared': fleet.get('compared'),
