@@ -259,16 +259,10 @@ class DetailsListing(Listing):
         if test.problem is not None:
             reason = _reason(test.path, test.problem)
             return MachineDetails(
-                test.path, _('it cannot be read: %s') % reason, ''
+                path=test.path,
+                verdict=_('it cannot be read: %s') % reason,
+                body='',
             )
-        verdicts = {
-            'ok': _('inspection would succeed'),
-            'failed': _('inspection would fail'),
-            'error': _('a rule has an error'),
-        }
-        verdict = verdicts[test.result]
-        if test.error:
-            verdict = f'{verdict}: {test.error}'
         rules = table.render(
             [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
             _rule_rows(test.outcome.traces),
@@ -277,7 +271,9 @@ class DetailsListing(Listing):
         lines = [rules, *changes]
         for traced in test.outcome.audited:
             lines += _audit_lines(traced)
-        return MachineDetails(test.path, verdict, '\n'.join(lines))
+        return MachineDetails(
+            path=test.path, verdict=_verdict(test), body='\n'.join(lines)
+        )
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
@@ -310,6 +306,19 @@ class DetailsListing(Listing):
             # The body may be empty.
             texts.append('\n'.join(lines).rstrip())
         self._output.write('\n\n'.join(texts) + '\n')
+
+
+def _verdict(test: machine_test.MachineTest) -> str:
+    """Return what becomes of an inspection, with the error if it has one."""
+    verdicts = {
+        'ok': _('inspection would succeed'),
+        'failed': _('inspection would fail'),
+        'error': _('a rule has an error'),
+    }
+    verdict = verdicts[test.result]
+    if test.error:
+        verdict = f'{verdict}: {test.error}'
+    return verdict
 
 
 def _reason(path: str, problem: exceptions.InvalidDocument) -> str:
