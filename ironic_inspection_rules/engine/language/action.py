@@ -153,17 +153,19 @@ class CompiledAction:
     ) -> reasons.Idle | None:
         """Carry the action out once, if all its conditions hold.
 
-        :param note: called with every condition that is checked.
+        :param note: called for every condition that is checked, with its
+            number, its result and the data.
         :returns: why it was not carried out, None if it was.
         """
         for number, condition in enumerate(self.when):
             holds = engine_condition.check_part(condition, roots)
             note(number, holds, roots)
             if not holds:
-                if self._items is None:
-                    return _NO_MATCH
-                # It is reported only if the action acts for no item.
-                return _NO_MATCHING_ITEM
+                is_loop = self._items is not None
+                if is_loop:
+                    # It is reported only if the action acts for no item.
+                    return _NO_MATCHING_ITEM
+                return _NO_MATCH
         self._apply_once(target, roots)
         return None
 
