@@ -201,15 +201,16 @@ class _RuleSize:
         if op == 'copy':
             source = jsonpointer.JsonPointer(operation['from'])
             value = source.resolve(document, None)
-        size = self._measure(value, len(target.parts))
+        added = self._measure(value, len(target.parts))
         if op != 'replace' and _is_item(target, document):
-            # It is inserted, and takes the place of no other item.
-            return size + _SEPARATOR
+            # It is inserted as an item of a list: all other items stay.
+            return added + _SEPARATOR
         replaced = target.resolve(document, data_path.ABSENT)
         if replaced is data_path.ABSENT:
-            # A new member of a mapping, with its name.
-            return size + len(target.parts[-1]) + _SEPARATOR
-        return size - self._measure(replaced)
+            # It is a new member of a mapping, and has a name.
+            return added + len(target.parts[-1]) + _SEPARATOR
+        # It takes the place of a value; a name and separators stay.
+        return added - self._measure(replaced)
 
     def _taken(self, pointer: jsonpointer.JsonPointer, document: Any) -> int:
         """Return how many characters go with the value at a place."""
