@@ -94,7 +94,11 @@ def _with_problems(
     ops: registry.Registry,
     problems: tuple[exceptions.Problem, ...],
 ) -> CheckedRule:
-    """Return a rule that is refused, with its parts without problems."""
+    """Return a rule that is refused, with its parts without problems.
+
+    Its ``rule`` has an empty UUID, and neither conditions nor actions, which
+    may be unreadable: those that can be read are beside it.
+    """
     entry: typing.Mapping[str, typing.Any] = {}
     if isinstance(written.entry, dict) and not written.is_of_inspector:
         entry = written.entry
@@ -108,16 +112,20 @@ def _with_problems(
         }
     )
     # An argument with a problem is looked at all the same.
-    broken = frozenset(
+    unreadable = frozenset(
         _operation_of(problem.pointer)
         for problem in problems
         if not _IN_ARGUMENT.match(problem.pointer)
     )
     conditions = file_rule.read(
-        _list_at(entry, 'conditions'), '/conditions', ops, skip=broken
+        _list_at(entry, 'conditions'), '/conditions', ops, skip=unreadable
     )
     actions = file_rule.read(
-        _list_at(entry, 'actions'), '/actions', ops, 'when', skip=broken
+        _list_at(entry, 'actions'),
+        '/actions',
+        ops,
+        inside='when',
+        skip=unreadable,
     )
     return CheckedRule(written, rule, conditions, actions, problems)
 
