@@ -42,12 +42,16 @@ class Setting(NamedTuple):
 def unknown() -> Iterator[str]:
     """Yield a warning for each section and option that is not read.
 
-    These are unknown options in groups of this project; unknown options in
-    ``[DEFAULT]`` that have the name of an option of this project, and in other
-    groups of Ironic that of an option in ``[inspection_rules]``; unknown
-    options in both whose value names the plugin, or nearly; and unknown
-    sections with a name like that of any group of this project, or of a group
-    of Ironic with options that switch rules on.
+    These are:
+
+    - unknown options in groups of this project;
+    - unknown options with the name of an option of this project: in
+      ``[DEFAULT]`` of any group, in other groups of Ironic of
+      ``[inspection_rules]``;
+    - unknown options in groups of Ironic whose value names the plugin, or
+      nearly;
+    - unknown sections with a name like that of any group of this project, or
+      of a group of Ironic with options that switch rules on.
     """
     names = conf.option_names(CONF)
     sections = set()

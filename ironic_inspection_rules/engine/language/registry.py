@@ -248,7 +248,10 @@ class Op(typing.NamedTuple):
                     yield name, problem.sentence
         arguments = literals
         if self.plugin.TAKES_FILTER:
-            # The filter that it takes is a function of a value, not text.
+            # In map("replace", "a", "b") the filter that "map" takes is among
+            # the varying arguments; without it "map" would miss it. Plugins
+            # that take no filter check literals only: what a template
+            # becomes depends on the machine.
             arguments = {**varying, **literals}
         yield from self.problems(arguments)
 

@@ -256,8 +256,10 @@ def _filter_argument(
 ) -> typing.Any:
     """Return the meaning of an argument of a filter.
 
-    Fields are their steps and filters, also inside of lists and mappings, and
-    a path is a list of tokens. Any other value stays.
+    Arguments that do the same in rules, however they are written, have equal
+    meanings. That of a field is its steps and filters, also inside of lists
+    and mappings; that of a path is a list of tokens. Any other value is its
+    own meaning.
     """
     if isinstance(value, interpolation.Field):
         return _Text([_field(value)])

@@ -128,7 +128,12 @@ class ValueComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the relation of every value to the next one."""
+        """Yield the relation of every value to the next one.
+
+        The checks and the proof of rules go by such facts. With
+        ``force_strings`` there are none: it compares 5 and "5.0" as text,
+        while a fact says how the values themselves compare.
+        """
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
             return
@@ -142,7 +147,7 @@ class ValueComparison(plugin.Relation):
             # "!lt" also holds where neither value is the greater one.
             unordered = relation not in ('eq', 'ne')
         for left, right in itertools.pairwise(values):
-            yield plugin.Fact(left, relation, right, unordered)
+            yield plugin.Fact(left, relation, right, unordered=unordered)
 
     # Calls of a plugin that pays begin with the budget.
     def __call__(  # type: ignore[override]

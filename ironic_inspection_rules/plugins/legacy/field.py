@@ -149,6 +149,9 @@ def as_replacement(field: str) -> str | None:
 def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     """Build the function that finds all values of a field on a machine.
 
+    A path with a step that this module does not know is left to the search of
+    the library of JSON paths.
+
     :param field: a JSON path, perhaps with ``data://`` or ``node://``.
     :returns: a function that takes the data by root name and returns a list
         of values. Functions are cached by the text of the field.
@@ -164,7 +167,7 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     tree = parse(path)
     find = _compile_node(_without_root(tree))
     if find is None:
-        # Nodes that few rules have, such as "`parent`".
+        # Few rules have such a step; "`parent`" is one.
         return functools.partial(_find_by_library, tree, source)
     return functools.partial(_find, find, source)
 

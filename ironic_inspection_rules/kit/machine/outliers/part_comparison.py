@@ -660,8 +660,9 @@ def describe(kind: str, part: Attributes) -> str:
     attributes.
 
     :param kind: of the part, which decides how a size is written.
-    :returns: "one" of a part without attributes: of it only the slot is
-        known.
+    :returns: words such as ``32 GiB Samsung M393A4K40``; "one" of a part
+        without attributes, for a sentence such as "DIMM A1 is missing: 9 of
+        10 have one".
     """
     words = []
     for name in _DESCRIBE:
