@@ -99,17 +99,7 @@ class Diff(arguments.FileCommand):
             # taken from it.
             treatments = differences.note(treated)
             if parsed_args.html:
-                page = diff_page.render(
-                    {
-                        'old': old.paths,
-                        'new': new.paths,
-                        'rules': [
-                            *(change.as_dict() for change in changes),
-                            *diff_text.table_changes(differences.tables),
-                        ],
-                        'machines': map(_on_page, treatments),
-                    }
-                )
+                page = _render_page(old, new, differences, treatments)
                 arguments.write(parsed_args.html, page, self.app.stdout)
             # The page has taken all machines; without a page they are taken
             # here.
@@ -119,12 +109,7 @@ class Diff(arguments.FileCommand):
         differences.write(parsed_args.format, output)
         for problem in differences.problems:
             self.app.stderr.write(f'{problem}\n')
-        if differences.problems:
-            return EXIT_ERROR
-        is_rule_different = any(change.differs for change in changes)
-        if is_rule_different or differences.groups or differences.tables:
-            return EXIT_DIFFERENT
-        return 0
+        return _exit_code(differences)
 
     def _load(self, path: str) -> rule_diff.ComparedRules:
         return rule_diff.ComparedRules.load([path], self.app.stderr.write)
@@ -227,3 +212,35 @@ class _Differences:
         plain['different'] = sum(map(len, self.groups.values()))
         plain['problems'] = self.problems
         return plain
+
+
+def _exit_code(differences: _Differences) -> int:
+    """Return the exit code for all differences; see :class:`Diff`."""
+    if differences.problems:
+        return EXIT_ERROR
+    is_rule_different = any(change.differs for change in differences.changes)
+    if is_rule_different or differences.groups or differences.tables:
+        return EXIT_DIFFERENT
+    return 0
+
+
+def _render_page(
+    old: rule_diff.ComparedRules,
+    new: rule_diff.ComparedRules,
+    differences: _Differences,
+    treatments: Iterator[machine_diff.Treatment],
+) -> str:
+    """Return all differences as an HTML page.
+
+    :param treatments: of all machines; they are tried while it is rendered.
+    """
+    rules = [change.as_dict() for change in differences.changes]
+    rules += diff_text.table_changes(differences.tables)
+    return diff_page.render(
+        {
+            'old': old.paths,
+            'new': new.paths,
+            'rules': rules,
+            'machines': map(_on_page, treatments),
+        }
+    )
