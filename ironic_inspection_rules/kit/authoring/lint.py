@@ -325,7 +325,7 @@ def of_documents(
     """
     documents = list(documents)
     valid: list[checked_rule.CheckedRule] = []
-    broken: list[checked_rule.CheckedRule] = []
+    refused: list[checked_rule.CheckedRule] = []
     for rules_file in documents:
         rules = file_rule.rules(rules_file)
         yield from _of_file(rules_file, rules)
@@ -337,16 +337,14 @@ def of_documents(
                 valid.append(subject)
             elif isinstance(rule.entry, dict):
                 # It is refused, but not everything in it is wrong.
-                broken.append(subject)
+                refused.append(subject)
+    subjects = [*valid, *refused]
     # Also of rules that are refused: another rule may mean to read it.
-    written_names = frozenset(
-        effects.made_plugin_data(
-            action
-            for subject in [*valid, *broken]
-            for action in subject.actions
-        )
-    )
-    for subject in [*valid, *broken]:
+    made: set[str] = set()
+    for subject in subjects:
+        made.update(effects.made_plugin_data(subject.actions))
+    written_names = frozenset(made)
+    for subject in subjects:
         yield from _without_refused(
             subject, _check(subject, written_names, site.target)
         )
