@@ -298,11 +298,7 @@ def _evaluate(
         data; and the summary that the exit status is made of.
     """
     tried = _tried_rules(files, in_force, parsed_args)
-    rules_of_phase = []
-    for rule in tried.all:
-        phase = rule.get('phase') or model.MAIN
-        if parsed_args.phase in (None, phase):
-            rules_of_phase.append(_shown_fields(rule))
+    rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
     totals = summary.Summary(rules_of_phase, tried.is_compared)
     fleet_capacity = capacity.Capacity(flavors)
     fields = [*_BEFORE, 'properties']
@@ -342,6 +338,18 @@ def _evaluate(
     if flavors:
         result['capacity'] = fleet_capacity.as_list()
     return result, totals
+
+
+def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[Plain]:
+    """Return the rules that are tried, with the fields that reports show.
+
+    :param phase: None for the rules of all phases.
+    """
+    rules = []
+    for rule in tried.all:
+        if phase in (None, rule.get('phase') or model.MAIN):
+            rules.append(_shown_fields(rule))
+    return rules
 
 
 def _shown_fields(rule: rule_files.Rule) -> Plain:
