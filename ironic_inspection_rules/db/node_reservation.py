@@ -66,9 +66,10 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     :returns: pairs of the UUID of a node and the name of its holder.
     """
     holder = models.Node.reservation
-    # A range of the index, which ends at a character that no name has.
+    # No range from the prefix to a character behind all others: which
+    # character is behind depends on the collation of the database.
     query = sa.select(models.Node.uuid, holder)
-    query = query.where(holder >= prefix, holder < prefix + '~')
+    query = query.where(holder.startswith(prefix, autoescape=True))
     rows = transaction.read_rows(query.limit(limit))
     return [(row['uuid'], row['reservation']) for row in rows]
 

@@ -6,9 +6,12 @@ import multiprocessing
 import os
 import signal
 
+from ironic.db.sqlalchemy import models as ironic_models
+from oslo_utils import uuidutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.tests import database
@@ -210,3 +213,55 @@ class PostgreSQLMigrationTestCase(
 
 class PostgreSQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):
     kind = 'postgresql'
+
+
+class HoldersMixin:
+    """Holders of nodes in a collation that sorts signs before digits.
+
+    MySQL 8.0 and many a PostgreSQL have one by default.
+    """
+
+    ironic = True
+    collate: str
+
+    def setUp(self):
+        super().setUp()
+        with self.database.engine.begin() as connection:
+            connection.execute(sa.text(self.collate))
+
+    def reserve(self, holder):
+        node_uuid = uuidutils.generate_uuid()
+        with self.database.engine.begin() as connection:
+            connection.execute(
+                sa.insert(ironic_models.Node.__table__).values(
+                    uuid=node_uuid, reservation=holder
+                )
+            )
+        return node_uuid
+
+    def test_nodes_are_listed_by_the_beginning_of_their_holders_name(self):
+        node_uuid = self.reserve('inspection-request:3f:0')
+        self.reserve('inspection-requests')
+        self.reserve('conductor')
+        self.reserve(None)
+
+        self.assertEqual(
+            [(node_uuid, 'inspection-request:3f:0')],
+            node_reservation.list_reserved('inspection-request:', 10),
+        )
+
+
+class MySQLHoldersTestCase(HoldersMixin, ServerTestCase):
+    kind = 'mysql'
+    collate = (
+        'ALTER TABLE nodes MODIFY reservation VARCHAR(255) '
+        'CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci'
+    )
+
+
+class PostgreSQLHoldersTestCase(HoldersMixin, ServerTestCase):
+    kind = 'postgresql'
+    collate = (
+        'ALTER TABLE nodes ALTER COLUMN reservation '
+        'TYPE VARCHAR(255) COLLATE "und-x-icu"'
+    )
