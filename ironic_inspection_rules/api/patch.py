@@ -257,7 +257,8 @@ def _is_item(target: jsonpointer.JsonPointer, document: Any) -> bool:
     """Return whether a place is one of the items of a list.
 
     A value that is added there becomes a new item; any other value takes the
-    place of what is there.
+    place of what is there. For the size of a rule, an item has no name that
+    counts.
     """
     if not target.parts:
         return False

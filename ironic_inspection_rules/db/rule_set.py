@@ -222,6 +222,9 @@ class RuleSetChange:
     def record(self, origin: ChangeOrigin) -> None:
         """Store the revision, or take it back where nothing has changed.
 
+        Nothing is stored where :meth:`put_back` has undone the removal
+        before; the number stays, as processes may have read it.
+
         Revisions beyond the number to keep are removed, with the versions of
         rules that none of the others has.
         """

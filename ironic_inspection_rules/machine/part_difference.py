@@ -59,7 +59,11 @@ class PartChange:
 
 
 def _as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
-    """Return one side of a change; a part without an identity has none."""
+    """Return one side of a change, None if the part is not on that side.
+
+    Its ``id`` is None where no report identifies the part: it has no ids, or
+    is the firmware or a processor, whose id every machine has.
+    """
     if member is None:
         return None
     identity = None

@@ -99,7 +99,8 @@ def compare(
     """Compare what a machine has with what its row of the table expects.
 
     A machine has no key if its data have none, or have a word that vendors
-    put there for none; with a key that no row has it is only that key.
+    put there for none. With a key that no row has it is only that key, and
+    its group.
     What differs shows no value of a secret column.
 
     :param machine: what it is called.

@@ -175,7 +175,7 @@ def _describe_changes(
 def _describe_rule(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
 ) -> Record:
-    """Build the record of a rule that may be shown as a whole::
+    """Build the record of a rule that is not sensitive::
 
         {'uuid': …, 'description': …, 'revision': 3,
          'conditions': [{'op': 'eq', 'result': True, 'reason': …}],

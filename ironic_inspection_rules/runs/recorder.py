@@ -113,7 +113,7 @@ class RunRecorder:
         }
 
     def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
-        """Note a phase that an earlier attempt has done.
+        """Note a phase that an earlier attempt has done, and those before it.
 
         :param saved: its :meth:`checkpoint`, None if there is none.
         """
