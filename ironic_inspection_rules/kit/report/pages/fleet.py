@@ -87,19 +87,19 @@ class _PackedFleet:
         """
         self._compared = bool(fleet.get('compared'))
         # Texts: messages, JSON of values, paths, names of traits.
-        self._texts = shell.Numbers()
+        self._texts = shell.DistinctValues()
         # Changes, as tuples of numbers of texts.
-        self._changes = shell.Numbers()
+        self._changes = shell.DistinctValues()
         # What becomes of a node: tuples of numbers of changes.
-        self._outcomes = shell.Numbers()
+        self._outcomes = shell.DistinctValues()
         # Sets of rules that match: sorted tuples of numbers of rules.
-        self._matches = shell.Numbers()
+        self._matches = shell.DistinctValues()
         # The traits of a node: sorted tuples of numbers of texts.
-        self._traits = shell.Numbers()
+        self._traits = shell.DistinctValues()
         # UUIDs of rules, those of the fleet first, in their order.
-        self._rules = shell.Numbers()
+        self._rules = shell.DistinctValues()
         for rule in fleet['rules']:
-            self._rules.of(rule['uuid'])
+            self._rules.number_of(rule['uuid'])
         # The descriptions of rules, by UUID.
         self._names = {
             rule['uuid']: rule.get('description') for rule in fleet['rules']
@@ -123,7 +123,8 @@ class _PackedFleet:
         # Nodes may name rules that are not listed, such as deleted ones: the
         # numbers of these come last.
         listed = [dict(rule) for rule in fleet['rules']]
-        unlisted = [{'uuid': uuid} for uuid in self._rules.all[len(listed) :]]
+        unlisted_uuids = self._rules.values[len(listed) :]
+        unlisted = [{'uuid': uuid} for uuid in unlisted_uuids]
         return {
             'title': fleet.get('title'),
             'made': fleet.get('made'),
@@ -132,11 +133,11 @@ class _PackedFleet:
             'rules': listed + unlisted,
             'nodes': nodes,
             'capacity': capacity,
-            'changes': self._changes.all,
-            'outcomes': self._outcomes.all,
-            'matches': self._matches.all,
-            'traits': self._traits.all,
-            'texts': self._texts.all,
+            'changes': self._changes.values,
+            'outcomes': self._outcomes.values,
+            'matches': self._matches.values,
+            'traits': self._traits.values,
+            'texts': self._texts.values,
         }
 
     def _node(self, node: Plain) -> _PackedNode:
@@ -152,7 +153,7 @@ class _PackedFleet:
             if rule.get('matched', True)
         ]
         traits = sorted(
-            self._texts.of(name) for name in node.get('traits') or ()
+            self._texts.number_of(name) for name in node.get('traits') or ()
         )
         # An evaluation that compares with the rules in force says "differs";
         # any other one differs by what it changes.
@@ -165,12 +166,12 @@ class _PackedFleet:
             error=self._message(node.get('error')),
             matched=self._rule_set(node.get('matched') or ()),
             audited=self._rule_set(audited),
-            changes=self._outcomes.of(changes),
+            changes=self._outcomes.number_of(changes),
             differs=int(bool(differs)),
             invalid=int(invalid),
             result_in_force=in_force.get('result'),
             error_in_force=self._message(in_force.get('error')),
-            traits=self._traits.of(tuple(traits)),
+            traits=self._traits.number_of(tuple(traits)),
             resource_class=self._text(node.get('resource_class')),
         )
 
@@ -180,7 +181,9 @@ class _PackedFleet:
         """Return a flavor, and the nodes that it loses by their places."""
         lost = []
         for node in flavor['lost']:
-            rules = tuple(self._rules.of(uuid) for uuid in node['rules'])
+            rules = tuple(
+                self._rules.number_of(uuid) for uuid in node['rules']
+            )
             lost.append((places[node['uuid']], rules))
         return {
             'name': flavor['name'],
@@ -204,19 +207,19 @@ class _PackedFleet:
         before = _NOTHING
         if change['op'] != 'add' and 'before' in change:
             before = self._json(change['before'])
-        where = self._texts.of(change['object'])
-        op = self._texts.of(change['op'])
-        path = self._texts.of(change['path'])
-        return self._changes.of((where, op, path, value, before))
+        where = self._texts.number_of(change['object'])
+        op = self._texts.number_of(change['op'])
+        path = self._texts.number_of(change['path'])
+        return self._changes.number_of((where, op, path, value, before))
 
     def _json(self, value: typing.Any) -> int:
         """Return the number of a value, which is text in the page."""
-        return self._texts.of(shell.dumps(value, sort_keys=True))
+        return self._texts.number_of(shell.dumps(value, sort_keys=True))
 
     def _rule_set(self, uuids: typing.Iterable[str]) -> int:
         """Return the number of a set of rules."""
-        rules = sorted(self._rules.of(uuid) for uuid in uuids)
-        return self._matches.of(tuple(rules))
+        rules = sorted(self._rules.number_of(uuid) for uuid in uuids)
+        return self._matches.number_of(tuple(rules))
 
     def _message(self, text: str | None) -> int:
         """Return the number of a message that calls rules by their names."""
@@ -228,7 +231,7 @@ class _PackedFleet:
         """Return the number of a text, -1 if there is none."""
         if text is None:
             return _NOTHING
-        return self._texts.of(text)
+        return self._texts.number_of(text)
 
 
 def _result(node: Plain) -> str:

@@ -307,13 +307,12 @@ def _plain(value: typing.Any) -> typing.Any:
 def _plain_table(table: PageTable) -> dict[str, typing.Any]:
     """Return a table as JSON data, column by column.
 
-    The values of one column are often equal, and so are in the page once.
+    The values of a column are often equal: by columns, the page has them once.
     """
     cells = []
     for position, _column in enumerate(table.columns):
-        cells.append(
-            _plain_values([row.cells[position] for row in table.rows])
-        )
+        values = [row.cells[position] for row in table.rows]
+        cells.append(_plain_values(values))
     return {
         'kind': 'pagetable',
         'id': table.id,
@@ -328,14 +327,16 @@ def _plain_table(table: PageTable) -> dict[str, typing.Any]:
 
 
 def _plain_values(values: Sequence[Hashable]) -> dict[str, typing.Any]:
-    """Return the values of a column, equal ones once where many are.
+    """Return the values of a column, without repetitions if most repeat.
 
-    :returns: ``values``, and perhaps ``places``: for every row the place of
-        its value in them.
+    For ``a, b, a, a`` return values ``[a, b]`` and places ``[0, 1, 0, 0]``.
+
+    :returns: ``values``, one for every row; or the distinct ``values``, and
+        ``places``: for every row the index of its value.
     """
-    numbers = shell.Numbers()
-    places = [numbers.of(value) for value in values]
-    if 2 * len(numbers.all) > len(values):
+    distinct = shell.DistinctValues()
+    places = [distinct.number_of(value) for value in values]
+    if 2 * len(distinct.values) > len(values):
         # Places would take more room than they save.
         return {'values': _plain(values)}
-    return {'values': _plain(numbers.all), 'places': places}
+    return {'values': _plain(distinct.values), 'places': places}

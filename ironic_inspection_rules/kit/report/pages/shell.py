@@ -154,19 +154,19 @@ def _with_text_for_nan(value: typing.Any) -> typing.Any:
     return value
 
 
-class Numbers:
-    """Gives values numbers from 0 on; equal values have the same number."""
+class DistinctValues:
+    """A list of values without repetitions, numbered from 0 on."""
 
     def __init__(self) -> None:
         self._numbers: dict[typing.Hashable, int] = {}
 
-    def of(self, value: typing.Hashable) -> int:
-        """Return the number of a value."""
+    def number_of(self, value: typing.Hashable) -> int:
+        """Return the number of a value, which is added if it is new."""
         return self._numbers.setdefault(value, len(self._numbers))
 
     @property
-    def all(self) -> list[typing.Any]:
-        """All values; the index of each is its number."""
+    def values(self) -> list[typing.Any]:
+        """All values, at the index that is their number."""
         return list(self._numbers)
 
 

@@ -149,21 +149,21 @@ class Matrix:
         self._names = {rule.uuid: rule.description for rule in self._rules}
         # What the page has once, with a number for every entry. Texts: lines
         # of diffs, ops, reasons.
-        self._texts = shell.Numbers()
+        self._texts = shell.DistinctValues()
         # Conditions and actions in cells, as tuples with numbers of texts.
-        self._conditions = shell.Numbers()
-        self._actions = shell.Numbers()
+        self._conditions = shell.DistinctValues()
+        self._actions = shell.DistinctValues()
         # What a rule does to a machine, as texts of RuleCell.
-        self._cells = shell.Numbers()
+        self._cells = shell.DistinctValues()
         # For every rule, in their order: the cells that keep their reasons,
         # the first _MOST_CELLS different ones.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
         # What rules change on a machine: tuples of numbers of texts.
-        self._diffs = shell.Numbers()
+        self._diffs = shell.DistinctValues()
         # Tuples of numbers of cells, one for every rule.
-        self._rows = shell.Numbers()
+        self._rows = shell.DistinctValues()
         # Result and error, with the numbers of a diff and of a row.
-        self._outcomes = shell.Numbers()
+        self._outcomes = shell.DistinctValues()
         # The path of each machine, and the number of its outcome.
         self._machines: list[tuple[str, int]] = []
 
@@ -181,10 +181,10 @@ class Matrix:
         error = column.error
         if error is not None:
             error = shell.named(error, self._names)
-        lines = tuple(self._texts.of(line) for line in column.diff)
-        diff = self._diffs.of(lines)
-        row = self._rows.of(self._row(column.cells))
-        outcome = self._outcomes.of((column.result, error, diff, row))
+        lines = tuple(self._texts.number_of(line) for line in column.diff)
+        diff = self._diffs.number_of(lines)
+        row = self._rows.number_of(self._row(column.cells))
+        outcome = self._outcomes.number_of((column.result, error, diff, row))
         self._machines.append((column.path, outcome))
 
     def _row(self, cells: tuple[str, ...]) -> tuple[int, ...]:
@@ -203,7 +203,7 @@ class Matrix:
             if cell not in full_cells:
                 full_cell = RuleCell.from_text(cell)
                 shown_cell = full_cell.without_reasons().as_text()
-            row.append(self._cells.of(shown_cell))
+            row.append(self._cells.number_of(shown_cell))
         return tuple(row)
 
     def render(self) -> str:
@@ -214,10 +214,10 @@ class Matrix:
                 for path, _outcome in self._machines
             ]
         )
-        # The cells number conditions, actions and texts: they come first.
-        cells = [
-            self._packed(RuleCell.from_text(text)) for text in self._cells.all
-        ]
+        # First the cells: conditions, actions and texts in them get numbers.
+        cells = []
+        for text in self._cells.values:
+            cells.append(self._packed(RuleCell.from_text(text)))
         made = shell.now()
         names = shell.names(self._files)
         return shell.render(
@@ -233,18 +233,18 @@ class Matrix:
                     (os.path.relpath(path, directory), outcome)
                     for path, outcome in self._machines
                 ],
-                'outcomes': self._outcomes.all,
-                'diffs': self._diffs.all,
-                'rows': self._rows.all,
+                'outcomes': self._outcomes.values,
+                'diffs': self._diffs.values,
+                'rows': self._rows.values,
                 'cells': cells,
-                'conditions': self._conditions.all,
-                'actions': self._actions.all,
-                'texts': self._texts.all,
+                'conditions': self._conditions.values,
+                'actions': self._actions.values,
+                'texts': self._texts.values,
             },
         )
 
     def _packed(self, cell: RuleCell) -> list[typing.Any]:
-        """Return the state and, if known, why and what, by number."""
+        """Return a cell with numbers for its conditions and its actions."""
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
         conditions = [
@@ -255,17 +255,17 @@ class Matrix:
 
     def _condition(self, condition: ConditionCell) -> int:
         """Return the number of a condition, whose texts are numbers too."""
-        op = self._texts.of(condition.op)
+        op = self._texts.number_of(condition.op)
         reason = None
         if condition.reason is not None:
-            reason = self._texts.of(condition.reason)
-        return self._conditions.of((op, condition.result, reason))
+            reason = self._texts.number_of(condition.reason)
+        return self._conditions.number_of((op, condition.result, reason))
 
     def _action(self, action: ActionCell) -> int:
         """Return the number of an action, whose texts are numbers too."""
-        op = self._texts.of(action.op)
-        lines = tuple(self._texts.of(line) for line in action.lines)
-        return self._actions.of((op, action.reverted, lines))
+        op = self._texts.number_of(action.op)
+        lines = tuple(self._texts.number_of(line) for line in action.lines)
+        return self._actions.number_of((op, action.reverted, lines))
 
 
 def _column(
