@@ -29,15 +29,13 @@ def evaluate_page(
 
     :param nodes: which nodes: filters, ``{}`` for all that may be seen, or a
         list of up to 1000 names and UUIDs.
-    :param rules: the rules to try among those in force, as applying them
-        would put them there; None for those in force alone. A new rule
-        without ``uuid`` gets one of the server, the same on every page.
+    :param rules: the rules to try, as if they were applied to those in force;
+        None to try those in force alone.
     :param phase: the only phase to try, None for all.
     :param compare: ask only for what differs from the rules in force.
     :param limit: nodes of the page, at most 1000.
     :param marker: ``next`` of the page before.
-    :param prune: whether stored rules that are not among ``rules`` are left
-        out.
+    :param prune: leave out stored rules that are not among ``rules``.
     :param tables: the JSON form of tables to try with them; None for none.
     :returns: ``nodes``, a list with the answer for each node, as the API
         reference has it, and ``next``, the marker of the next page, None
@@ -59,7 +57,8 @@ def evaluate_page(
         marker=marker,
         tables=tables,
     )
-    return http.call_large(
+    # Rules and tables may make the request large.
+    return http.call_with_large_body(
         baremetal,
         'POST',
         '/inspection_rules/evaluate',

@@ -218,7 +218,7 @@ def _has(answer: Any, name: str, is_list: bool) -> bool:
     )
 
 
-def call_large(
+def call_with_large_body(
     baremetal, method: str, path: str, body: Any, **kwargs: Any
 ) -> Any:
     """Send a request that may be large, such as one with tables.

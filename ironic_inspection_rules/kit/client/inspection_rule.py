@@ -162,7 +162,7 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     :param request: any of ``node``, ``inventory``, ``plugin_data``,
         ``rules``, ``prune`` and ``phase``; None counts as not given.
     """
-    return http.call_large(
+    return http.call_with_large_body(
         baremetal,
         'POST',
         f'{_RULES}/evaluate',

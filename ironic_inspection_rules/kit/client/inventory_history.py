@@ -93,7 +93,7 @@ def replay_page(
         marker=marker,
         tables=tables,
     )
-    return http.call_large(
+    return http.call_with_large_body(
         baremetal,
         'POST',
         '/inspection_rules/replay',

@@ -80,7 +80,7 @@ def replace_inspection_rules(
     # An API of a release without tables would refuse the member.
     if tables is not None:
         body['tables'] = tables
-    return http.call_large(
+    return http.call_with_large_body(
         baremetal,
         'PUT',
         _RULES,

@@ -216,7 +216,7 @@ class ContentTestCase(base.TestCase):
 class LargeTestCase(base.TestCase):
     def send(self, body):
         ironic = Baremetal()
-        http.call_large(
+        http.call_with_large_body(
             ironic, 'PUT', '/inspection_rules', body=body, needed='rules'
         )
         return ironic.arguments
