@@ -69,7 +69,7 @@ CONFLICT = 'conflict'
 DUPLICATE = 'duplicate-uuid'
 FILE = 'file'
 INVALID = 'invalid'
-MASKED = 'masked-value'
+MASKED_VALUE = 'masked-value'
 NEEDS = 'needs'
 NO_FIELD = 'no-field'
 INSPECTOR_RULE = 'inspector-rule'
@@ -160,7 +160,7 @@ _CHECKS = {
         _('A sensitive rule writes a value of its own where others read it.'),
         secrets.check_readable,
     ),
-    MASKED: _Check(
+    MASKED_VALUE: _Check(
         _('An action writes a secret, which rules do not see.'),
         secrets.check_masked,
     ),
@@ -319,8 +319,7 @@ def of_documents(
 ) -> typing.Iterator[Finding]:
     """Check the rules and tables of files that are read; see :func:`lint`.
 
-    :param given_tables: the tables of these files where they are read, too;
-        None to read them.
+    :param given_tables: the tables of these files, None to read them.
     :returns: findings in no order, some of them twice; see :func:`in_order`.
     """
     documents = list(documents)
@@ -339,22 +338,21 @@ def of_documents(
                 # It is refused, but not everything in it is wrong.
                 refused.append(subject)
     subjects = [*valid, *refused]
-    # Also of rules that are refused: another rule may mean to read it.
-    made: set[str] = set()
+    # Refused rules count too: another rule may read what they mean to write.
+    names: set[str] = set()
     for subject in subjects:
-        made.update(effects.made_plugin_data(subject.actions))
-    written_names = frozenset(made)
+        names.update(effects.made_plugin_data(subject.actions))
+    written_names = frozenset(names)
     for subject in subjects:
-        yield from _without_refused(
-            subject, _check(subject, written_names, site.target)
-        )
+        findings = _check(subject, written_names, site.target)
+        yield from _without_refused(subject, findings)
     file_tables, table_findings = _tables(documents, given_tables)
     yield from table_findings
-    built: table.Tables = {}
+    tables_by_name: table.Tables = {}
     if not table_findings:
-        built = table_file.build(file_tables)
-        yield from _check_tables(valid, file_tables, built)
-    yield from _check_together(valid, site, built)
+        tables_by_name = table_file.build(file_tables)
+        yield from _check_tables(valid, file_tables, tables_by_name)
+    yield from _check_together(valid, site, tables_by_name)
 
 
 def _of_file(
@@ -402,8 +400,7 @@ def _tables(
 ) -> tuple[table_file.FileTables, list[Finding]]:
     """Return the tables of files, and the findings on them.
 
-    :param given_tables: the tables of these files where they are read, too;
-        None to read them.
+    :param given_tables: the tables of these files, None to read them.
     """
     file_tables = given_tables or table_file.NO_TABLES
     errors: list[exceptions.InvalidDocument] = []
@@ -425,23 +422,26 @@ def _tables(
 def _check_tables(
     subjects: list[checked_rule.CheckedRule],
     file_tables: table_file.FileTables,
-    built: table.Tables,
+    tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
-    """Check what rules read of the tables of files, and these tables.
+    """Check the tables of files, and what rules read of them.
 
-    Of tables it finds what nothing reads, and cells that YAML misreads.
-
-    :param file_tables: as they are written in files.
-    :param built: the same tables as rules read them, by name.
+    :param file_tables: the tables as files have them, with their lines.
+    :param tables_by_name: the same tables as rules read them.
     """
-    yield from _check_table_names(subjects, file_tables, built)
-    for subject, pointer, message in tables.check_values(subjects, built):
+    yield from _check_table_names(subjects, file_tables, tables_by_name)
+    for subject, pointer, message in tables.check_values(
+        subjects, tables_by_name
+    ):
         yield _finding_at(subject.written, pointer, message, TABLE_VALUE)
-    for subject, pointer, message in secrets.check_columns(subjects, built):
-        yield _finding_at(subject.written, pointer, message, MASKED)
+    # Rules that are not sensitive read "******" in place of a secret column.
+    for subject, pointer, message in secrets.check_columns(
+        subjects, tables_by_name
+    ):
+        yield _finding_at(subject.written, pointer, message, MASKED_VALUE)
     for name, file_table in file_tables.tables.items():
-        yield from _check_cells(file_table, built[name].definition)
-    for name, pointer, message in tables.unused(subjects, built):
+        yield from _check_cells(file_table, tables_by_name[name].definition)
+    for name, pointer, message in tables.unused(subjects, tables_by_name):
         path, (line, column) = file_tables.tables[name].locate(pointer)
         yield Finding(
             path, line, column, WARNING, UNUSED, None, f'{name}: {message}'
@@ -451,11 +451,11 @@ def _check_tables(
 def _check_table_names(
     subjects: list[checked_rule.CheckedRule],
     file_tables: table_file.FileTables,
-    built: table.Tables,
+    tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
     """Find tables and columns that rules read and that are not there."""
     for subject in subjects:
-        for problem in table_check.problems(subject.rule, built):
+        for problem in table_check.problems(subject.rule, tables_by_name):
             if file_tables.is_given:
                 yield _finding(subject.written, problem, UNKNOWN_TABLE, ERROR)
                 continue
@@ -489,12 +489,13 @@ def _check_cells(
 
 
 def _check_together(
-    subjects: list[checked_rule.CheckedRule], site: Site, built: table.Tables
+    subjects: list[checked_rule.CheckedRule],
+    site: Site,
+    tables_by_name: table.Tables,
 ) -> typing.Iterator[Finding]:
     """Check rules beside the other rules, and on the machines of the site.
 
-    Without inventories of the site there are no such machines. A file with an
-    inventory that cannot be read is a finding.
+    A file with an inventory that cannot be read is a finding.
     """
     yield from _duplicates(subjects)
     for name, find in _TOGETHER.items():
@@ -503,7 +504,7 @@ def _check_together(
     if not site.inventories:
         return
     tried = unreached.check_machines(
-        subjects, site.inventories, site.advance, built
+        subjects, site.inventories, site.advance, tables_by_name
     )
     for subject, message in tried.unmatched:
         yield _finding_at(subject.written, '', message, UNMATCHED)
@@ -537,18 +538,19 @@ def _check(
     written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> typing.Iterator[Finding]:
-    """Check one rule by itself; a rule of ironic-inspector by fewer checks.
+    """Check a rule by itself.
 
-    :param written_names: names in plugin data that rules of the site write,
-        so that other rules may read them.
-    :param target: how machines are inspected, which decides on the data that
-        there are.
+    :param written_names: names in plugin data that any rule writes, so that
+        this one may read them.
+    :param target: how machines are inspected, which decides what data they
+        report.
     """
     is_of_inspector = rule.written.is_of_inspector
     for name, check in _CHECKS.items():
-        if check.find is None or (
-            is_of_inspector and name in _NOT_OF_INSPECTOR
-        ):
+        if check.find is None:
+            # It is found by validation, in several rules, or in tables.
+            continue
+        if is_of_inspector and name in _NOT_OF_INSPECTOR:
             continue
         for pointer, message in check.find(rule):
             yield _finding_at(rule.written, pointer, message, name)
