@@ -17,7 +17,7 @@ from ironic_inspection_rules.kit.authoring.conversion import rule
 from ironic_inspection_rules.plugins.conditions import comparison
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import field as inspector_field
-from ironic_inspection_rules.plugins.legacy import text as old_text
+from ironic_inspection_rules.plugins.legacy import text as inspector_text
 from ironic_inspection_rules.plugins.legacy import translate
 
 Inconvertible = rule.Inconvertible
@@ -160,7 +160,7 @@ def convert_text(text: str) -> str:
         always failed, a format that is not known here, or a field that has
         no place here.
     """
-    problem = next(old_text.problems(text), None)
+    problem = next(inspector_text.problems(text), None)
     if problem is not None:
         raise Inconvertible(
             _('ironic-inspector failed here on every machine: %s') % problem
@@ -186,7 +186,7 @@ def _convert_field(name: str, spec: str | None, conversion: str | None) -> str:
     :returns: the field in braces, with the same conversion and format.
     :raises: :class:`Inconvertible` where no field here says the same.
     """
-    keys = old_text.steps(name)
+    keys = inspector_text.steps(name)
     if not keys:
         raise Inconvertible(
             _('no field has all data of the machine: {%s}') % name

@@ -94,10 +94,10 @@ def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
 
 
 def _write_step(step: object) -> str:
-    """Return a step of a field as rules here write it: ``.name`` or ``[0]``.
+    """Write one step of a field: ``.cpu``, ``[0]`` or ``[a key]``.
 
-    :param step: a key or an index of a format string of another language.
-    :raises: Inconvertible where a field here cannot have the step.
+    :param step: a key or an index.
+    :raises: Inconvertible where a field cannot have the step.
     """
     if isinstance(step, int) and step >= 0:
         return f'[{step}]'
@@ -120,14 +120,13 @@ def suffix(spec: str | None, conversion: str | None) -> str:
 
 
 def anchored(regex: str) -> str:
-    """Convert a regular expression of stock rules to one for ``contains``.
+    r"""Convert a regular expression of stock rules to one for ``contains``.
 
-    It holds for the texts that the old one matched.
-
-    Stock Ironic and ironic-inspector match from the beginning of the text.
-    Both append a "$", which then belongs to the last alternative only: with
-    ``matches`` here, all alternatives would have to reach the end.
+    ``a|b`` becomes ``\A(?:a|b$)``, as stock Ironic and ironic-inspector match
+    from the beginning of the text, and append a "$". That belongs to the last
+    alternative only: ``matches`` would take it for all of them.
     """
+    # Flags such as "(?i)" have to stay in front.
     flags = ''
     match = _FLAGS.match(regex)
     if match:
@@ -136,24 +135,22 @@ def anchored(regex: str) -> str:
     if not pattern.endswith('$'):
         pattern += '$'
     if 'x' in flags:
-        # It may end in a comment, with the "$" of stock Ironic in it.
+        # A comment at the end would take in the closing parenthesis.
         pattern += '\n'
     return rf'{flags}\A(?:{pattern})'
 
 
 def is_partial(regex: str) -> bool:
-    """Return whether a regular expression may match less than all of a text.
+    """Return whether a regular expression may match only a part of a text.
 
-    It is matched from the beginning of the text, and with a "$" at its end.
+    It is matched from the beginning of the text, with a "$" at its end. In
+    ``a|b$`` that belongs to the last alternative only.
     """
     return _has_alternatives(regex) or _lacks_anchor(regex)
 
 
 def _has_alternatives(regex: str) -> bool:
-    """Return whether there is a ``|`` outside of all parentheses.
-
-    A ``$`` at the end then belongs to the last alternative only.
-    """
+    """Return whether there is a ``|`` outside of all parentheses."""
     depth = 0
     for character in _outside_of_classes(regex):
         if character == '(':
@@ -166,9 +163,9 @@ def _has_alternatives(regex: str) -> bool:
 
 
 def _lacks_anchor(regex: str) -> bool:
-    """Return whether the ``$`` at the end of an expression anchors nothing.
+    """Return whether a ``$`` at the end is escaped, or part of a comment.
 
-    It is escaped, or, with the flag ``x``, part of a comment.
+    Comments are there only with the flag ``x``.
     """
     plain = _outside_of_classes(regex)
     if regex.endswith('$') and not plain.endswith('$'):
@@ -180,7 +177,7 @@ def _lacks_anchor(regex: str) -> bool:
 
 
 def _outside_of_classes(regex: str) -> str:
-    """Return the characters neither escaped nor in square brackets."""
+    r"""Return an expression without its escapes and classes, as ``[a-z]``."""
     return re.sub(
         r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex, flags=re.DOTALL
     )
