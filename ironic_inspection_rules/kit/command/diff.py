@@ -73,12 +73,11 @@ class Diff(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print what changes, of rules, tables and machines.
+        """Print the differences of rules, of tables and of machines.
 
         :returns: EXIT_ERROR if a machine cannot be read; EXIT_DIFFERENT if a
             rule does something else, a table changes or a machine is treated
-            differently; otherwise 0, also where rules are only renamed or
-            written otherwise.
+            differently; otherwise 0.
         """
         old = self._load(parsed_args.old)
         new = self._load(parsed_args.new)
@@ -137,8 +136,8 @@ class _Differences:
 
     :ivar count: how many machines were tried.
     :ivar problems: why files of machines cannot be read.
-    :ivar groups: the paths of the machines that are treated differently than
-        before, by what they have in common.
+    :ivar machines: the paths of the machines that are treated differently
+        than before, by how they are treated.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class _Differences:
         self.tables = tables
         self.count = 0
         self.problems: list[str] = []
-        self.groups: dict[machine_diff.SameTreatment, list[str]] = {}
+        self.machines: dict[machine_diff.SameTreatment, list[str]] = {}
 
     def note(
         self, treatments: typing.Iterable[machine_diff.Treatment]
@@ -165,7 +164,7 @@ class _Differences:
             if treatment.problem is not None:
                 self.problems.append(treatment.problem)
             if treatment.differs:
-                paths = self.groups.setdefault(treatment.kind, [])
+                paths = self.machines.setdefault(treatment.kind, [])
                 paths.append(treatment.path)
             yield treatment
 
@@ -178,12 +177,12 @@ class _Differences:
         elif form == 'markdown':
             output.write(
                 diff_text.markdown(
-                    self.changes, self.groups, self.count, self.tables
+                    self.changes, self.machines, self.count, self.tables
                 )
             )
         else:
             lines = diff_text.lines(
-                self.changes, self.groups, self.count, self.tables
+                self.changes, self.machines, self.count, self.tables
             )
             table.print_diff(lines, output)
 
@@ -193,7 +192,7 @@ class _Differences:
         Machines that are treated alike are one entry.
         """
         machines = []
-        for (old, new, lines), paths in self.groups.items():
+        for (old, new, lines), paths in self.machines.items():
             machines.append(
                 {
                     'inventories': paths,
@@ -209,17 +208,18 @@ class _Differences:
         }
         if self.tables:
             plain['tables'] = self.tables
-        plain['different'] = sum(map(len, self.groups.values()))
+        plain['different'] = sum(map(len, self.machines.values()))
         plain['problems'] = self.problems
         return plain
 
 
 def _exit_code(differences: _Differences) -> int:
-    """Return the exit code for all differences; see :class:`Diff`."""
+    """Return the exit code: whether files are unread, or anything differs."""
     if differences.problems:
         return EXIT_ERROR
+    # A rule that is only renamed does the same.
     is_rule_different = any(change.differs for change in differences.changes)
-    if is_rule_different or differences.groups or differences.tables:
+    if is_rule_different or differences.tables or differences.machines:
         return EXIT_DIFFERENT
     return 0
 

@@ -118,10 +118,10 @@ class Test(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
         if covers:
-            return self._cover(rules, nodes, paths, parsed_args)
-        return self._try(rules, nodes, paths, parsed_args)
+            return self._measure_coverage(rules, nodes, paths, parsed_args)
+        return self._try_rules(rules, nodes, paths, parsed_args)
 
-    def _cover(
+    def _measure_coverage(
         self,
         rule_set: machine_test.RuleSet,
         nodes: machine_test.Nodes,
@@ -135,40 +135,41 @@ class Test(arguments.FileCommand):
             ``--threshold``.
         """
         with progress.steps(len(paths)) as advance:
-            covered = coverage.measure(
+            measured = coverage.measure(
                 rule_set.rules, nodes, paths, advance, rule_set.tables
             )
         if parsed_args.html:
-            page = coverage_page.render(covered, len(paths), rule_set.paths)
+            page = coverage_page.render(measured, len(paths), rule_set.paths)
             arguments.write(parsed_args.html, page, self.app.stdout)
         if parsed_args.format == 'json':
-            text = json.dumps(covered.as_dict(), indent=2)
+            text = json.dumps(measured.as_dict(), indent=2)
         elif parsed_args.format == 'yaml':
-            text = yaml_text.dump(covered.as_dict())
+            text = yaml_text.dump(measured.as_dict())
         else:
-            text = coverage_text.render(covered)
+            text = coverage_text.render(measured)
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         output.write(f'{text}\n')
-        for problem in covered.problems:
+        for problem in measured.problems:
             self.app.stderr.write(f'{problem}\n')
-        if covered.broken:
-            # To refuse a machine is what a rule may be for. An error is none
-            # that a rule set is to be covered by.
+        if measured.broken:
+            # A rule may fail an inspection on purpose. An error of a rule is
+            # a mistake, and reaching it covers nothing.
             warning = _P(
                 '%d inspection ends in an error of a rule; the test without '
                 '--coverage shows it\n',
                 '%d inspections end in an error of a rule; the test without '
                 '--coverage shows them\n',
-                covered.broken,
+                measured.broken,
             )
-            self.app.stderr.write(warning % covered.broken)
-        if covered.problems or covered.broken:
+            self.app.stderr.write(warning % measured.broken)
+        if measured.problems or measured.broken:
             return EXIT_ERROR
-        if covered.percent < (parsed_args.threshold or 0):
+        threshold = parsed_args.threshold or 0
+        if measured.percent < threshold:
             return EXIT_UNCOVERED
         return 0
 
-    def _try(
+    def _try_rules(
         self,
         rule_set: machine_test.RuleSet,
         nodes: machine_test.Nodes,
@@ -177,10 +178,9 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Print what rules do to the machines, or compare it with --expect.
 
-        With ``--html`` a page is written as well. The exit code is returned.
+        With ``--html`` a page is written as well.
 
-        A test is large, so only what is printed is taken out of it, in the
-        process that has run it.
+        :returns: the exit code.
         """
         in_detail = parsed_args.details or len(paths) == 1
         # Reasons take time, and a table of many machines has none.
@@ -190,6 +190,8 @@ class Test(arguments.FileCommand):
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         listing = _listing(parsed_args.format, output, len(paths), in_detail)
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
+        # The result of a machine is large: the process that tries the machine
+        # returns only what is printed of it.
         extract_column = None
         if parsed_args.html:
             extract_column = matrix.extract
@@ -212,7 +214,8 @@ class Test(arguments.FileCommand):
                 explain,
                 rule_set.tables,
             )
-            entries = _note(tried, results, matrix)
+            # An iterator: machines are tried as their entries are taken.
+            entries = _count_results(tried, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, entries, results)
             else:
@@ -232,13 +235,11 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Compare machines with the file of ``--expect``, or write that file.
 
-        What differs is printed, and the exit code is returned; it is 0 where
-        the file is written, whatever happens to the machines.
-
         :param actual: machines and what happens to them. They are tried one
             by one as they are taken.
         :param results: the number of machines by result; complete when all
             machines are taken.
+        :returns: the exit code: 0 where the file is written.
         """
         path = parsed_args.expect
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -316,7 +317,7 @@ def _extract(
     return _Tried(test.result, column, extract_entry(test))
 
 
-def _note(
+def _count_results(
     tried: typing.Iterable[_Tried],
     results: collections.Counter[str],
     matrix: test_page.Matrix,
