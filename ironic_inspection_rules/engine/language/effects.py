@@ -395,9 +395,8 @@ def _arguments_by_item(
 ) -> list[dict[str, typing.Any]]:
     """Return the arguments of an operation for every item of its loop.
 
-    Items that are written in the rule are filled into the fields. Without a
-    loop, or with items that only the data have, these are the arguments as
-    written, once.
+    With ``loop: [1, 2]`` the argument ``eth{item}`` becomes ``eth1``, then
+    ``eth2``.
     """
     loop = operation.loop
     if isinstance(loop, list):
@@ -405,13 +404,15 @@ def _arguments_by_item(
     elif isinstance(loop, dict):
         items = [loop]
     else:
+        # There is no loop, or only a machine has its items.
         return [operation.arguments]
-    return [
-        data_path.replace_texts(
-            operation.arguments, functools.partial(_fill, item)
+    arguments_by_item = []
+    for item in items:
+        fill_in = functools.partial(_fill, item)
+        arguments_by_item.append(
+            data_path.replace_texts(operation.arguments, fill_in)
         )
-        for item in items
-    ]
+    return arguments_by_item
 
 
 def _fill(item: typing.Any, text: str) -> typing.Any:
