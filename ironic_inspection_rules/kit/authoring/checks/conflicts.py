@@ -142,7 +142,8 @@ class _WritingRule:
     ) -> list[exclusion.Claim] | None:
         """Return the conditions of a write of a rule that runs after this one.
 
-        Those that surely hold by what this rule has written are left out.
+        Conditions that surely hold after what this rule has written are left
+        out.
 
         :param mine: the write of this rule, which has happened.
         :param theirs: the write of the other rule.
@@ -158,7 +159,7 @@ class _WritingRule:
         still_open = []
         for claim in claims:
             result = None
-            if not other._is_decided_otherwise(claim, theirs):
+            if not other._sees_other_data(claim, theirs):
                 result = after.decides(other._condition_of(claim))
             if result is False:
                 return None
@@ -184,23 +185,24 @@ class _WritingRule:
             )
         return self._conditions[pointer]
 
-    def _is_decided_otherwise(
+    def _sees_other_data(
         self, claim: exclusion.Claim, of_action: ActionEffect
     ) -> bool:
-        """Return whether a condition is not decided when its rule begins.
+        """Return whether a condition sees other data than its rule at first.
 
-        :param claim: of this rule, or the ``when`` of an action.
+        :param claim: a condition of the rule, or the ``when`` of an action.
         """
         if claim in self._claims:
+            # The rule may be decided before all rules of its phase act.
             return self._decides_first
-        read: list[interpolation.Field] = []
+        fields_read: list[interpolation.Field] = []
         for condition in claim.condition.all:
-            read += effects.read_by(condition)
+            fields_read += effects.read_by(condition)
+        # Actions of the rule itself run before a "when" is decided.
         for action in self.rule.actions:
             if action.pointer == of_action.pointer:
                 break
-            # What it reads is written by the rule itself before.
-            if effects.may_change(action, read):
+            if effects.may_change(action, fields_read):
                 return True
         return False
 
@@ -291,11 +293,8 @@ def _value_text(effect: effects.Effect) -> str:
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write undoes what an earlier write has left.
 
-    To build a value up in several rules is no conflict: to make a mapping and
-    then fill it, or to begin a list and then extend it.
-
-    :param earlier: the earlier write.
-    :param later: the later write.
+    It does not where rules build a value together: one makes a mapping or a
+    list, another fills or extends it.
     """
     if earlier.kind == later.kind == 'traits':
         # The place is the prefix. Different prefixes are not compared.

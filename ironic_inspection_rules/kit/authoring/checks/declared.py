@@ -14,8 +14,7 @@ from ironic_inspection_rules.kit.authoring.checks import checked_rule
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find ops of plugins that fail when asked for their facts or writes.
 
-    Other checks ask for both and pass over such an op, so that the author
-    would not know.
+    All other checks pass over such an op without a word.
     """
     if rule.problems:
         # A plugin may expect arguments without problems.

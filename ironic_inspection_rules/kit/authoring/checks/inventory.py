@@ -281,7 +281,9 @@ before it is inverted."""
 
 
 def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
-    """Return the fields that are missing or null by one condition.
+    """Return the fields that are surely missing or null by a condition.
+
+    Where ``is-none`` on ``{node.name}`` holds, that is ``node.name``.
 
     :param holds: whether the condition holds, or does not.
     """
@@ -333,13 +335,12 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             for field in interpolation.fields(value):
                 if not field.root or field.filters:
                     continue
-                if any(
+                may_be_written_before = any(
                     effects.may_change(earlier, [field])
                     for earlier in rule.actions[:index]
-                ):
-                    # An action before this one may write it.
-                    continue
-                if _is_absent([field.root, *field.steps], absent):
+                )
+                is_absent = _is_absent([field.root, *field.steps], absent)
+                if is_absent and not may_be_written_before:
                     yield (
                         action.pointer_to(name),
                         _(

@@ -113,16 +113,16 @@ def _problem_of_vars(
 
     :param use: a field over ``vars``, anywhere in the rule.
     """
-    known = list(rule.rule.vars)
-    tokens = use.pointer.split('/')
-    if tokens[1] == model.VARS:
-        # A value sees those that were computed before it.
-        known = known[: known.index(tokens[2])]
     if len(use.steps) == 1:
         # All values together are always there.
         return None
+    computed = list(rule.rule.vars)
+    tokens = use.pointer.split('/')
+    if tokens[1] == model.VARS:
+        # One of the vars sees only those before it.
+        computed = computed[: computed.index(tokens[2])]
     name = use.steps[1]
-    if name in known:
+    if name in computed:
         return None
     if name in rule.rule.vars:
         return _(
@@ -130,7 +130,7 @@ def _problem_of_vars(
             'in their order; a program that sorts the names of a file '
             'changes it'
         ) % {'field': use.text, 'name': name}
-    hint = suggestion.hint(name, known) or _('it has none')
+    hint = suggestion.hint(name, computed) or _('it has none')
     return _(
         '{%(field)s}: the rule has no "%(name)s" in its vars; %(hint)s'
     ) % {'field': use.text, 'name': name, 'hint': hint}

@@ -18,10 +18,9 @@ from ironic_inspection_rules.rule_file import file_rule
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions whose writes a later action undoes, with no reader between.
+    """Find actions whose writes a later action undoes before any is read.
 
-    These have no effect. Also found are loops in which only the last item has
-    one.
+    A loop in which every item undoes the one before is found, too.
     """
     for place, action in enumerate(rule.actions):
         if action.loops:

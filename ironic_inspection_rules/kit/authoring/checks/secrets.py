@@ -176,15 +176,12 @@ def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
 def _plain_values(
     write: plugin.Write,
 ) -> typing.Iterator[tuple[data_path.Path, typing.Any]]:
-    """Yield the plain values that are written, with their paths.
+    """Yield the texts, numbers and booleans that are written, by their paths.
 
-    The name of a member that has a field in it is among them, as the value of
-    the field is written there. Traits, and paths that are not known before
-    the rule runs, yield nothing.
+    Traits, and paths that are known on a machine only, yield nothing.
     """
     if write.kind == 'capability':
-        # It has a name and no path. The caller needs none, as capabilities
-        # may always be read.
+        # It has no path, and needs none: capabilities may always be read.
         yield (), write.value
         return
     if not isinstance(write.name, str):
@@ -196,6 +193,7 @@ def _plain_values(
         return
     for below, value in data_path.walk(write.value):
         if isinstance(value, dict):
+            # The name of a member may be the value of a field.
             for name in value:
                 if interpolation.fields(name):
                     yield (*steps, *below), name
@@ -204,11 +202,10 @@ def _plain_values(
 
 
 def _may_be_read(kind: str, steps: data_path.Path) -> bool:
-    """Return whether a secret written to a place may be read there unmasked.
+    """Return whether others may read a secret that is written to a place.
 
-    A place to which Ironic itself gives a meaning, such as the name of a
-    user, is not counted: what stands there is meant to be read. A password in
-    it that Ironic shows is counted.
+    Not counted are places that Ironic masks, and those that are meant to be
+    read, such as the name of a user in ``driver_info``.
 
     :param kind: of the place, one of :data:`.plugin.WRITE_KINDS`.
     :param steps: the path of the place in an object of that kind.
@@ -226,8 +223,10 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
             return False
         if steps[1].endswith(_OF_ANY_DRIVER):
             return False
-        is_known = steps[1] in node_names.below(steps[0])
-        return not is_known or masking.is_secret(steps[1])
+        # Ironic's own members are meant to be read, but for secrets that it
+        # shows.
+        is_of_ironic = steps[1] in node_names.below(steps[0])
+        return not is_of_ironic or masking.is_secret(steps[1])
     if steps[0] == 'properties':
         return len(steps) > 1 and steps[1] not in node_names.below(steps[0])
     return steps[0] in _FREE
@@ -244,9 +243,8 @@ def _has_own_secret(
     their values; all other fields are data of the machine.
     """
     ahead = [value]
-    # Fields that were followed: without them, vars that use each other would
-    # go on for ever.
-    known: set[typing.Hashable] = set()
+    # Without this, vars that use each other would be followed for ever.
+    followed: set[typing.Hashable] = set()
     while ahead:
         part = ahead.pop()
         if isinstance(part, dict):
@@ -256,8 +254,8 @@ def _has_own_secret(
         elif isinstance(part, interpolation.Field):
             # Such as the default of a field.
             ahead += _arguments_in_result(part.filters)
-            if (part.root, part.steps) not in known:
-                known.add((part.root, part.steps))
+            if (part.root, part.steps) not in followed:
+                followed.add((part.root, part.steps))
                 ahead += _own_values_read_by(part, rule, action)
         elif isinstance(part, str):
             for piece in interpolation.parse(part):

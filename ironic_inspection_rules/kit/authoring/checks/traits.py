@@ -73,10 +73,10 @@ def _names(write: plugin.Write) -> Sequence[typing.Any]:
 
 
 def impossible(text: str) -> str | None:
-    """Return why a text is the name of no trait, None where it may be one.
+    """Return why a text is never the name of a trait, None where it may be.
 
-    It may be one if some values of its fields make it one. The message has a
-    name that is most likely meant.
+    ``CUSTOM_{node.vendor}`` may be, ``custom-{node.vendor}`` never is. The
+    message has the name that is most likely meant.
     """
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
