@@ -330,12 +330,13 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
 
 
 def _constant_result(op: str, args: Args) -> bool | None:
-    """Return the result of a condition with fields if it has only one.
+    """Return the result that a condition has on every machine.
 
     :returns: the result before it is inverted; None if it depends on the
         machine.
     """
     if op in _COMPARE and len(args['values']) < 2:
+        # There is nothing to compare a single value with.
         return True
     is_false = False
     if op == 'is-none':

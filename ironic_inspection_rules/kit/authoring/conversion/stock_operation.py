@@ -48,7 +48,7 @@ def convert(
     :returns: the action with ``op`` and ``args``; None where stock Ironic
         does nothing.
     :raises: :class:`.stock_condition.Fails` where stock Ironic fails the
-        inspection at every machine.
+        inspection of every machine.
     :raises: :class:`.rule.Inconvertible` if this language cannot say it.
     """
     if op == 'unset-plugin-data':

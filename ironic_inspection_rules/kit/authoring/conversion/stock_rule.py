@@ -494,12 +494,10 @@ def _written_operations(
 def _without_unknown(
     operation: typing.Any, where: str, converter: _StockConverter
 ) -> typing.Any:
-    """Return an operation with the keys that stock Ironic looks at.
-
-    Others, which it stores all the same, are dropped with a hint; keys without
-    a value, and the argument ``plugin_data``, without one.
+    """Return an operation without the keys that stock Ironic ignores.
 
     :param where: ``conditions`` or ``actions``.
+    :param converter: gets a hint that names the keys.
     """
     if not isinstance(operation, dict):
         return operation
@@ -518,7 +516,7 @@ def _without_unknown(
         if key in _KEYS[where] and value is not None
     }
     if isinstance(known.get('args'), dict):
-        # Stock Ironic writes it into the rules that it stores.
+        # Stock Ironic itself adds "plugin_data" to rules that it stores.
         known['args'] = {
             name: value
             for name, value in known['args'].items()
