@@ -273,11 +273,10 @@ def without_marks() -> logic.Language:
 
 
 def _named_characters(text: str) -> set[str]:
-    """Return the characters beyond ASCII that a text of a rule names.
+    r"""Return the characters beyond ASCII that a text of a rule names.
 
-    A regular expression may name them by escapes. Which texts of a rule are
-    regular expressions is not looked at: every text is read as one. A text
-    that is none names only the characters in it.
+    A regular expression may name them by escapes, such as ``\u00e9``: every
+    text that can be one is read as one.
     """
     characters = {character for character in text if not character.isascii()}
     try:

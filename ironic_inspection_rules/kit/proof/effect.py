@@ -371,18 +371,18 @@ class SymbolicEffects:
         # Not only loops read the list now: see ItemList.
         ports.uses.add('port')
         items = []
-        is_there = []
+        is_any_port = []
         for exists, item in ports.items_of_loop():
             has_address = states.is_at(self._machine, item, address)
-            is_it = logic.conj(exists, has_address)
-            is_there.append(is_it)
-            made = states.put(self._machine, item, path, value)
-            self.end(logic.conj(when, guard, is_it, made.broken))
-            is_written = logic.conj(when, is_it)
-            item_after = values.choose(is_written, made.value, item)
+            is_port = logic.conj(exists, has_address)
+            is_any_port.append(is_port)
+            with_value = states.put(self._machine, item, path, value)
+            self.end(logic.conj(when, guard, is_port, with_value.broken))
+            is_written = logic.conj(when, is_port)
+            item_after = values.choose(is_written, with_value.value, item)
             items.append(values.WrittenItem(item_after))
-        with_port = dataclasses.replace(ports, items=tuple(items))
-        return with_port, logic.disj(*is_there)
+        ports_after = dataclasses.replace(ports, items=tuple(items))
+        return ports_after, logic.disj(*is_any_port)
 
     def extend(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Append a value to a list of the node, or of plugin data.

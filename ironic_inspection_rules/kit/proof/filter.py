@@ -201,9 +201,8 @@ class FilterTranslation:
     ) -> Value | None:
         """Return what the filter makes of a number, None if unknown.
 
-        The result is of the sort that Python's result has: an integer stays
-        one but for ``float`` and ``divide``, or it would read otherwise as
-        text and would not be the same value.
+        As in Python, an integer stays one but for ``float`` and ``divide``:
+        as text, 5 and 5.0 differ.
         """
         term = alternative.term
         is_integer = z3.is_int(term)

@@ -247,11 +247,10 @@ class SymbolicInspection:
     ) -> State:
         """Return the machines after some rules are decided, before any acts.
 
-        A decision may be an error, which ends the inspection: whether it is,
-        the solver may choose. A rule that does not match may undo what it did
-        in an earlier inspection. What that was, neither the rules nor the
-        machine say: node, plugin data and ports are unknown afterwards if a
-        rule can undo anything.
+        A decision may be an error, which ends the inspection: the solver may
+        choose. A rule that does not match may undo what it did in an earlier
+        inspection. Nobody knows what that was: after such a rule, node, plugin
+        data and ports are unknown.
 
         :param decided: the rules that are decided first.
         :param begin: the machines before the phase.
@@ -262,8 +261,7 @@ class SymbolicInspection:
             written.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
-        # All that the unknown depends on: where it is the same, so is the
-        # unknown.
+        # Two proofs guess alike where all this is equal.
         about = (
             *begin.roots.values(),
             *state.roots.values(),

@@ -400,8 +400,8 @@ class SymbolicMachine:
         equations = []
         is_tried = []
         for candidate in text.candidates(self.texts):
-            is_it = text.term == logic.constant(candidate)
-            is_tried.append(is_it)
+            is_candidate = text.term == logic.constant(candidate)
+            is_tried.append(is_candidate)
             computed = text.equations(self.texts, candidate)
-            equations.append(z3.Implies(is_it, z3.And(*computed)))
+            equations.append(z3.Implies(is_candidate, z3.And(*computed)))
         return equations, z3.Or(*is_tried)

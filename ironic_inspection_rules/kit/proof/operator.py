@@ -99,9 +99,8 @@ def _compare_versions(operands: Operands) -> logic.Formula:
 def _matches(operands: Operands) -> logic.Formula:
     """Return on which machines a regular expression matches a value's text.
 
-    Texts are what the solver has languages for. Of the text of any other
-    value as little is asked as possible: mostly all numbers, all lists or all
-    mappings match, or none does, and no text is needed.
+    The solver has languages for texts alone. But mostly all numbers match, or
+    none does, and so do lists and mappings: then no text is needed.
     """
     machine = operands.machine
     value = operands.named['value']

@@ -257,10 +257,10 @@ class Proof:
         if number in self._matching:
             return self._matching[number]
         # The witness of another rule costs no search.
-        for known in self._witnesses:
-            if self._matches(rule_pass.rule, known):
-                self._matching[number] = known
-                return known
+        for earlier_witness in self._witnesses:
+            if self._matches(rule_pass.rule, earlier_witness):
+                self._matching[number] = earlier_witness
+                return earlier_witness
         witness = self._search.find(rule_pass.matched)
         if witness is None:
             return None
@@ -292,12 +292,11 @@ class Proof:
     def _shadowed(self, number: int) -> Answer | None:
         """Answer whether a rule has no effect on any machine that it matches.
 
-        It is shadowed where on all machines an inspection with all rules ends
-        as one without this rule, and it makes no call and no log entry.
+        It has none if every machine ends the same without the rule, and the
+        rule makes no call and no log entry.
 
-        :returns: None where the question is none: for a rule in mode
-            ``audit``, which is to change nothing, and for one that matches no
-            machine.
+        :returns: None for a rule in mode ``audit``, which is to change
+            nothing, and for a rule that matches no machine.
         """
         rule_pass = self._pass_of(number)
         rules = (rule_pass.rule,)
@@ -586,17 +585,16 @@ def _behaviour(rule: model.Rule) -> model.Rule:
 def _texts(tables: table.Tables) -> set[str]:
     """Return the texts in tables: their keys, columns, cells and templates.
 
-    The characters of these texts are among those of which a proof makes texts
-    of machines. Of a table with many rows only the template counts, such as
-    ``{inventory.system_vendor.serial_number}``, which gives the key of the
-    row of a machine: the solver does not look at its rows.
+    The solver makes the texts of machines from the characters of these.
     """
     texts: set[str] = set()
     for expected in tables.values():
+        # Such as "{inventory.system_vendor.serial_number}", which gives the
+        # key of the row of a machine.
         if expected.definition.of is not None:
             texts.add(expected.definition.of)
-        has_many_rows = len(expected) > expected_row.MOST_ROWS
-        if has_many_rows:
+        if len(expected) > expected_row.MOST_ROWS:
+            # The solver does not look at so many rows.
             continue
         texts.update(expected.keys)
         for row in expected.rows:

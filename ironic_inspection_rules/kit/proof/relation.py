@@ -217,22 +217,18 @@ def _between_texts(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines two texts are in a relation by characters.
-
-    A known text is noted with the field that it is compared with: it is one
-    of those for which the results of filters are computed.
-    """
+    """Return on which machines two texts are in a relation by characters."""
     has_all_characters = True
     for text, compared_with in ((left, right), (right, left)):
         if isinstance(compared_with, values.Const):
             has_all_characters &= machine.alphabet.has(compared_with.value)
+            # The results of filters are computed for the texts noted here.
             machine.note(text.as_term(), compared_with.value)
     holds = _compare_texts(machine, relation, left, right)
     if has_all_characters:
         return holds
-    # The known text has characters that no text of the solver has: it could
-    # not find a machine with an equal text, and must not prove anything by
-    # that.
+    # The rule's text has characters that no text of the solver has. That the
+    # solver finds no machine with such a text proves nothing.
     return machine.guess(
         'characters that the solver does not have', relation, left, right
     )

@@ -155,10 +155,9 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 def _known_beginning(path: typing.Any) -> data_path.Path:
     """Return the tokens of a path that are the same on all machines.
 
-    They end before a token with a field in it, and before the index or the
-    end of a list: a write below may be anywhere there.
+    ``/extra/{node.uuid}/x`` begins with ``extra``, and so does ``/extra/0``.
 
-    :param path: a text or its tokens; none are known of anything else.
+    :param path: a text or its tokens; of anything else none are known.
     """
     if isinstance(path, tuple | list):
         text = data_path.pointer(path)
@@ -215,15 +214,13 @@ def is_at(
 ) -> logic.Formula:
     """Return on which machines a port has a MAC address.
 
-    Values of the port's address that are no text never make it true. A known
-    address is noted as a text that the search is to try.
-
     :param address: the MAC address as a term.
     """
     parts = []
     for guard, alternative in values.step(port, 'address'):
         if isinstance(alternative, values.SolverTerm) and alternative.is_text:
             if z3.is_string_value(address):
+                # The search is to try the address that the rule names.
                 machine.note(alternative.term, logic.text_of(address))
             has_address = alternative.term == address
             parts.append(logic.conj(guard, has_address))
