@@ -83,17 +83,17 @@ class Addresses:
         :returns: None for any other text, also for a network with a netmask
             in place of the length.
         """
-        written, slash, length = text.partition('/')
-        host, percent, zone = written.partition('%')
+        host_and_zone, slash, length = text.partition('/')
+        host, percent, zone = host_and_zone.partition('%')
         address = parse(host)
         if address is None or (slash and not length.isdecimal()):
             return None
         if is_common(address):
             return text
-        network: int = address.max_prefixlen
+        prefix_length: int = address.max_prefixlen
         if slash:
-            network = min(int(length), network)
-        replacement = self._replaced(address, network)
+            prefix_length = min(int(length), prefix_length)
+        replacement = self._replaced(address, prefix_length)
         new_host = _write(address, replacement, host)
         return f'{new_host}{percent}{zone}{slash}{length}'
 
@@ -245,19 +245,21 @@ def from_reverse(name: str) -> str | None:
 def to_reverse(text: str, name: str) -> str:
     """Write an address or a network as the name of a reverse zone.
 
+    ``10.0.0.0/24`` becomes ``0.0.10.in-addr.arpa``.
+
     :param text: as :func:`from_reverse` returns it.
     :param name: the name that is replaced, which has as many numbers.
     """
-    *labels, zone, arpa = name.split('.')
+    *old_labels, zone, arpa = name.split('.')
     host = text.partition('/')[0]
     if ':' in host:
         groups = ipaddress.IPv6Address(host).exploded
-        written = list(groups.replace(':', ''))
+        labels = list(groups.replace(':', ''))
     else:
         # Not read as an address: zeros before a number stay.
-        written = host.split('.')[: len(labels)]
-    written.reverse()
-    return '.'.join([*written, zone, arpa])
+        labels = host.split('.')[: len(old_labels)]
+    labels.reverse()
+    return '.'.join([*labels, zone, arpa])
 
 
 def has_ipv4(address: Address) -> bool:

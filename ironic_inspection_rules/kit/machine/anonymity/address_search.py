@@ -188,11 +188,12 @@ def _ipv6(parts: list[re.Match[str]], place: int) -> int:
 
 
 def _ends_of_ipv6(parts: list[re.Match[str]], place: int) -> list[int]:
-    """Return the places after which an IPv6 address may be complete, rising.
+    """Return where a slice of parts may end that is an IPv6 address.
 
-    Groups and ``::`` are counted from left to right.
+    ``fe80::1:2`` is an address up to ``::``, up to ``1`` and up to ``2``.
 
-    :param place: where the address begins.
+    :param parts: digits, colons and dots of a text, in their order.
+    :param place: where the slice begins.
     """
     groups = 0
     # How often there is "::", which stands for any number of groups.

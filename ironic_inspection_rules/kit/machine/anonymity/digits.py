@@ -35,26 +35,24 @@ class Digits:
     ) -> list[int]:
         """Return the digits that replace those of a number.
 
-        Every digit is shifted by a distance that is made of the key and other
-        digits: in a first pass of the digits before it, in a second pass of
-        those behind it. After the second one, numbers that begin alike do not
-        do so any more. Two numbers never become the same, as every shift can
-        be undone. The last digit always becomes another one, if it may have
-        two values or more.
+        Every digit is shifted by a distance that depends on the key and on
+        the digits before it. A shift can be undone: two numbers never become
+        the same.
 
         :param digits: of the number, the first one first.
         :param bases: how many values a digit may have, digit by digit.
         :param domain: a name for a sort of numbers. Equal numbers of different
             sorts are replaced differently.
-        :param prefix: whether to leave the second pass out: numbers that
-            begin alike still do, as the addresses of one network must.
+        :param prefix: whether numbers that begin alike still do afterwards, as
+            the addresses of one network must.
         """
         key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
         shifted = [
             _shifted(key, place, digits, bases) for place in range(len(digits))
         ]
         if not prefix:
-            # Once more from behind: the first digits depend on the last ones.
+            # Once more from behind: now the first digits depend on the last
+            # ones, and numbers that began alike no longer do.
             shifted.reverse()
             bases_from_behind = bases[::-1]
             second_key = hmac.digest(key, b'back', 'sha256')

@@ -19,7 +19,7 @@ Kind = field.FieldKind
 _FREE_TEXTS = frozenset(
     (Kind.OTHER, Kind.TEXT, Kind.VERSION, Kind.MAYBE_VERSION)
 )
-_LESS_SAYING = frozenset((Form.SITE, Form.KEPT))
+_LESS_EXACT = frozenset((Form.SITE, Form.KEPT))
 _OF_HARDWARE = frozenset((Form.OCTETS, Form.WWN))
 _SHORTEST_OCTETS = 12  # Characters.
 _DATE = len('iqn.2026-11.')
@@ -42,32 +42,33 @@ class Replacer:
         take it as they take the original. It is the same text where that
         identifies nothing: ``KEPT``, or a site such as "unknown".
         """
-        written = text[identified.start : identified.end]
+        original = text[identified.start : identified.end]
         match identified.form:
             case Form.UUID:
-                return self.forms.uuid(written)
+                return self.forms.uuid(original)
             case Form.OCTETS:
-                return self.forms.replace_octets(written)
+                return self.forms.replace_octets(original)
             case Form.WWN:
-                return self.forms.wwn(written)
+                return self.forms.wwn(original)
             case Form.EMAIL:
-                return '@'.join(map(self.forms.text, written.split('@')))
+                return '@'.join(map(self.forms.text, original.split('@')))
             case Form.SITE:
-                if field.says_nothing(written):
-                    return written
-                return self.forms.text(written)
+                if field.says_nothing(original):
+                    return original
+                return self.forms.text(original)
             case Form.QUALIFIED:
                 # After "iqn." and a month comes a name.
-                return written[:_DATE] + self.name(written[_DATE:])
+                return original[:_DATE] + self.name(original[_DATE:])
             case Form.KEPT:
-                return written
+                return original
             case Form.DASHED:
-                made = self.forms.address(written.replace('-', '.'))
-                return (made or written).replace('.', '-')
+                # An IPv4 address such as "10-0-0-1", in a host name.
+                address = self.forms.address(original.replace('-', '.'))
+                return (address or original).replace('.', '-')
             case Form.REVERSE:
-                return self._reverse(written)
+                return self._reverse(original)
         # All other forms are IP addresses and networks.
-        return self.forms.address(written) or written
+        return self.forms.address(original) or original
 
     def _reverse(self, name: str) -> str:
         """Replace the address in the name of a reverse zone."""
@@ -225,23 +226,20 @@ def _goes_before(
 ) -> bool:
     """Return whether a known identifier goes before one seen by its form.
 
-    The two overlap in a text, and only one of them is replaced. The known one
-    goes first if it holds all of the other and is longer. Where both are the
-    same characters, it says more in two cases: a host in a URL may be known by
-    name, and four numbers that look like a version may be a known address.
-
-    A long known identifier that ends where an address of hardware ends is
-    that address without a type or a prefix: only the known one gets the
-    replacement that the same MAC address has elsewhere.
+    The two overlap in a text, and only one of them is replaced.
     """
     is_long = place.end - place.start >= _SHORTEST_OCTETS
     ends_alike = place.end == identified.end
     if identified.form in _OF_HARDWARE and ends_alike and is_long:
+        # It is the address of hardware without a type or a prefix. Only the
+        # known one gets the replacement that the MAC address has elsewhere.
         return True
     if place.start > identified.start or place.end < identified.end:
         return False
     is_longer = (place.start, place.end) != (identified.start, identified.end)
-    return is_longer or identified.form in _LESS_SAYING
+    # Of the same characters, a known name says more than the host of a URL,
+    # and a known address more than four numbers like those of a version.
+    return is_longer or identified.form in _LESS_EXACT
 
 
 def _overlaps(
