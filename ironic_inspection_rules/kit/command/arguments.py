@@ -123,13 +123,11 @@ def _give_values_to_files(
 ) -> None:
     """Move values from the ends of options to the files that are missing.
 
-    An option of several values has taken all words after it that its type
-    accepts. In ``--inventory A B RULES`` the last of them is the file that
-    the command needs. Both the options and ``files`` are changed; a file gets
-    the place that it had on the command line.
+    In ``--inventory A B RULES`` the option has taken all three words, but the
+    last is the file that the command needs. Both the options and ``files``
+    are changed.
 
-    :param missing: how many files are missing; nothing is moved where it is
-        0 or negative.
+    :param missing: how many files are missing; 0 or less moves nothing.
     """
     # The last option first: a file that is put in does not move the places of
     # options before it.

@@ -100,7 +100,7 @@ def _next_words(
 ) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may come next, by the words that come before.
 
-    The latter begin with the program, such as ``('openstack', 'baremetal')``.
+    After ``('openstack', 'baremetal')`` it may be ``node`` or ``trait``.
     """
     following: dict[tuple[str, ...], list[str]] = {}
     for command in known:

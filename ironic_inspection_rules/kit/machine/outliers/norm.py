@@ -157,25 +157,25 @@ def numbers(
     :returns: None where too few peers report a number, or their numbers vary
         too much.
     """
-    known = [
+    reported = [
         (place, value)
         for place, value in enumerate(values)
         if not math.isnan(value)
     ]
-    if len(known) < least:
+    if len(reported) < least:
         return None
-    amounts = [value for _place, value in known]
+    amounts = [value for _place, value in reported]
     # Around a median of zero there is no noise in shares of it: such numbers
     # are counts after all, as of errors in a burn-in.
     if not measured or not statistics.median(amounts):
         normal = shared(amounts, least)
         if normal is not None:
-            return _range_of_counts(known, normal)
+            return _range_of_counts(reported, normal)
     if not measured:
-        return _range_by_spread(known, _CAPACITY_NOISE)
+        return _range_by_spread(reported, _CAPACITY_NOISE)
     if extreme:
-        return _range_by_spread(known, _EXTREME)
-    return _range_by_spread(known, _MEASURED)
+        return _range_by_spread(reported, _EXTREME)
+    return _range_by_spread(reported, _MEASURED)
 
 
 def _range_of_counts(
@@ -208,18 +208,18 @@ def _is_accepted(value: float, normal: Norm) -> bool:
 
 
 def _range_by_spread(
-    known: Sequence[tuple[int, float]], noise: float
+    reported: Sequence[tuple[int, float]], noise: float
 ) -> Range | None:
     """Return the median of numbers, and the numbers that are far from it.
 
     How far is too far depends on their median absolute deviation.
 
-    :param known: places of machines, and their numbers.
+    :param reported: places of machines, and their numbers.
     :param noise: a share of the median that is always expected.
     :returns: None where the numbers vary too much to be compared, or more
         than a quarter of the machines would be odd.
     """
-    amounts = [value for _place, value in known]
+    amounts = [value for _place, value in reported]
     middle = statistics.median(amounts)
     distances = [abs(value - middle) for value in amounts]
     deviation = _DEVIATION * statistics.median(distances)
@@ -230,17 +230,17 @@ def _range_by_spread(
     far = _FAR * (1 + _SMALL_SAMPLE / len(amounts))
     limit = max(_FAR * noise * abs(middle), far * deviation)
     odd = []
-    for place, value in known:
+    for place, value in reported:
         distance = abs(value - middle)
         if distance > limit:
             odd.append(Odd(place, value, distance / limit))
-    if len(odd) > len(known) * QUARTER:
+    if len(odd) > len(reported) * QUARTER:
         # So many are another population, and not broken.
         return None
     return Range(
         value=middle,
-        count=len(known) - len(odd),
-        of=len(known),
+        count=len(reported) - len(odd),
+        of=len(reported),
         odd=tuple(odd),
     )
 

@@ -253,17 +253,16 @@ def _by_key(
     groups: dict[Key, list[sketch.Sketch]] = {}
     for machine in sketches:
         groups.setdefault(machine.key, []).append(machine)
-    # By the key of a model, which is the beginning of theirs: the keys that
-    # have a board as well.
-    with_boards: dict[Key, list[Key]] = {}
+    # The key of a model ends with the board, where machines report it.
+    keys_with_board: dict[Key, list[Key]] = {}
     for key in groups:
         if key and key[-1][0] == sketch.BOARD:
-            with_boards.setdefault(key[:-1], []).append(key)
-    for key, boards in with_boards.items():
-        if key not in groups:
+            keys_with_board.setdefault(key[:-1], []).append(key)
+    for key_of_model, keys in keys_with_board.items():
+        if key_of_model not in groups:
             continue
-        _size, largest = max((len(groups[board]), board) for board in boards)
-        groups[largest].extend(groups.pop(key))
+        _size, largest = max((len(groups[key]), key) for key in keys)
+        groups[largest].extend(groups.pop(key_of_model))
     return groups
 
 

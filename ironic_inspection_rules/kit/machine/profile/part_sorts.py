@@ -332,7 +332,7 @@ def _names(values: Sequence[typing.Any]) -> str:
 
 
 def _bytes(size: float) -> str:
-    """Write a size as those who sell disks do."""
+    """Write a size in decimal units, as on the labels of disks: ``960 GB``."""
     in_unit = size
     for unit in ('B', 'kB', 'MB', 'GB'):
         if in_unit < 999.5:

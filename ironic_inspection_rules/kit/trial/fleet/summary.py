@@ -217,20 +217,18 @@ def validation_newly_fails(entry: Plain, compared: bool) -> bool:
 
     It fails where the node lacks traits that its instance asks for.
 
-    :param entry: of an answer of Ironic: ``validates_before`` is whether
-        validation passes with the node as it is, ``validates`` whether it
-        passes after the rules, and ``validates`` in ``in_force`` whether it
-        passes after the rules in force. All are absent where no instance asks
-        for traits. ``in_force`` is also absent where ``differs`` is false, as
-        both sets of rules do the same then.
-    :param compared: whether the rules are compared with those in force. Then
-        validation has to pass after the rules in force, and not before.
+    :param entry: of an answer of Ironic, with what validation says: after the
+        rules ``validates``, without them ``validates_before``, after the rules
+        in force ``in_force.validates``.
+    :param compared: whether "before" means: after the rules in force.
     """
+    # Without an instance that asks for traits the members are absent.
     if entry.get('validates') is not False:
         return False
     if not compared:
         return entry.get('validates_before') is not False
     if not entry.get('differs', True):
+        # The rules in force do the same, so that validation fails for both.
         return False
     in_force = entry.get('in_force') or {}
     return in_force.get('validates') is not False
