@@ -355,13 +355,14 @@ def _name_arguments(
     """Yield the change from a list of arguments to a mapping of their names.
 
     ``args: ["/driver", ipmi]`` becomes ``args: {path: "/driver", value:
-    ipmi}``. Where the op takes any number of values, the whole list becomes
-    the one argument, such as ``values``. Nothing is changed where the op does
-    not take the arguments: the checks report that.
+    ipmi}``.
     """
     bound, problems = op.signature.bind(args)
     if problems:
+        # The checks report them.
         return
+    # Of an op that takes any number of values, the whole list becomes the one
+    # argument "values".
     is_one_argument = False
     if bound:
         first = op.signature.arguments[0]
@@ -442,15 +443,15 @@ def _rewrite(
 ) -> Iterator[Change]:
     """Yield the change of a name in a field, if it is clear what is meant.
 
-    A near name with another unit is not put in: ``physical_gb`` may be a slip
-    for ``physical_mb``, but the number beside it would be wrong.
-
     :param pointer: of the text that the field is in.
     :param text: of the field, without braces.
-    :param old: the wrong name.
     :param new: the name that is meant, None where that is not known.
     """
-    if new is None or _UNIT.findall(old) != _UNIT.findall(new):
+    if new is None:
+        return
+    # "physical_gb" may be a slip for "physical_mb", but the number that it is
+    # compared with would be wrong.
+    if _UNIT.findall(old) != _UNIT.findall(new):
         return
     whole_name = re.compile(rf'(?<![\w-]){re.escape(old)}(?![\w-])')
     mended, count = whole_name.subn(new, text)

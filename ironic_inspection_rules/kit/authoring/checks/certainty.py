@@ -35,24 +35,20 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
     yield from _beside_scope(rule)
     for conditions in _together(rule):
         claims = map(exclusion.Claim, conditions)
-        for one, other in itertools.combinations(claims, 2):
+        for first, second in itertools.combinations(claims, 2):
             # Most pairs are about different fields: that is quickly seen.
-            if one.about.isdisjoint(other.about):
+            if first.about.isdisjoint(second.about):
                 continue
-            if exclusion.apart(one, other):
-                place = file_rule.place_name(one.condition.pointer)
+            if exclusion.apart(first, second):
+                place = file_rule.place_name(first.condition.pointer)
                 yield (
-                    other.condition.pointer,
+                    second.condition.pointer,
                     _('this condition never holds beside %s') % place,
                 )
 
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
-    """Return why a condition never holds by itself, None where it may.
-
-    It contradicts itself, compares values that differ, or is a group in which
-    one condition always holds and none must.
-    """
+    """Return why a condition never holds by itself, None where it may."""
     if _constant(condition) is False or _contradicts_itself(condition):
         return _('this condition never holds')
     differing = _differing_neighbours(condition)
@@ -91,12 +87,7 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_always(rule: Rule, condition: Operation) -> str | None:
-    """Return the message for a condition that always holds, else None.
-
-    It is always true, compares values that differ and is inverted, or is a
-    group: one condition in it always holds, and one is enough; or two exclude
-    one another, and not all may hold.
-    """
+    """Return why a condition always holds by itself, None where it may not."""
     if _constant(condition) is True:
         return _('this condition always holds')
     differing = _differing_neighbours(condition)
@@ -151,11 +142,10 @@ def _constant(condition: Operation) -> bool | None:
 def _differing_neighbours(
     condition: Operation,
 ) -> tuple[typing.Any, typing.Any] | None:
-    """Return neighbours without fields that make an equality false.
+    """Return two neighbours among three or more values that never are equal.
 
-    An equality compares every value with the next one, so that two of three
-    or more values decide. Of two values alone this says nothing: without a
-    field the condition is constant, and with one no two values are known.
+    In ``eq: ["{node.driver}", ipmi, redfish]`` they are ``ipmi`` and
+    ``redfish``.
 
     :returns: None where no two neighbours are known to differ.
     """
@@ -163,6 +153,7 @@ def _differing_neighbours(
         return None
     compared = condition.arguments.get('values')
     if not isinstance(compared, list) or len(compared) < 3:
+        # Two values without a field make the condition constant.
         return None
     for pair in itertools.pairwise(compared):
         if interpolation.fields(pair):
@@ -185,23 +176,20 @@ def _holds(condition: Operation) -> str:
 
 
 def _covers(rule: Rule, condition: Operation) -> bool:
-    """Return whether a group always holds where its fields exist.
+    """Return whether one condition of a group holds for any value.
 
-    That is so where no value makes two of its conditions false at once. A
-    field that does not exist may still make both false.
-
-    :returns: false also for groups of which all conditions must hold, and for
-        a condition that is no group.
+    That is so where no value makes two of its conditions false at once, as
+    ``lt 8`` and ``gt 4``. A field that does not exist may make both false.
     """
     if _holds(condition) not in ('any', 'none'):
         return False
-    for one, other in itertools.combinations(condition.inner, 2):
-        if one.inner or other.inner or one.loops or other.loops:
+    for first, second in itertools.combinations(condition.inner, 2):
+        if first.inner or second.inner or first.loops or second.loops:
             continue
-        is_same = exclusion.Claim(one).says == exclusion.Claim(other).says
-        if is_same and one.inverted is not other.inverted:
+        is_same = exclusion.Claim(first).says == exclusion.Claim(second).says
+        if is_same and first.inverted is not second.inverted:
             return True
-        if facts.contradict(_if_false(rule, one), _if_false(rule, other)):
+        if facts.contradict(_if_false(rule, first), _if_false(rule, second)):
             return True
     return False
 

@@ -76,9 +76,7 @@ def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
     """Return a written rule as the checks take it.
 
-    Of a rule that would be refused, the parts without problems are checked
-    all the same: fields, variables, and operations that can be read. Its UUID
-    is empty, its priority and mode are the defaults.
+    A rule that would be refused has only its parts without problems.
 
     :param ops: those that the rule may use.
     """
@@ -158,20 +156,20 @@ def _good_fields(
 
 
 def _vars(
-    known: typing.Any, problems: typing.Iterable[exceptions.Problem]
+    own_vars: typing.Any, problems: typing.Iterable[exceptions.Problem]
 ) -> dict[str, typing.Any]:
     """Return the variables of a rule, with None where a value has a problem.
 
     The name stays, so that a field that reads the variable is not reported as
     a second mistake.
 
-    :param known: the variables as they are written, of any type.
+    :param own_vars: the variables as they are written, of any type.
     """
-    if not isinstance(known, dict):
+    if not isinstance(own_vars, dict):
         return {}
     pointers = [f'{problem.pointer}/' for problem in problems]
     values: dict[str, typing.Any] = {}
-    for name, value in known.items():
+    for name, value in own_vars.items():
         place = f'{data_path.pointer([model.VARS, name])}/'
         if any(pointer.startswith(place) for pointer in pointers):
             values[name] = None

@@ -363,10 +363,8 @@ def _inner(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
 def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write drops an item that was appended to a list.
 
-    It does if it replaces the list by a value without the item, or a mapping
-    around it by one whose list lacks the item. A mapping without the list
-    counts as one that other rules fill, and a later write that appends too
-    drops nothing.
+    It does if it replaces the list, or a mapping around it, and the item is
+    not in the new one.
     """
     depth = len(later.place)
     is_list_or_around = extended.place[:depth] == later.place
@@ -381,6 +379,7 @@ def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     if steps_to_list:
         new_list = _inner(later.value, steps_to_list)
         if new_list is data_path.ABSENT:
+            # Other rules fill the new mapping.
             return False
     if not isinstance(new_list, list):
         return True

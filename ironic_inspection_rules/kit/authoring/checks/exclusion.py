@@ -126,30 +126,30 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
     for other in others:
         for field in other.about:
             by_field[field].append(other)
-    for one in some:
+    for claim in some:
         compared: set[Claim] = set()
-        for field in one.about:
+        for field in claim.about:
             for other in by_field.get(field, ()):
-                if other not in compared and apart(one, other):
+                if other not in compared and apart(claim, other):
                     return True
                 compared.add(other)
     return False
 
 
-def apart(one: Claim, other: Claim) -> bool:
+def apart(first: Claim, second: Claim) -> bool:
     """Return whether clearly no machine meets both conditions."""
-    for claim, counterpart in ((one, other), (other, one)):
+    for claim, counterpart in ((first, second), (second, first)):
         op = claim.condition.op.plugin
         if isinstance(op, plugin.ConditionGroup):
             return _group_apart(claim, op.HOLDS, counterpart)
-    if one.loops or other.loops:
+    if first.loops or second.loops:
         # Each may hold for another item.
         return False
-    if one.says == other.says:
-        return one.inverted is not other.inverted
-    if facts.contradict(one.facts, other.facts):
+    if first.says == second.says:
+        return first.inverted is not second.inverted
+    if facts.contradict(first.facts, second.facts):
         return True
-    return _refutes(one, other) or _refutes(other, one)
+    return _refutes(first, second) or _refutes(second, first)
 
 
 def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
@@ -178,8 +178,8 @@ def _is_same(one: Claim, other: Claim) -> bool:
     return one.says == other.says and one.inverted is other.inverted
 
 
-def _refutes(one: Claim, other: Claim) -> bool:
-    """Return whether no value that a condition allows meets the other one.
+def _refutes(claim: Claim, other: Claim) -> bool:
+    """Return whether a condition allows only values that another refuses.
 
     The values that it allows a field, such as those of one-of, are filled
     into the other condition, which is then decided without a machine.
@@ -188,7 +188,7 @@ def _refutes(one: Claim, other: Claim) -> bool:
     if condition.op.plugin.NEEDS_VIEW:
         # It reads data of the machine, which there are none of.
         return False
-    for fact in one.facts:
+    for fact in claim.facts:
         allowed = facts.values(fact)
         if allowed is None or not all(map(_has_one_form, allowed)):
             # The values cannot be listed, or cannot be filled in.
@@ -201,13 +201,12 @@ def _refutes(one: Claim, other: Claim) -> bool:
 
 
 def _has_one_form(value: typing.Any) -> bool:
-    """Return whether a value can be filled into a condition as it is.
-
-    A number cannot: data may also have its text, such as "5.0". Null cannot,
-    since it also stands for a missing field; braces would make a field.
-    """
+    """Return whether a value can be filled into a condition as it is."""
     if value is None or facts.number(value) is not None:
+        # Null also stands for a missing field, and data may have a number as
+        # text, such as "5.0".
         return False
+    # Braces would make a field.
     has_braces = isinstance(value, str) and re.search('[{}]', value)
     return not has_braces
 

@@ -92,9 +92,8 @@ def is_field(value: typing.Any) -> typing.TypeGuard[str]:
 def field_name(text: str) -> str:
     """Return one name for all ways to write a field.
 
-    :param text: a field with its braces.
-    :returns: the pointer from the roots; the text if it has filters or a
-        format.
+    That of ``{node.name}`` is ``/node/name``. A field with filters or a format
+    keeps its text.
     """
     (field,) = interpolation.fields(text)
     if not field.is_plain or field.root is None:
@@ -114,11 +113,7 @@ def values(fact: Fact) -> list[typing.Any] | None:
 def contradict(
     first_facts: Iterable[Fact], second_facts: Iterable[Fact]
 ) -> bool:
-    """Return whether two sets of facts cannot hold for the same machine.
-
-    A fact of the first set then excludes one of the second about the same
-    field.
-    """
+    """Return whether two sets of facts cannot hold for the same machine."""
     for first, second in itertools.product(first_facts, second_facts):
         if first.field == second.field and exclude(first, second):
             return True
@@ -337,14 +332,11 @@ def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
 def _may_differ(first: typing.Any, second: typing.Any) -> bool:
     """Return whether a field may equal one value and yet differ from another.
 
-    It may where ``eq`` takes both for the same number, but the data may have
-    text.
-
-    :param second: a value that is the same number.
+    To ``eq`` both values are the same number, as 5 and "5.0".
     """
     if _is_number(second):
         return False
-    # Two texts are compared as text: "5" is not "5.0". And what equals 1 may
-    # be the text "1", which does not equal true.
+    # Data may have text, and two texts are compared as text: "5" is not "5.0".
+    # And what equals 1 may be the text "1", which does not equal true.
     is_same = type(first) is type(second) and first == second
     return not is_same

@@ -308,18 +308,17 @@ def of_literals(
     return FieldValue(made=common_type, choices=tuple(choices) or None)
 
 
-def of_vars(steps: Steps, known: Mapping[str, typing.Any]) -> FieldValue:
+def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
     """Return what is known of a field over the ``vars`` of a rule.
 
     A variable is a literal, or one field of which it has the value.
 
     :param steps: of the field after ``vars``; the first one is the name of
         the variable.
-    :param known: the variables as the rule has them, by name.
     """
-    if not steps or steps[0] not in known:
+    if not steps or steps[0] not in own_vars:
         return FieldValue()
-    value = known[steps[0]]
+    value = own_vars[steps[0]]
     field = interpolation.sole_field(value)
     if field is None:
         return of_literals([value], steps[1:])

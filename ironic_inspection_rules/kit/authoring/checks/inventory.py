@@ -71,25 +71,24 @@ class ReadField(typing.NamedTuple):
 
 def check(
     rule: checked_rule.CheckedRule,
-    own: frozenset[str],
+    written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> Iterator[FieldRemark]:
     """Find fields that no known machine has, or not every inspection reports.
 
-    Of fields that need the same thing only the first one of a rule is noted.
-    Rules of ironic-inspector get no notes: their conversion says the same.
-    Their fields are looked for under the names that Ironic has for them.
+    Fields of ironic-inspector are looked for under the names that Ironic has
+    for them.
 
-    :param own: names in plugin data that are put there by rules.
+    :param written_names: names in plugin data that rules write.
     :param target: the inspections that count.
     """
-    # What fields of the rule need, and was noted before.
+    # Of fields that need the same thing, only the first one is noted.
     noted = set()
     for pointer, text, steps in fields(rule):
         name_in_plugin_data = None
         if steps[0] == 'plugin_data' and len(steps) > 1:
             name_in_plugin_data = steps[1]
-        if name_in_plugin_data in own:
+        if name_in_plugin_data in written_names:
             continue
         problem = _problem(text, steps) or _reported_elsewhere(
             text, steps, target
@@ -97,6 +96,7 @@ def check(
         if problem:
             yield FieldRemark(pointer, problem, is_note=False)
         if rule.written.is_of_inspector:
+            # Its conversion has all the notes.
             continue
         if name_in_plugin_data in document.IN_IRONIC:
             # Ironic has the value elsewhere.

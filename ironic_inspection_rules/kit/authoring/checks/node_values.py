@@ -174,17 +174,21 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find fields that are written to a place of the node of another unit.
 
-    Only a field as it is, such as memory in bytes for ``memory_mb``, is
-    looked at: filters may convert it.
+    Such as memory in bytes for ``memory_mb``. Filters may convert a field, so
+    that one with filters is left out.
     """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             field = interpolation.sole_field(write.value)
             if field is None or not field.is_plain or not field.steps:
                 continue
-            here = known_values.KEPT_IN.get(steps[-1])
-            there = known_values.KEPT_IN.get(field.steps[-1])
-            if here and there and here != there and write.kind == 'node':
+            if write.kind != 'node':
+                continue
+            unit_of_place = known_values.KEPT_IN.get(steps[-1])
+            unit_of_field = known_values.KEPT_IN.get(field.steps[-1])
+            if unit_of_place is None or unit_of_field is None:
+                continue
+            if unit_of_place != unit_of_field:
                 yield (
                     action.pointer_to('value'),
                     _(
@@ -193,9 +197,9 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     )
                     % {
                         'field': field.text,
-                        'there': there.name,
+                        'there': unit_of_field.name,
                         'path': write.name,
-                        'here': here.name,
+                        'here': unit_of_place.name,
                     },
                 )
 

@@ -239,13 +239,12 @@ def of_field(
 
 
 def lacking(use: Use) -> MissingStep | None:
-    """Return a step that no item written out in the rule has.
+    """Return a step of a field that no literal item of the loop has.
 
-    A field with such a step is missing, whatever the machine.
+    The field is then missing on every machine.
 
-    If the items lack different steps, it is that of the first item.
-
-    :returns: None where an item has all steps, or nothing is known of it.
+    :returns: the step that the first item lacks; None where an item has all
+        steps, or nothing is known of the items.
     """
     if use.steps[0] != interpolation.ITEM:
         return None

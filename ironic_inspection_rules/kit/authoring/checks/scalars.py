@@ -185,12 +185,12 @@ def _is_surprise(
     for operation in rule.operations:
         places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
         if pointer.startswith(places):
-            return not _may_be_no_text(rule, operation, pointer, raw)
+            return not _may_be_number_or_boolean(rule, operation, pointer, raw)
     # In other places the type is fixed, and the schema checks it.
     return False
 
 
-def _may_be_no_text(
+def _may_be_number_or_boolean(
     rule: checked_rule.CheckedRule,
     operation: file_rule.Operation,
     pointer: str,

@@ -79,8 +79,7 @@ def _columns_named(
 ) -> set[tuple[str, str]]:
     """Return the columns that an argument reads by their names.
 
-    These are known without data: ``{('racks', 'password')}`` for
-    ``{tables.racks | row | get('password')}``.
+    ``{tables.racks | row | get('password')}`` reads ``('racks', 'password')``.
 
     :param columns_read: those that the rule reads anywhere.
     :param pointer: to the argument.

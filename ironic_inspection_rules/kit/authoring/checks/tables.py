@@ -272,10 +272,9 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
 
 
 def _is_column(value: typing.Any) -> bool:
-    """Return whether a text of a rule is one field, which changes nothing.
+    """Return whether a text is one field with the unchanged value of a column.
 
-    Such as a field without filters but ``row``: its value is what a column
-    of the row has.
+    Such as ``{tables.racks | row | get('room')}``.
     """
     if not isinstance(value, str):
         return False
