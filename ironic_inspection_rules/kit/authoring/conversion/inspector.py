@@ -201,10 +201,6 @@ def convert_operator(
 ) -> tuple[str, Operation]:
     """Return the op that tests the same here, and its arguments by name.
 
-    Expressions and values are written so that they mean what they did: an
-    expression that had to match the beginning only, and a number in quotes,
-    which never was equal to a number.
-
     :param op: the name there, without the prefix; ``net`` in blueprint 000.
     :param field: the converted field, with its braces.
     :param value: what the op had beside the field.
@@ -214,6 +210,7 @@ def convert_operator(
     if op == 'is-empty':
         return op, {'value': field}
     if op == 'matches' and rule.is_partial(value):
+        # It only had to match the beginning of the text.
         return 'contains', {'value': field, 'regex': rule.anchored(value)}
     if op in ('contains', 'matches'):
         return op, {'value': field, 'regex': value}

@@ -80,7 +80,7 @@ def escape(value: typing.Any) -> typing.Any:
 
 
 def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
-    """Write a field in braces.
+    """Write a field in braces, such as ``{inventory.disks[0].size}``.
 
     :param steps: the root, then names and indices.
     :param suffix: what stands before the closing brace.

@@ -87,9 +87,6 @@ def _note_differences(
 ) -> None:
     """Note what an op does otherwise than in stock Ironic.
 
-    That depends on the op, and for ``set-capability`` also on its value;
-    paths and values of attributes are looked at elsewhere.
-
     :raises: :class:`.stock_condition.Fails` if the value of a capability is
         no text.
     """
@@ -581,14 +578,11 @@ def _replace_marks(
 ) -> typing.Any:
     """Return a value with texts in place of the marks in its texts.
 
-    Marks stand for the values of a loop's item: ``zqitem0qz`` for the first.
-    Where a mark is all of a text, the text in its place may be another one:
-    ``{item}`` alone keeps the type of the item, such as a number, and only
-    ``{item!s}`` is text. To stock Ironic all of it is text.
+    ``zqitem0qz`` marks the first value of a loop's item.
 
     :param texts: what replaces a mark in a text, by the number of the mark.
-    :param texts_alone: what replaces a mark that is all of a text; None where
-        that makes no difference.
+    :param texts_alone: what replaces a mark that is all of a text, such as
+        ``{item!s}``: ``{item}`` alone would keep a number.
     :param key: under which the value stands in a mapping.
     """
     if isinstance(value, dict):

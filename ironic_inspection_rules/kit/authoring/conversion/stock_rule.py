@@ -526,10 +526,7 @@ def _without_unknown(
 
 
 def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
-    """Return arguments with their texts converted to ``StockText``.
-
-    They are those of an operation without a loop, see
-    :class:`.stock_text.StockText`.
+    """Return arguments with their texts read as stock Ironic reads them.
 
     :param filled: names of the arguments in which stock Ironic fills in
         fields; the others stay as they are.

@@ -94,15 +94,12 @@ class StockText:
     def or_else(self, text: str | None = None) -> str | None:
         """Return the text with a default for its only field.
 
-        The filter ``default`` is added to the field: so a machine that lacks
-        it gets the text that stock Ironic takes. Of ``rack-{node.extra.rack}``
-        with the default ``none`` it is
+        ``rack-{node.extra.rack}`` with the default ``none`` becomes
         ``rack-{node.extra.rack | default('none')!s}``.
 
         :param text: the default; None for the field as it is written, which
             is what stock Ironic leaves there.
-        :returns: None if the text has several fields or one with a format: no
-            filter does the same.
+        :returns: None if the text has several fields or one with a format.
         """
         if self.source is None:
             return None
