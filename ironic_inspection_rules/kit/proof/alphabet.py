@@ -70,11 +70,9 @@ class Alphabet:
         self._all_below = functools.lru_cache(None)(self._decide_below)
 
     def cleaned(self, text: str) -> str:
-        """Return a text with the sign in place of characters outside of it.
+        """Return a text with one sign for all characters that no rule names.
 
-        The solver takes all characters that no rule names for one, the sign,
-        and may put any of them into a text. Python tells them apart: so they
-        become the sign.
+        The solver takes these for one character, and Python tells them apart.
         """
         characters = []
         for character in text:
@@ -213,8 +211,7 @@ class Alphabet:
     ) -> bool | None:
         """Return whether a formula holds for all texts of a language.
 
-        :param text: the text of the solver that the formula is about.
-        :param matches: the formula.
+        :param text: that the formula is about.
         :param among: a regular expression of the language.
         :returns: False where it holds for none, None where neither is known.
         """

@@ -212,10 +212,10 @@ def capability_text(
     if isinstance(alternative, values.Const):
         if isinstance(alternative.value, list | dict):
             return values.FAILED
-        known = str(alternative.value).strip()
-        if not known or ',' in known:
+        trimmed = str(alternative.value).strip()
+        if not trimmed or ',' in trimmed:
             return values.FAILED
-        return values.const(known)
+        return values.const(trimmed)
     unknown = values.unknown('the value of a capability', alternative)
     text = machine.text_of(alternative)
     if text is None:
@@ -233,15 +233,13 @@ def capability_text(
 def spoils_capabilities(
     machine: machines.SymbolicMachine, path: data_path.Path, value: Value
 ) -> logic.Formula:
-    """Return on which machines a write spoils the capabilities.
+    """Return on which machines a write makes the capabilities no text.
 
-    They are something else than text then, which is an error of the rule. A
-    write that leaves none of them, such as null, is no error.
+    That is an error of the rule. A write that leaves none of them, such as
+    null, is no error.
 
     :param path: where the value is written, from the node on: at the text of
-        the capabilities, above it with the text inside of the value, below it
-        or somewhere else.
-    :param value: that is written.
+        the capabilities, above it, below it or somewhere else.
     """
     names = cells.CAPABILITY_TEXT[1:]
     if path[: len(names)] == names and path != names:

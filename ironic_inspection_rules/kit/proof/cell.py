@@ -178,10 +178,9 @@ class Cell:
     def has_only(self, names: Iterable[str]) -> logic.Formula:
         """Return on which machines a mapping has only entries of these names.
 
-        A mapping may have entries that no rule names, so that the fields in it
-        do not say whether it has others. The solver chooses that. The domain
-        makes the choice agree with the fields in it, and with the choices for
-        other names.
+        The solver chooses that, as a mapping may have entries that no rule
+        names. The domain makes the choice agree with the fields in the
+        mapping, and with the choices for other names.
         """
         # The text is another form of the entry "#capabilities", which has
         # to be among the names instead.
@@ -273,18 +272,15 @@ class Cell:
     def _term(self, kind: str) -> logic.Term:
         """Return a new term for a text, a number, a float or a truth value.
 
-        The terms of two kinds have different sorts of the solver, as 1, 1.0,
-        true and "1" are four values that rules distinguish; how conditions
-        compare them, :mod:`.relation` says.
-
-        A float is a real number as large as floats of Python may be. NaN and
-        infinity are left out: Python reads them, but JSON does not have them.
+        1, 1.0, true and "1" are four values to rules: so every kind has terms
+        of its own.
         """
         if kind == 'boolean':
             return z3.Bool(self.name)
         if kind == 'number':
             return z3.Int(self.name)
         if kind == 'float':
+            # JSON has neither NaN nor infinity.
             number = z3.Real(f'{self.name} as a float')
             self.machine.domain.append(logic.is_within_floats(number))
             return number

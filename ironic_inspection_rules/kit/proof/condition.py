@@ -357,16 +357,15 @@ def _until_first(
 ) -> tuple[logic.Formula, logic.Formula]:
     """Return on which machines no item decides, and on which the loop fails.
 
-    As in the engine, the first item that decides ends the loop: for those
-    after it the condition is not asked, so that it is no error there.
+    As in the engine, the first item that decides ends the loop: an error of
+    the condition for a later item does not matter.
 
     :param items: the first items, which have formulas of their own.
     :param rest: the items after them, see :func:`_items_beyond`.
     :param holding: True where an item decides for which the condition holds
         (``any``), False where one for which it does not (``all``).
-    :returns: on which machines none of ``items`` decides, so that the loop
-        goes on to ``rest``; and on which the condition is an error for an item
-        that is reached, in ``rest`` too.
+    :returns: on which machines the loop goes on to ``rest``; and on which it
+        fails for any item.
     """
     goes_on = logic.TRUE
     fails = logic.FALSE
@@ -422,8 +421,7 @@ def _arguments(
     """Return the values of the arguments of a condition, for all machines.
 
     They are in the order in which the engine reads them: the first that has
-    no value decides. A missing value is already what the op gets in its
-    place.
+    no value decides.
 
     :param bound: the arguments as the rule has them, by name.
     """
@@ -445,6 +443,7 @@ def _arguments(
                 )
                 arguments.append(_Argument('', value))
         else:
+            # A missing value becomes what the op gets in its place.
             fill = functools.partial(_instead_of_missing, op, declared)
             value = values.transform(expression.evaluate(written, scope), fill)
             converted = expression.converted(declared, value)

@@ -174,15 +174,12 @@ class SymbolicEffects:
     ) -> Iterator[tuple[Formula, data_path.Path]]:
         """Yield the known paths that an action may have, each with its guard.
 
-        The other alternatives are dealt with here, so that the caller only
-        has to write: a path that is invalid ends the inspection with an error,
-        and one that is not known makes all that the action may write unknown,
-        by :meth:`make_unknown`.
+        An invalid path ends the inspection with an error. One that is not
+        known makes all that the action may write unknown.
 
         :param when: the action is carried out.
         :param table: the attributes that a path may begin with, None where it
             may begin with any name.
-        :returns: for every path, on which machines the action has it.
         """
         for guard, alternative in args['path']:
             has_path = logic.conj(when, guard)
@@ -254,19 +251,17 @@ class SymbolicEffects:
     def _follow_capabilities(
         self, when: Formula, path: data_path.Path, value: Value, sets: bool
     ) -> None:
-        """Update the capabilities by name after a write to their text.
+        """Forget the capabilities by name after a write to their text.
 
-        They are kept in two forms: as the text ``properties/capabilities``,
-        and by name. After a write of the text, or of ``properties`` as a
-        whole, those by name are unknown, or gone with the text.
+        They are kept as the text ``properties/capabilities`` and by name.
 
         :param when: the value was written.
-        :param path: where it was written, from the node on. Anywhere else
-            than at the text or around it nothing is to be done.
+        :param path: where it was written, from the node on.
         :param sets: whether a value was set, and none removed.
         """
         names = cells.CAPABILITY_TEXT[1:]
         if path != names[: len(path)]:
+            # The write was neither at the text nor around it.
             return
         gone = values.absent(values.step(value, *names[len(path) :]))
         if path != names and gone is logic.TRUE:
@@ -504,14 +499,14 @@ class SymbolicEffects:
         :param when: on which machines the action is carried out.
         :param adds: False to remove it.
         """
-        for guard, known_name in name:
+        for guard, alternative in name:
             has_name = logic.conj(when, guard)
-            if not isinstance(known_name, values.Const):
-                self._put_computed_trait(has_name, known_name, adds)
-            elif adds and not trait_names.is_good(known_name.value):
+            if not isinstance(alternative, values.Const):
+                self._put_computed_trait(has_name, alternative, adds)
+            elif adds and not trait_names.is_good(alternative.value):
                 self.end(has_name)
             else:
-                place = (*cells.TRAITS, str(known_name.value))
+                place = (*cells.TRAITS, str(alternative.value))
                 # Two rules that add the same trait do not clash.
                 self._put(has_name, place, values.const(adds), extends=adds)
 
@@ -520,9 +515,8 @@ class SymbolicEffects:
     ) -> None:
         """Add or remove a trait whose name is read from the machine.
 
-        It may be any of the traits that rules name: whether it is, is decided
-        for every one of them. Or it is another one, which is among those that
-        a name with a star stands for; these become unknown.
+        It may be any trait that a rule names, or another one. All others are
+        kept together under ``*`` or ``CUSTOM_*``, and become unknown.
 
         :param adds: False to remove it.
         """
@@ -533,18 +527,18 @@ class SymbolicEffects:
         acts = when
         if adds:
             acts = self.end_where(when, logic.negated(is_trait))
-        for known in sorted(self._traits):
-            place = (*cells.TRAITS, known)
+        for trait in sorted(self._traits):
+            place = (*cells.TRAITS, trait)
             old = values.step(self.state.roots['node'], *place[1:])
-            if known.endswith('*'):
+            if trait.endswith('*'):
                 new = values.unknown(reason, name, adds, old)
             else:
-                is_named = self._is_trait(name, known, reason)
+                is_named = self._is_trait(name, trait, reason)
                 new = values.choose(is_named, values.const(adds), old)
-            made = states.put(
+            node = states.put(
                 self._machine, self.state.roots['node'], place[1:], new
             )
-            self._replace_root('node', acts, made.value)
+            self._replace_root('node', acts, node.value)
         write = states.SymbolicWrite(
             cells.TRAITS, acts, values.unknown(reason, name), adds
         )

@@ -177,9 +177,7 @@ class SymbolicInspection:
     ) -> State:
         """Return the machines after an inspection without one of the rules.
 
-        Only the rules after that one run again, from the state before it: the
-        rules before it did the same. This is how a proof finds out what a rule
-        changes in the end.
+        Only the rules after that one run again, from the state before it.
 
         :param rule_pass: what the rule did in a run of all rules.
         :param others: all rules without that one, in order.

@@ -54,14 +54,13 @@ def simplified(formula: Formula) -> Formula:
 def settled(formula: Formula) -> Formula:
     """Return :data:`TRUE` or :data:`FALSE` for a formula that is always so.
 
-    Any other formula is returned as it is, not simplified: what the solver
-    makes of a formula depends on what it made before, so one formula,
-    simplified twice, might be two. Caches with the formula in their keys
-    would not find their entries again.
+    Any other formula is returned as it is.
     """
-    made = simplified(formula)
-    if made is TRUE or made is FALSE:
-        return made
+    simple = simplified(formula)
+    if simple is TRUE or simple is FALSE:
+        return simple
+    # Not the simplified one: a formula that is simplified twice may be two,
+    # and caches would not find their entries again.
     return formula
 
 

@@ -233,14 +233,11 @@ class SymbolicMachine:
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
         """Return a truth value that the solver may choose.
 
-        This is how something that cannot be followed becomes "unknown" and
-        never a wrong "no": the solver finds a machine for either choice. If
-        the engine does not confirm it, the reasons of the guesses that it
-        depends on are those of the answer.
+        So what a proof cannot follow leads to "unknown", never to a wrong
+        "no": the solver finds a machine for either choice.
 
         :param reason: why it is not known.
-        :param about: all that it depends on: where that is the same, the
-            truth value is, too.
+        :param about: all that it depends on; equal things have one guess.
         """
         key = tuple(map(values.fingerprint, about))
         if key not in self._guesses:
@@ -284,17 +281,13 @@ class SymbolicMachine:
     ) -> texts.Facet | None:
         """Return values that Python computes from a text, as terms.
 
-        The solver cannot compute them, such as what a filter makes of a text.
-        They are computed for the texts that are tried of a field, and tied to
-        these by :meth:`settle`.
+        An example is what a filter makes of the text. The values are computed
+        for the texts that the search tries, see :meth:`settle`.
 
-        :param term: the text.
-        :param key: names what is computed: for a text and a key there is one
-            facet.
+        :param key: names what is computed.
         :param make: returns the terms of the values, given a name for them.
         :param compute: computes the values of a known text.
-        :returns: None for a text that is no whole field but made of several:
-            no texts are tried of it.
+        :returns: None for a text that is put together of others.
         """
         text = self.texts.get(term.get_id())
         if text is None:
@@ -307,12 +300,11 @@ class SymbolicMachine:
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> logic.Term:
         """Return the place of a text in an order that the solver lacks.
 
-        Versions have such an order. Two texts compare as their places do.
-        :meth:`settle` decides last which number a place is: until then a text
-        may come between any two others.
+        Such as that of versions: ``1.9`` is before ``1.10``.
 
         :param key: returns what the text is ordered by.
-        :returns: a real number of the solver; texts with one key have one.
+        :returns: a real number, which :meth:`settle` decides on; texts with
+            an equal key have the same.
         """
         known = key(text)
         if known not in self._ranks:

@@ -136,19 +136,17 @@ def _text_matches(
 ) -> logic.Formula:
     """Return on which machines a regular expression matches a text.
 
-    The machine is told that this text has none of the characters that stand
-    for anchors. Where the text is a whole field, the formula is noted there:
-    filters of the field are tried on a few texts only, and one that matches
-    has to be among them.
-
     :param searches: whether a part of the text is enough.
     """
     language = machine.alphabet.matching(regex, searches)
     holds = z3.InRe(alphabets.marked(text), language)
+    # No character of the text may be taken for an anchor.
     machine.keep_marks_out(text)
     # None for a text that is put together of others.
     variable = machine.texts.get(text.get_id())
     if variable is not None:
+        # Filters of a field are tried on a few texts: one that matches has to
+        # be among them.
         variable.languages[holds.get_id()] = holds
     return holds
 
@@ -235,20 +233,13 @@ def _has_trait(
 ) -> logic.Formula:
     """Return on which machines the node has a trait.
 
+    If an earlier rule adds it where the memory is large, that is: the memory
+    is large, or it is not and the node had the trait before.
+
     :param wanted: what ``one-of`` looks for among ``{node.traits}``.
-    :param traits: those of the node, after the rules before. What they hold
-        of a trait is a value: pairs of a guard, which is a formula, and
-        whether the node has the trait on the machines of the guard. Where a
-        rule before adds it if the memory is large, the pairs are::
-
-            memory is large      → True
-            memory is not large  → a term: had the node the trait before?
-
-    :returns: of this example, ``memory is large, or memory is not large and
-        the node had the trait before``.
-    :raises: :class:`.logic.Untranslatable` if the trait is read from the
-        machine and not named by the rule, or if a rule before has added or
-        removed traits that are not known.
+    :param traits: those of the node, after the earlier rules.
+    :raises: :class:`.logic.Untranslatable` if the rule does not name the
+        trait, or an earlier rule has changed traits that are not known.
     """
     if not isinstance(wanted, values.Const):
         raise logic.Untranslatable('a trait of a field')

@@ -117,35 +117,34 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
 
 
 def clash(
-    machine: Machine, one: states.SymbolicWrite, other: states.SymbolicWrite
+    machine: Machine, first: states.SymbolicWrite, second: states.SymbolicWrite
 ) -> logic.Formula:
     """Return on which machines two writes leave different values at one place.
 
-    So ``prove`` finds rules that conflict. It does not matter which of the two
-    is asked.
+    So ``prove`` finds rules that conflict.
     """
-    if one.extends and other.extends:
+    if first.extends and second.extends:
         # Two items in one list, or two traits, are no conflict.
         return logic.FALSE
-    if not overlap(one.place, other.place):
+    if not overlap(first.place, second.place):
         return logic.FALSE
-    for write in (one, other):
+    for write in (first, second):
         # A name with a star stands for many traits, but for none that rules
         # name.
         if write.place[-1].endswith('*') and write.place[:2] == cells.TRAITS:
             return logic.FALSE
     # The upper place has the lower one in it, or is the same.
-    above, below = one, other
-    if len(other.place) < len(one.place):
-        above, below = other, one
+    above, below = first, second
+    if len(second.place) < len(first.place):
+        above, below = second, first
     inside = values.step(above.value, *below.place[len(above.place) :])
     differing = values.differ(machine, inside, below.value)
     if len(above.place) < len(below.place):
         # To make a mapping in one rule and fill it in another is usual.
         is_there = logic.negated(values.absent(inside))
         differing = logic.conj(differing, is_there)
-    if one.port is not None and other.port is not None:
-        differing = logic.conj(differing, one.port == other.port)
+    if first.port is not None and second.port is not None:
+        differing = logic.conj(differing, first.port == second.port)
     return logic.settled(differing)
 
 

@@ -228,11 +228,6 @@ class Proof:
     ) -> Answer:
         """Answer by a search for a machine, which the engine has to confirm.
 
-        The answer is "no" only if there is no such machine. One that the
-        engine does not confirm leaves the question open: the formulas allow
-        more than the engine does, as where they guess, and another machine
-        may be confirmed.
-
         :param wanted: when a machine is an example for "yes".
         :param confirms: whether the machine is one for the engine, too.
         :param reason: of the answer "yes".
@@ -243,6 +238,8 @@ class Proof:
         if witness is None:
             return Answer(question, rules, NO)
         if not confirms(witness):
+            # Formulas allow more than the engine does, as where they guess:
+            # it might confirm another machine.
             raise Unclear(self._search.reasons(wanted))
         return Answer(question, rules, YES, reason, witness)
 
@@ -550,19 +547,18 @@ def _reason_of(mistake: Exception) -> str:
     )
 
 
-def _same(one: Sequence[model.Rule], other: Sequence[model.Rule]) -> bool:
+def _same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
     """Return whether two sets have rules that do the same, in one order.
 
-    Their UUIDs, descriptions and priorities may differ. Where this holds,
-    nothing needs to be searched.
+    Their UUIDs, descriptions and priorities may differ.
     """
-    if len(one) != len(other):
+    if len(old) != len(new):
         return False
-    for mine, theirs in zip(one, other, strict=True):
-        if _behaviour(mine) != _behaviour(theirs):
+    for old_rule, new_rule in zip(old, new, strict=True):
+        if _behaviour(old_rule) != _behaviour(new_rule):
             return False
         # Variables are read in their order, which "==" does not compare.
-        if list(mine.vars) != list(theirs.vars):
+        if list(old_rule.vars) != list(new_rule.vars):
             return False
     return True
 
@@ -605,15 +601,15 @@ def _texts(tables: table.Tables) -> set[str]:
     return texts
 
 
-def _same_tables(one: table.Tables, other: table.Tables) -> bool:
+def _same_tables(old: table.Tables, new: table.Tables) -> bool:
     """Return whether two sets have equal tables, with rows in equal order."""
-    if one.keys() != other.keys():
+    if old.keys() != new.keys():
         return False
-    for name, mine in one.items():
-        theirs = other[name]
-        if mine.definition != theirs.definition:
+    for name, old_table in old.items():
+        new_table = new[name]
+        if old_table.definition != new_table.definition:
             return False
-        if list(mine.rows) != list(theirs.rows):
+        if list(old_table.rows) != list(new_table.rows):
             return False
     return True
 

@@ -71,7 +71,7 @@ def versions(
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. To the
     solver a version is a number: its rank among all versions that this proof
-    has asked for. They are in none where a value is no text.
+    has asked for.
 
     :param relation: a key of :data:`COMPARE`.
     :raises: :class:`.logic.Untranslatable` for a single list, and for text of
@@ -81,6 +81,7 @@ def versions(
     if is_alone(several):
         return logic.TRUE
     if any(alternative.kind != 'text' for alternative in several):
+        # Only a text is a version.
         return logic.FALSE
     ranks = []
     for alternative in several:
@@ -334,14 +335,11 @@ def _number_in(
 ) -> tuple[logic.Formula, logic.Term]:
     """Return on which machines a text reads as a number, and that number.
 
-    The solver cannot read numbers in texts. So the number of a text of the
-    machine is a variable of the solver, and the engine's own function
-    computes it for every text that is tried.
+    The solver cannot read numbers in texts: the engine's own function does,
+    for every text that is tried.
 
     :param text: a known text, or one of the machine.
     :param compared_with: the number that the text is compared with.
-    :returns: on which machines the text is a number; and that number, a term
-        that means nothing on other machines.
     :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
     if isinstance(text, values.Const):

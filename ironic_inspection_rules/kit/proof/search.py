@@ -335,12 +335,9 @@ class MachineSearch:
     ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
-        It is one of the length of a list, and conditions only loop over the
-        list. Say that two of them do, and that one may also fail: at most
-        three items of a list are needed as the reason that the first holds,
-        that the second holds, and that it fails. With the first and the last
-        item these are five, as many as are looked at: what the rules do with a
-        list of 40, they also do with these five alone.
+        It limits a list to five items. Where three conditions loop over the
+        list, three of 40 items are the reasons that they hold. With the first
+        and the last one these are five, with which rules do the same.
         """
         cell = restriction.cell
         if cell is None:
@@ -376,11 +373,9 @@ class MachineSearch:
 def _least_usual(contradicting: set[str]) -> set[str]:
     """Return the labels of the usual assumptions to give up in one round.
 
-    They are all of the lowest rank, at once: a round for every one of them
-    would be too many.
+    They are all of the lowest rank: one at a time would take too many rounds.
 
     :param contradicting: labels of assumptions, also of restrictions.
-    :returns: an empty set if only restrictions are among them.
     """
     usual = {label for label in contradicting if label.startswith('usual')}
     if not usual:

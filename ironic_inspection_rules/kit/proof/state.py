@@ -230,16 +230,14 @@ def is_at(
 def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     """Return the unknown value of a place after a change that is not followed.
 
-    A place that always has a mapping still has one, with unknown entries.
-    Were the whole value unknown, it might be a text, and to read an entry of
-    it an error that no machine has.
-
     :param reason: why the change cannot be followed.
     :param about: all that the value depends on.
     """
     unknown = values.unknown_value(reason, *about)
     if not _is_mapping(place):
         return values.only(unknown)
+    # The place always has a mapping. Were it unknown as a whole, it might be
+    # a text, and to read an entry of it an error that no machine has.
     entries: dict[str, Value] = {}
     for inner in _mappings_in(place):
         name = inner[-1]

@@ -218,8 +218,7 @@ class NumberVariable:
 
         The solver chooses the answer; :meth:`tried` ties it to the number.
 
-        :param question: a key of the question about the text of the number.
-            Equal questions have one formula.
+        :param question: names the question; equal ones have one formula.
         :param answers: returns the answer for a known text.
         """
         if question not in self._questions:

@@ -641,25 +641,25 @@ def size(value: Value) -> int:
     return sum(1 + alternative.size for _guard, alternative in value)
 
 
-def choose(guard: Formula, one: Value, other: Value) -> Value:
-    """Return the value that is one where a guard holds, and else the other.
+def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
+    """Return the value that is one value where a guard holds, else another.
 
     A rule leaves such a value: a new one where it matched, the old elsewhere.
-
-    Mappings of one cell stay one mapping: what differs are their entries. So
-    a hundred rules that each set one entry leave one mapping of a hundred
-    entries, and not all mappings that some of these rules may leave.
+    Mappings of one cell stay one mapping, or a hundred rules that each set an
+    entry might leave 2**100 mappings.
     """
-    if one is other or guard is logic.TRUE:
-        return one
+    if chosen is otherwise or guard is logic.TRUE:
+        return chosen
     if guard is logic.FALSE:
-        return other
-    if size(one) + size(other) > _LARGEST:
-        return unknown('a value with too many entries', guard, one, other)
+        return otherwise
+    if size(chosen) + size(otherwise) > _LARGEST:
+        return unknown(
+            'a value with too many entries', guard, chosen, otherwise
+        )
     opposite = logic.negated(guard)
     parts: list[tuple[Formula, Value]] = []
-    others_left = list(other)
-    for inner_guard, alternative in one:
+    others_left = list(otherwise)
+    for inner_guard, alternative in chosen:
         is_chosen = logic.conj(guard, inner_guard)
         # The mapping of the same cell in the other value, with its guard.
         twin = _find_mapping_of_cell(alternative, others_left)
@@ -729,13 +729,12 @@ def keep_going() -> None:
 def product(
     values: Sequence[Value], keep_going: KeepGoing = keep_going
 ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
-    """Yield the combinations of alternatives of some values.
+    """Yield the combinations of alternatives of some values, with guards.
+
+    Combinations that no machine has are left out.
 
     :param keep_going: called before each combination: of a text with many
         fields there are more than anybody waits for.
-    :returns: for a combination its guard, which is that of all alternatives in
-        it, and the alternatives. Combinations that no machine has are left
-        out.
     """
     for pairs in itertools.product(*values):
         keep_going()
@@ -809,11 +808,11 @@ def _differ_by_identity(machine: Guesses, one: Value, other: Value) -> Formula:
     Only the identities of alternatives are compared, not every pair of them:
     where these are not equal, that the values differ is a guess.
     """
-    theirs = {alternative.identity: guard for guard, alternative in other}
+    guards = {alternative.identity: guard for guard, alternative in other}
     same = []
     for guard, alternative in one:
-        if alternative.identity in theirs:
-            same.append(logic.conj(guard, theirs[alternative.identity]))
+        if alternative.identity in guards:
+            same.append(logic.conj(guard, guards[alternative.identity]))
     have_other_identity = logic.negated(logic.disj(*same))
     differ_nevertheless = machine.guess(
         'whether two values are the same', 'differ', *_ordered(one, other)

@@ -313,9 +313,8 @@ def _kind_of(cell: cells.Cell, solution: z3.ModelRef) -> str:
 def _text(cell: cells.Cell, text: str) -> str:
     """Return a text with only characters that Python and the solver agree on.
 
-    The language of a regular expression takes all characters that are not in
-    the alphabet for one: such a character is replaced by the one that stands
-    for them. So is half a character, which no text can be written with.
+    The solver takes all characters that no rule names for one. They are
+    replaced by the one that stands for them, and so are lone surrogates.
     """
     asked = cell.machine.texts[cell.terms['text'].get_id()]
     if asked.languages or any(map(_is_surrogate, text)):
