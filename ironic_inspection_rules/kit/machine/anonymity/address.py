@@ -192,19 +192,19 @@ def _write(address: Address, replacement: Address, host: str) -> str:
             return str(replacement)
         head = host[: host.rindex(':') + 1]
         return f'{head}{_inner_ipv4(replacement)}'
-    written = replacement.compressed
-    if '.' in written:
+    text = replacement.compressed
+    if '.' in text:
         # Only newer Python writes an address of IPv4 at the end with dots. As
         # the text had none, hexadecimal groups are written.
         head = replacement.packed[-4:-2].hex()
         tail = replacement.packed[-2:].hex()
-        written = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
+        text = f'::ffff:{int(head, 16):x}:{int(tail, 16):x}'
     if len(host) == _WRITTEN_OUT:
-        written = replacement.exploded
+        text = replacement.exploded
     elif '::' not in host:
         groups = replacement.exploded.split(':')
-        written = ':'.join(f'{int(group, 16):x}' for group in groups)
-    return digits.cased(host, written)
+        text = ':'.join(f'{int(group, 16):x}' for group in groups)
+    return digits.cased(host, text)
 
 
 def parse(host: str) -> Address | None:
@@ -221,11 +221,14 @@ def parse(host: str) -> Address | None:
 
 
 def from_reverse(name: str) -> str | None:
-    """Return the address or the network that a name of a reverse zone is of.
+    """Return the address or the network of a name of a reverse zone.
 
-    :param name: ``1.0.0.10.in-addr.arpa``, or 32 digits before ``ip6.arpa``.
-    :returns: a network, as ``10.0.0.0/24``, for fewer numbers than an address
-        of IPv4 has; None if the numbers are too large.
+    ``1.0.0.10.in-addr.arpa`` is ``10.0.0.1``, and ``0.0.10.in-addr.arpa`` is
+    the network ``10.0.0.0/24``.
+
+    :param name: one to four numbers before ``in-addr.arpa``, or 32 digits
+        before ``ip6.arpa``.
+    :returns: None if the numbers are too large.
     """
     *labels, zone, _arpa = name.split('.')
     labels.reverse()

@@ -114,16 +114,13 @@ def _shifted(
 ) -> int:
     """Return a digit shifted by a distance made of the key and those before.
 
-    The shift can be undone from the first digit on: when a digit is shifted
-    back, those before it are known again.
-
     :param place: the index of the digit in ``digits`` and ``bases``.
-    :param bases: how many values a digit may have, digit by digit; one that
-        has only one value stays.
+    :param bases: how many values a digit may have, digit by digit.
     """
     digit = digits[place]
     base = bases[place]
     if base < 2:
+        # There is no other digit.
         return digit
     before = bytes(digits[max(0, place - _LOOKED_BACK) : place])
     hashed = hmac.digest(key, place.to_bytes(4) + before, 'sha256')

@@ -48,8 +48,6 @@ class Hardware:
     def wwn(self, text: str) -> str:
         """Replace a WWN, EUI-64 or GUID; zeros alone stay.
 
-        So do F alone, where there are as many as in a MAC address or EUI-64.
-
         :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
             ``eui.`` before them.
         """

@@ -194,8 +194,8 @@ class Known:
         # LLDP and NVMe write texts in hexadecimal digits.
         hex_digits = replacement.encode().hex()
         replace_hex = functools.partial(_like, replacement=hex_digits)
-        for written in (text, lowered):
-            digits = written.encode().hex()
+        for name in (text, lowered):
+            digits = name.encode().hex()
             self._add(digits, digits, replace_hex)
 
     def _as_name(self, name: str, written: str) -> str:
@@ -332,13 +332,14 @@ class Known:
         return _laid_over(written, self._forms.wwn(digits))
 
     def add_address(self, text: str) -> None:
-        """Add an IP address in the notations that have another form.
+        """Add the notations of an IP address that are not seen by their form.
 
-        These are hexadecimal digits, and the four numbers of IPv4 with other
-        separators or zeros before them. A text that is no address, and an
-        address that identifies nobody, such as a netmask, is not added.
+        ``10.0.0.1`` is added as ``010.000.000.001``, ``10-0-0-1``,
+        ``0a000001`` and so on. An address that identifies nobody, such as a
+        netmask, is not added.
 
-        :param text: perhaps with a prefix length or a zone.
+        :param text: perhaps with a prefix length or a zone; any other text is
+            passed over.
         """
         parsed = address.parse(re.split('[/%]', text)[0])
         if parsed is None or address.is_common(parsed):
@@ -350,9 +351,9 @@ class Known:
         lowered = str(parsed)
         padded = '.'.join(f'{part:03}' for part in parsed.packed)
         # Host names have an address with other separators: "ip-10-0-0-1".
-        for written in dict.fromkeys((lowered, padded)):
-            pattern = written.replace('.', '[._-]')
-            self._add(pattern, written, self._as_quad, Edge.QUAD)
+        for quad in dict.fromkeys((lowered, padded)):
+            pattern = quad.replace('.', '[._-]')
+            self._add(pattern, quad, self._as_quad, Edge.QUAD)
         for separator in '-_':
             # find() looks the function up by the text that a pattern matches:
             # it may have these separators.
@@ -403,13 +404,13 @@ class Known:
         # Patterns are for small letters. Places are the same in both texts.
         lowered = lower_ascii(text)
         for match in self._pattern.finditer(lowered):
-            written = text[match.start() : match.end()]
+            original = text[match.start() : match.end()]
             replace = self._replace.get(match[0])
             if replace is None:
                 digits = re.sub('[-:._ ]', '', match[0])
                 replace = self._replace.get(digits)
             if replace is not None:
-                yield KnownIdentifier(*match.span(), replace(written))
+                yield KnownIdentifier(*match.span(), replace(original))
 
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -259,14 +259,13 @@ def is_address_in_numbers(value: list[Any], kind: Kind) -> bool:
 def is_address_as_number(value: Any, kind: Kind, name: str) -> bool:
     """Return whether a value is an IPv4 address as one number.
 
-    Numbers below those of 1.0.0.0 are the address of no host, but counts.
-
     :param kind: of the field that has the value.
-    :param name: of that field; a field such as ``gateway_metric`` is of the
-        kind of an address, but has none.
+    :param name: of that field.
     """
     if kind is not Kind.ADDRESS or type(value) is not int:
         return False
+    # Numbers below that of 1.0.0.0 are counts. The name counts, too, as
+    # "gateway_metric" is a field of this kind, but no address.
     is_in_range = _FIRST_HOST <= value < 1 << 32
     return is_in_range and _NAMES_ADDRESS.search(name) is not None
 

@@ -179,15 +179,11 @@ def is_name(kind: int) -> bool:
 
 
 def mac(kind: int, content: str) -> str | None:
-    """Return the MAC address that an element has, as it is written there.
-
-    It is asked for so that the address is learned as an identifier, and
-    replaced wherever else it is.
+    """Return the MAC address in an element, None if it has none.
 
     :param kind: the type of the element, a number.
     :param content: hexadecimal digits, those of the subtype first.
-    :returns: twelve digits; None if the element is no ID, or one of another
-        subtype.
+    :returns: twelve digits.
     """
     if kind not in _MAC or len(content) != _DIGITS_OF_MAC:
         return None

@@ -46,16 +46,14 @@ class Anonymizer:
     ) -> dict[str, Any]:
         """Return the data of a machine with its identifiers replaced.
 
-        What identifies the machine is learned from all of its data first: an
-        identifier may then be replaced in a text that does not tell it by
-        its form.
-
         :param data: ``inventory`` and ``plugin_data``, not changed.
         :param names: by which the machine is known besides those in its data,
             such as the name of its node.
         """
         # Secrets go before identifiers are looked for.
         masked = disclosure.data(dict(data))
+        # Learned from all data first: in a text nobody may know a name by its
+        # form.
         learned = known.Known(self._forms, self._replacement.name)
         learning.keep_parts(learned, masked)
         for name in names:

@@ -159,9 +159,8 @@ class Texts:
     def _places(self, text: str, version: bool) -> list[known.KnownIdentifier]:
         """Return what is replaced in a text, in order and without overlaps.
 
-        A known identifier gives way to an address that it is only a part of,
-        such as a short serial number. Where it is no such part, as a name
-        with an address in it, the identifier of a form gives way.
+        Known identifiers go before those that are seen by their form, but for
+        one that is only a part of such, as a short serial number may be.
 
         :param version: whether the text is taken for a version: four numbers
             in it stay, and so do short ones that are known identifiers.

@@ -125,16 +125,16 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
     return by_kind
 
 
-def _merge_source(known: Differences, reported: Differences) -> Differences:
-    """Return known differences of parts with those of one more source.
+def _merge_source(earlier: Differences, reported: Differences) -> Differences:
+    """Return the differences of parts, with those of one more source.
 
     Sources such as lshw and dmidecode report the same parts. A difference is
     added only where it is not one that a source before has reported.
 
-    :param known: differences by the sources before, of one kind of parts.
+    :param earlier: differences by the sources before, of one kind of parts.
     :param reported: those of the same kind by the next source.
     """
-    result = list(known)
+    result = list(earlier)
     kinds_of_change = (
         finding.MISSING,
         finding.NEW,
@@ -142,7 +142,7 @@ def _merge_source(known: Differences, reported: Differences) -> Differences:
         finding.MOVED,
     )
     for what in kinds_of_change:
-        before = [part for part in known if part.what == what]
+        before = [part for part in earlier if part.what == what]
         now = [part for part in reported if part.what == what]
         slots = {_comparable_slot(part) for part in before}
         candidates = []

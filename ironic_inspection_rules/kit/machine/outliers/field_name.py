@@ -226,11 +226,8 @@ def is_value_compared(path: str, name: str) -> bool:
 def common(name: str) -> str:
     """Return the name of a mapping or list as all machines have it.
 
-    So the fields of a part have one path, whatever the part is called.
-
-    :returns: with :data:`MEMBER` in place of a name that a kernel gives, of an
-        address, or of a number at the end: ``*`` of "eth0", ``DIMM*`` of
-        "DIMM 3".
+    ``eth0`` becomes ``*``, ``DIMM 3`` becomes ``DIMM*``: so the fields of a
+    part have one path, whatever the part is called.
     """
     if _KERNEL_NAME.fullmatch(name) or _ADDRESS.fullmatch(name):
         return MEMBER

@@ -204,15 +204,13 @@ _WEIGHTS = {
 
 
 def oddness(kind: str, fitting: int, reporting: int, far: float = 1) -> float:
-    """Return how odd a finding is; findings are sorted by that.
+    """Return how odd a finding is: the fewer peers are odd, the odder.
 
-    It is the surprise in bits, as in information theory, times a weight of
-    the kind of part. The fewer peers are odd, the more surprising it is.
+    It is the surprise in bits, as in information theory, by kind of part.
 
     :param fitting: how many peers have the normal value.
     :param reporting: how many peers report the value.
-    :param far: of a number, how far it is from normal ones; 1 for other
-        values.
+    :param far: how far a number is from normal ones.
     """
     # At least the machine itself is odd, also where the counts say none is.
     odd_peers = max(1, reporting - fitting)

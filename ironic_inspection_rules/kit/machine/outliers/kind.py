@@ -340,19 +340,13 @@ class _Assignment:
 def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
     """Return the usual label in another feature for every population.
 
-    A population is the machines with one value of the best feature, a label
-    the number of the value that a machine has of the other one. A feature that
-    has usual labels votes on the population of a machine, see
-    :class:`_Assignment`.
+    Nearly all machines with 8 CPUs have disks of one vendor, which have the
+    label 0, and those with 16 CPUs have disks with the label 1: then the usual
+    labels are ``[0, 1]``.
 
-    Say that the populations are those with 8 and with 16 CPUs, and that a
-    vendor's disk has the label 0, another's 1. Where nearly all machines with
-    8 CPUs have the one disk, and those with 16 the other, the usual labels are
-    ``[0, 1]``; where nearly all have the same disk, there are none.
-
-    :param best: the feature that divides the populations.
-    :returns: None where the other feature does not distinguish them: two have
-        the same label, or most machines of one have not the same.
+    :param best: the feature that divides the populations, such as CPUs.
+    :param feature: the other feature, such as disks.
+    :returns: None where the other feature does not distinguish populations.
     """
     usual = []
     for counts in _count_labels(best, feature):
@@ -360,9 +354,11 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
             return None
         [(label, count)] = counts.most_common(1)
         if count < counts.total() * norm.NEARLY_ALL:
+            # The population has no usual label.
             return None
         usual.append(label)
     if len(set(usual)) < len(usual):
+        # Two populations have the same one.
         return None
     return usual
 
@@ -390,12 +386,9 @@ def _middles(
 ) -> list[tuple[Sequence[float], list[float]]]:
     """Return the numbers of machines, and the most frequent in populations.
 
-    By these :class:`_Assignment` says how near a machine is to a population.
-
     :returns: for every feature that is a number: the number of every machine,
-        and the most frequent one of every population. Of one feature it is
-        ``[([8, 8, 2, 8], [8, 2])]``, if three machines of the first
-        population have 8, and the one of the second population has 2.
+        and the most frequent one of every population, such as
+        ``([8, 8, 2, 8], [8, 2])``.
     """
     middles = []
     for feature in features:

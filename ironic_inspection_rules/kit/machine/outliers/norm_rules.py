@@ -89,9 +89,9 @@ class GroupNorm:
     def add(self, reduced: Reduced) -> None:
         """Add the data of a normal machine, if no equal one is there yet."""
         for path, value in reduced.keys.items():
-            known = self.keys.setdefault(path, [])
-            if value not in known:
-                known.append(value)
+            values = self.keys.setdefault(path, [])
+            if value not in values:
+                values.append(value)
         if reduced.text not in self.machines:
             inventory, plugin_data = json.loads(reduced.text)
             facts = views.Facts(inventory, plugin_data)

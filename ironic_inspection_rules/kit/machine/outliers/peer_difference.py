@@ -145,12 +145,9 @@ def is_measured(path: str) -> bool:
 
 @functools.lru_cache(20000)
 def part_kind(path: str) -> str | None:
-    """Return the kind of parts that a field is about, by words of its path.
+    """Return the kind of parts that a field is about, None if no word tells.
 
-    ``raid.disks`` is about disks. The first kind in _COMPONENTS with such a
-    word is taken.
-
-    :returns: None if no word tells.
+    ``raid.disks`` is about disks.
     """
     words = field_name.words(path)
     for kind, names in _COMPONENTS:

@@ -40,8 +40,7 @@ def compare(
         the vendor, the product and the board.
     :param least: the least number of machines that are peers.
     :param advance: called as files are read, for a progress bar.
-    :param complain: called with the reason why a file cannot be read; the
-        others are compared all the same.
+    :param complain: called with the reason why a file cannot be read.
     """
     machines = peers.Peers(least)
     prepare = functools.partial(_SketchReader, tuple(by))
@@ -57,12 +56,10 @@ def learn(
 ) -> list[dict[str, typing.Any]]:
     """Build rules that record where a machine of a group is odd.
 
-    What is normal is learnt from the machines that are not odd, group by
-    group: their files are read once more.
+    What is normal is learnt from the files of the machines that are not odd.
 
     :param result: what :func:`compare` returned.
-    :param by: paths of the values that peers have in common; if empty those of
-        the vendor, the product and the board.
+    :param by: paths of the values that peers have in common.
     :returns: rules as plain data.
     """
     norms = norm_rules.Norms(result)

@@ -286,10 +286,8 @@ def _gather(
     parts, which have their own comparison, are left out.
 
     :param name: of the field; empty for an item of a list.
-    :param value: of the field, perhaps with others in it.
     :param path: of the field, without names that only one machine has.
     :param values: to which the values are added, by path.
-    :param depth: of the field in the data.
     """
     if type(value) not in _CONTAINERS:
         if value is not None and field_name.is_value_compared(path, name):

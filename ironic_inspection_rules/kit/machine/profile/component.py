@@ -346,26 +346,17 @@ class Tolerance:
     observed: set[str] = dataclasses.field(default_factory=set)
 
     def size(self, component: str, low: int, high: int) -> tuple[int, int]:
-        """Return a range of sizes, widened by what a component may differ.
-
-        A share widens any size, a number only that of memory, in MiB.
-
-        :param low: the least size of the sample.
-        :param high: the largest size of the sample.
-        """
+        """Return the range of sizes of a sample, widened by the tolerance."""
+        # The number of any other component is one of parts, not of MiB.
         number = 0
         if component == MEMORY:
             number = self.numbers.get(component, 0)
         return self._widen(low, high, self.shares.get(component, 0.0), number)
 
     def count(self, component: str, low: int, high: int) -> tuple[int, int]:
-        """Return a range of counts, widened by what a component may differ.
-
-        :param low: the least number of parts in the sample.
-        :param high: the largest number of parts in the sample.
-        """
-        share = 0.0
+        """Return the range of counts of a sample, widened by the tolerance."""
         # The share of disks is one of their sizes.
+        share = 0.0
         if component != DISKS.component:
             share = self.shares.get(component, 0.0)
         return self._widen(low, high, share, self.numbers.get(component, 0))

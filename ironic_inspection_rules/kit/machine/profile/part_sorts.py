@@ -158,7 +158,7 @@ def literal(value: typing.Any) -> str:
 
 
 def find(
-    known: component.ComparedParts,
+    compared: component.ComparedParts,
     listed: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
@@ -169,14 +169,14 @@ def find(
     agree in what may not differ within a sort: a spinning disk is never one
     with a flash disk. Sorts whose ranges of sizes overlap are one as well.
 
-    :param known: the list of parts and what distinguishes them.
+    :param compared: the list of parts and what distinguishes them.
     :param listed: the parts of every machine.
     :param tolerated: how far sizes may be outside of those of the sample.
     """
     all_items = list(itertools.chain.from_iterable(listed))
     # Attributes that no part of the sample reports say nothing.
     used = []
-    for name in known.attributes:
+    for name in compared.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
             used.append(name)
     keys_of_machines = []
@@ -195,11 +195,11 @@ def find(
         shared = tuple(
             value
             for name, value in zip(used, key, strict=True)
-            if name in known.together
+            if name in compared.together
         )
         somewhere.setdefault(shared, []).append(key)
     groups = [*everywhere, *somewhere.values()]
-    return _without_overlaps(known, used, groups, tolerated)
+    return _without_overlaps(compared, used, groups, tolerated)
 
 
 def _key(item: component.PartItem, used: Sequence[str]) -> Key:
@@ -217,7 +217,7 @@ def _key(item: component.PartItem, used: Sequence[str]) -> Key:
 
 
 def _without_overlaps(
-    known: component.ComparedParts,
+    compared: component.ComparedParts,
     used: Sequence[str],
     groups: Sequence[list[Key]],
     tolerated: component.Tolerance,
@@ -231,11 +231,11 @@ def _without_overlaps(
     # The keys of a group, and their sort.
     made: list[tuple[list[Key], PartSort]] = []
     for keys in groups:
-        part_sort = _sort(known, used, keys, tolerated)
+        part_sort = _sort(compared, used, keys, tolerated)
         for place, (earlier_keys, earlier_sort) in enumerate(made):
             if _have_common_sizes(part_sort, earlier_sort):
                 merged = earlier_keys + keys
-                made[place] = merged, _sort(known, used, merged, tolerated)
+                made[place] = merged, _sort(compared, used, merged, tolerated)
                 break
         else:
             # It overlaps none of the sorts so far.
@@ -243,7 +243,7 @@ def _without_overlaps(
     # A range that has become wider may overlap another one now.
     if len(made) < len(groups):
         merged_groups = [keys for keys, _part_sort in made]
-        return _without_overlaps(known, used, merged_groups, tolerated)
+        return _without_overlaps(compared, used, merged_groups, tolerated)
     return [part_sort for _keys, part_sort in made]
 
 
@@ -287,7 +287,7 @@ def _size_test(
 
 
 def _sort(
-    known: component.ComparedParts,
+    compared: component.ComparedParts,
     used: Sequence[str],
     group: Sequence[Key],
     tolerated: component.Tolerance,
@@ -306,7 +306,7 @@ def _sort(
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
             tests[name], attributes[name] = _size_test(
-                values, known.component, tolerated
+                values, compared.component, tolerated
             )
         elif len(values) == 1:
             tests[name] = ValueTest(values)
@@ -314,7 +314,7 @@ def _sort(
         elif None not in values:
             tests[name] = ValueTest(values)
             attributes[name] = _names(values)
-    return PartSort(tests, known.label(attributes))
+    return PartSort(tests, compared.label(attributes))
 
 
 def _range(low: str, high: str) -> str:

@@ -205,8 +205,7 @@ def differences(
 ) -> Iterator[Deviation]:
     """Yield all ways in which a machine may differ from the sample.
 
-    They are one for a value, and several for a list of parts. A rule is
-    written for every one of them.
+    A rule is written for every one of them.
 
     :param machines: the sample.
     :param left_out: paths of values that are not compared.
@@ -214,18 +213,18 @@ def differences(
     for value in component.VALUES:
         if value.path in left_out:
             continue
-        known = [value.of(machine) for machine in machines]
+        values = [value.of(machine) for machine in machines]
         # A value is compared only if all machines of the sample report it.
-        if None not in known:
-            yield _other_value(value, known, tolerated)
+        if None not in values:
+            yield _other_value(value, values, tolerated)
     for parts in component.parts(machines):
-        listed = [parts.of(machine) or [] for machine in machines]
-        yield from _other_parts(parts, listed, tolerated)
+        lists = [parts.of(machine) or [] for machine in machines]
+        yield from _other_parts(parts, lists, tolerated)
 
 
 def _other_value(
     value: component.Scalar,
-    known: Sequence[typing.Any],
+    sample: Sequence[typing.Any],
     tolerated: component.Tolerance,
 ) -> Deviation:
     """Return the deviation of a machine that has another value.
@@ -233,11 +232,11 @@ def _other_value(
     Numbers may be between those of the sample, and beyond them as far as is
     tolerated; texts and versions of firmware have to be in the sample.
 
-    :param known: the values of the sample.
+    :param sample: the values of the machines of the sample.
     """
     field = f'{{{value.path} | {_UNKNOWN}}}'
-    expected = list(dict.fromkeys(known))
-    are_numbers = all(map(component.is_number, known))
+    expected = list(dict.fromkeys(sample))
+    are_numbers = all(map(component.is_number, sample))
     # A version between two of the sample is another firmware. Versions may be
     # numbers, as Ironic's hook extra-hardware makes one of "2.18".
     if value.component == component.FIRMWARE or not are_numbers:
@@ -247,7 +246,7 @@ def _other_value(
     elif value.component in tolerated.observed:
         condition, text = _none_of(field, expected)
     else:
-        low, high = min(known), max(known)
+        low, high = min(sample), max(sample)
         if value.sized:
             low, high = tolerated.size(value.component, low, high)
         elif value.name != 'sockets':
@@ -266,7 +265,7 @@ def _other_value(
 
 def _other_parts(
     parts: component.ComparedParts,
-    listed: Sequence[Sequence[component.PartItem]],
+    lists: Sequence[Sequence[component.PartItem]],
     tolerated: component.Tolerance,
 ) -> Iterator[Deviation]:
     """Yield the ways in which a machine may have other parts than the sample.
@@ -274,12 +273,12 @@ def _other_parts(
     It may have too few or too many parts of a sort, parts of no sort, or any
     parts where the sample has none.
 
-    :param listed: the parts of every machine of the sample.
+    :param lists: the parts of every machine of the sample.
     """
     name = parts.component
-    sorts = part_sorts.find(parts, listed, tolerated)
+    sorts = part_sorts.find(parts, lists, tolerated)
     for part_sort in sorts:
-        counts = [part_sort.count(items) for items in listed]
+        counts = [part_sort.count(items) for items in lists]
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
         count = f'{{{filters}}}'
         if name in tolerated.observed:
