@@ -259,9 +259,8 @@ def call_with_large_body(
 def _encoded(body: Any) -> bytes:
     """Return a body as the bytes of its JSON.
 
-    keystoneauth, given plain data, makes one text of all of it, from which
-    requests makes the bytes: a large table would be in memory twice. Here
-    only the text of one row is there beside the bytes.
+    keystoneauth would first make one text of all of it: a large table would
+    be in memory twice.
     """
     encoded = io.BytesIO()
     for part in _parts(body, _DEPTH_OF_ROWS):
@@ -272,12 +271,10 @@ def _encoded(body: Any) -> bytes:
 def _parts(value: Any, depth: int) -> Iterator[str]:
     """Yield the JSON of a value piece by piece.
 
-    The pieces are not sent one by one: :func:`_encoded` makes bytes of every
-    piece before it asks for the next, so that only one row of a table is
-    there as text beside the bytes.
+    Of ``[[1, 2], [3]]``, for example, with depth 1: ``[``, ``[1, 2]``, ``,``,
+    ``[3]`` and ``]``.
 
-    :param depth: how many levels of mappings and lists are divided; what is
-        below them comes as one piece.
+    :param depth: how many levels of mappings and lists are divided.
     """
     is_divided = depth > 0 and isinstance(value, dict | list)
     if not is_divided or not value:

@@ -179,8 +179,6 @@ def _in_stored_order(
 ) -> list[dict[str, Any]]:
     """Return steps in the order of the stored rules, those of new ones last.
 
-    The rules of a request do not change the order of the stored ones.
-
     :param stored: the UUIDs of the stored rules, in order.
     """
     places = {uuid: place for place, uuid in enumerate(stored)}

@@ -37,9 +37,7 @@ class _Option:
     def takes(self, word: str) -> bool:
         """Check whether the next word is a value of this option.
 
-        An option of one or several values takes any first word. It takes more
-        only if it may have several, as long as its type accepts them: a file
-        behind them is no number.
+        An option of several values takes all words that its type accepts.
         """
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
@@ -74,11 +72,11 @@ def arranged(
     :param actions: the arguments of the command, files and options.
     :param words: as a user typed them.
     """
-    known = list(actions)
-    options, files = _split_words(known, words)
+    declared = list(actions)
+    options, files = _split_words(declared, words)
     # The files without which the command cannot be called.
     needed = 0
-    for action in known:
+    for action in declared:
         is_option = bool(action.option_strings)
         if not is_option and action.nargs in (None, '+'):
             needed += 1
@@ -93,7 +91,7 @@ def arranged(
 
 
 def _split_words(
-    known: Sequence[argparse.Action], words: Sequence[str]
+    declared: Sequence[argparse.Action], words: Sequence[str]
 ) -> tuple[list[_Option], list[str]]:
     """Return the options with the words that they accept, and the files.
 
@@ -111,7 +109,7 @@ def _split_words(
         if not _is_option(word):
             files.append(word)
             continue
-        option = _Option([word], _find_option(known, word), len(files))
+        option = _Option([word], _find_option(declared, word), len(files))
         while words_left and option.takes(words_left[0]):
             option.words.append(words_left.popleft())
         options.append(option)
@@ -301,7 +299,7 @@ def revision(text: str) -> int:
 
 
 def _find_option(
-    known: Iterable[argparse.Action], word: str
+    declared: Iterable[argparse.Action], word: str
 ) -> argparse.Action | None:
     """Return the option that a word names, or begins.
 
@@ -317,7 +315,7 @@ def _find_option(
     # Only long options may be shortened.
     may_be_shortened = name.startswith('--')
     candidates = []
-    for action in known:
+    for action in declared:
         if name in action.option_strings:
             return action
         is_prefix = any(

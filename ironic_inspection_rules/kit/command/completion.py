@@ -48,14 +48,14 @@ def commands() -> list[CommandWords]:
 
     Without python-openstackclient those of ``openstack`` are left out.
     """
-    known = []
+    all_commands = []
     for program, group in _GROUPS.items():
         for point in importlib.metadata.entry_points(group=group):
             if not point.value.startswith('ironic_inspection_rules.'):
                 continue
             with contextlib.suppress(ImportError):
-                known.append(_load(program, point))
-    return sorted(known, key=_order)
+                all_commands.append(_load(program, point))
+    return sorted(all_commands, key=_order)
 
 
 def _order(command: CommandWords) -> tuple[str, tuple[str, ...]]:
@@ -96,14 +96,14 @@ def _load(program: str, point: importlib.metadata.EntryPoint) -> CommandWords:
 
 
 def _next_words(
-    known: Iterable[CommandWords],
+    all_commands: Iterable[CommandWords],
 ) -> dict[tuple[str, ...], list[str]]:
     """Return the words that may come next, by the words that come before.
 
     After ``('openstack', 'baremetal')`` it may be ``node`` or ``trait``.
     """
     following: dict[tuple[str, ...], list[str]] = {}
-    for command in known:
+    for command in all_commands:
         for number, word in enumerate(command.words):
             words_before = (command.program, *command.words[:number])
             next_words = following.setdefault(words_before, [])
@@ -112,15 +112,15 @@ def _next_words(
     return following
 
 
-def _cases(known: list[CommandWords]) -> Iterator[str]:
+def _cases(all_commands: list[CommandWords]) -> Iterator[str]:
     """Yield the branches of the ``case`` of a script for bash or zsh.
 
     Their patterns are for the words before the one that is completed. A shell
     takes the first branch that fits: the most exact ones come first.
     """
-    for words_before, next_words in _next_words(known).items():
+    for words_before, next_words in _next_words(all_commands).items():
         yield _case(f'"{" ".join(words_before)}"', next_words)
-    for command in known:
+    for command in all_commands:
         before = ' '.join((command.program, *command.words))
         for option, choices in command.options.items():
             # An option that must have a value gets a branch even without
@@ -219,30 +219,30 @@ end
 """
 
 
-def _programs(known: Iterable[CommandWords]) -> str:
+def _programs(all_commands: Iterable[CommandWords]) -> str:
     """Return the names of the programs, with spaces between."""
-    return ' '.join(sorted({command.program for command in known}))
+    return ' '.join(sorted({command.program for command in all_commands}))
 
 
-def bash(known: list[CommandWords]) -> str:
+def bash(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in bash."""
     return _BASH.format(
         name='ironic_inspection_rules',
-        cases='\n'.join(_cases(known)),
-        programs=_programs(known),
+        cases='\n'.join(_cases(all_commands)),
+        programs=_programs(all_commands),
     )
 
 
-def zsh(known: list[CommandWords]) -> str:
+def zsh(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in zsh."""
     return _ZSH.format(
         name='ironic_inspection_rules',
-        cases='\n'.join(_cases(known)),
-        programs=_programs(known),
+        cases='\n'.join(_cases(all_commands)),
+        programs=_programs(all_commands),
     )
 
 
-def fish(known: list[CommandWords]) -> str:
+def fish(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in fish.
 
     Fish has a line ``complete`` for every word. Its condition is that the
@@ -251,9 +251,10 @@ def fish(known: list[CommandWords]) -> str:
     name = 'ironic_inspection_rules'
     lines = [_FISH.format(name=name, client=CLIENT)]
     helps = {
-        (command.program, *command.words): command.help for command in known
+        (command.program, *command.words): command.help
+        for command in all_commands
     }
-    for words_before, next_words in _next_words(known).items():
+    for words_before, next_words in _next_words(all_commands).items():
         condition = f'__{name}_before {" ".join(words_before)}'
         for word in next_words:
             text = helps.get((*words_before, word), '')
@@ -261,7 +262,7 @@ def fish(known: list[CommandWords]) -> str:
                 f'complete -c {words_before[0]} -n "{condition}" -f '
                 f'-a {word} -d {_quoted(text)}'
             )
-    for command in known:
+    for command in all_commands:
         before = ' '.join((command.program, *command.words))
         for choice in command.choices:
             lines.append(

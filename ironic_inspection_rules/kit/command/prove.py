@@ -206,11 +206,9 @@ def _asked(parsed_args: argparse.Namespace) -> str:
 def _without_collector() -> Iterator[None]:
     """Keep Python's garbage collector from running meanwhile.
 
-    It frees formulas at moments that depend on all else that the process has
-    made, such as the length of a path. The solver gives the number of a
-    freed formula to the next one and sorts by number, so that it would take
-    other steps, and reach its limit of them or not. Without the collector the
-    same files have the same answers.
+    The collector frees formulas at any time. The solver gives the number of a
+    freed formula to the next one, and sorts by number: without the collector
+    the same files have the same answers.
     """
     was_enabled = gc.isenabled()
     gc.disable()

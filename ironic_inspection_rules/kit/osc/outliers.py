@@ -163,13 +163,13 @@ def _learn(
 ) -> list[dict[str, Any]]:
     """Return rules that record where a machine is not like the normal ones.
 
-    Normal are the machines without a finding. Their inventories are read
-    again: all of them would have been too large to keep.
+    Normal are the machines without a finding.
 
     :param by: fields that machines are compared within, as of ``--by``.
     :param uuids: of nodes, by what they are called.
     """
     norms = norm_rules.Norms(result)
+    # The inventories are read again: they were too large to keep.
     reduce = functools.partial(_reduce, baremetal, by, uuids)
     all_reduced = threads.map(reduce, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):

@@ -288,16 +288,10 @@ class DetailsListing(Listing):
         )
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Write a text for each group of machines that are alike.
+        """Write the names of machines that are alike, then what they share.
 
-        For example, of two machines::
-
-            inventories/1.json
-            inventories/2.json: inspection would succeed
-            [a table of the rules]
-            nothing would change
-
-        Between two groups there is an empty line.
+        The last name has the verdict beside it:
+        ``inventories/2.json: inspection would succeed``.
         """
         texts = []
         for (verdict, body), paths in self._paths_of_alike.items():

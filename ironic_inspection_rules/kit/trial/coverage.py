@@ -471,9 +471,7 @@ def measure(
     """Return the coverage of rules by machines, tried on all processors.
 
     :param paths: of the files with the machines.
-    :param advance: called with the number of files of every chunk that is
-        done.
-    :param tables: what the rules read as ``{tables.NAME}``.
+    :param advance: called with the number of files that are done.
     """
     total = Coverage(rules, tables)
     prepare = functools.partial(_CoverageWork, rules, tables, nodes)

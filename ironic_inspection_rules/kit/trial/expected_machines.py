@@ -37,12 +37,10 @@ def compare(
 ) -> list[table_comparison.TableFinding]:
     """Compare machines with the rows of a table, and return the findings.
 
-    Files are read and compared in several processes. The machine of a file
-    that cannot be read counts as missing.
+    The machine of a file that cannot be read counts as missing.
 
     :param nodes: the node that each machine is taken for.
     :param paths: files with their inventories.
-    :param advance: called with the progress.
     :param complain: called with the reason why a file cannot be read.
     :param by: the column that groups machines, None if none does.
     """

@@ -45,12 +45,11 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
 def _vars(values: dict[str, typing.Any]) -> typing.Any:
     """Return the meaning of vars, whose order counts where one uses another.
 
-    Where a value may use another one, which is where the word ``vars`` is in
-    any of them, the meaning is a list of pairs: unlike mappings, lists in
-    another order are not the same.
+    :returns: a mapping; a list of pairs where the order counts.
     """
     meaning = _value(values)
-    if model.VARS in str(list(values.values())):
+    may_use_another = model.VARS in str(list(values.values()))
+    if may_use_another:
         return list(meaning.items())
     return meaning
 
@@ -256,10 +255,8 @@ def _filter_argument(
 ) -> typing.Any:
     """Return the meaning of an argument of a filter.
 
-    Arguments that do the same in rules, however they are written, have equal
-    meanings. That of a field is its steps and filters, also inside of lists
-    and mappings; that of a path is a list of tokens. Any other value is its
-    own meaning.
+    That of a field is its steps and filters, and that of a path its tokens.
+    Any other value is its own meaning.
     """
     if isinstance(value, interpolation.Field):
         return _Text([_field(value)])

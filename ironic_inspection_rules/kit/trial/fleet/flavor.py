@@ -90,10 +90,9 @@ def parse(
 ) -> Flavor:
     """Read a flavor as ``ResourceRequest.from_request_spec`` of Nova does.
 
-    Amounts of 0 are not asked for. Processors, memory and disk of the flavor
-    are, unless an extra spec says otherwise. No node of Ironic has them, so
-    that such a flavor gets a problem in place of a resource class and traits:
-    the first one that there is.
+    It asks for processors, memory and disk as well, unless extra specs such as
+    ``resources:VCPU=0`` say otherwise. No node of Ironic has these: the flavor
+    gets a problem in place of a resource class and traits.
 
     :param vcpus: processors; 0 for none.
     :param ram: memory in MiB.
