@@ -105,10 +105,10 @@ def mend_text(
     for _round in range(_ROUNDS):
         read = document.parse(path, text)
         wanted = _wanted(text, read, ops)
-        text, made = _make(text, read, wanted)
-        if not made:
+        text, done = _make(text, read, wanted)
+        if not done:
             break
-        for rule, change in made:
+        for rule, change in done:
             line, _column = rule.place(change.pointer)
             mended.append(Mended(path, line, str(change)))
     return mark + text, mended
@@ -151,7 +151,7 @@ def _make(
     if len(wanted) == 1:
         return text, []
     half = len(wanted) // 2
-    half_made, made = _make(text, read, wanted[:half])
+    half_made, done = _make(text, read, wanted[:half])
     # The places of the second half may have moved, so the text is read again.
     read_again = document.parse(read.path, half_made)
     second_half = []
@@ -159,7 +159,7 @@ def _make(
         moved_rule = file_rule.WrittenRule(read_again, rule.index)
         second_half.append((moved_rule, change))
     mended, also_made = _make(half_made, read_again, second_half)
-    return mended, made + also_made
+    return mended, done + also_made
 
 
 def _make_all(
@@ -236,7 +236,7 @@ def changes(
 
 
 def _keys(
-    pointer: str, mapping: dict[str, typing.Any], known: Collection[str]
+    pointer: str, mapping: dict[str, typing.Any], valid_names: Collection[str]
 ) -> Iterator[Change]:
     """Yield the changes that rename unknown keys of a mapping.
 
@@ -245,10 +245,10 @@ def _keys(
 
     :param pointer: the place of the mapping in the rule.
     """
-    free = set(known) - mapping.keys()
+    free = set(valid_names) - mapping.keys()
     name_meant = {}
     for key in mapping:
-        if key not in known:
+        if key not in valid_names:
             name = suggestion.slip(key, free)
             if name is not None:
                 name_meant[key] = name
@@ -306,7 +306,7 @@ def _mappings(
 def _operation(
     pointer: str,
     operation: dict[str, typing.Any],
-    known: Mapping[str, registry.Op],
+    ops: Mapping[str, registry.Op],
     keys: Collection[str],
 ) -> Iterator[Change]:
     """Yield the changes that mend one condition or action.
@@ -314,7 +314,7 @@ def _operation(
     They are for its keys, ``multiple``, op, arguments, and the fields in its
     arguments and loop. The conditions inside it are not among them.
 
-    :param known: the ops that may be there.
+    :param ops: the ops that may be there.
     :param keys: the keys that the operation may have.
     """
     yield from _keys(pointer, operation, keys)
@@ -326,11 +326,11 @@ def _operation(
     if not isinstance(operation.get('op'), str):
         return
     name, _inverted = model.split_op(operation['op'])
-    if name not in known:
-        yield from _choice(f'{pointer}/op', name, known)
-    elif not isinstance(known[name].plugin, plugin.ConditionGroup):
+    if name not in ops:
+        yield from _choice(f'{pointer}/op', name, ops)
+    elif not isinstance(ops[name].plugin, plugin.ConditionGroup):
         args = operation.get('args')
-        yield from _arguments(f'{pointer}/args', args, known[name])
+        yield from _arguments(f'{pointer}/args', args, ops[name])
 
 
 def _arguments(
@@ -386,12 +386,12 @@ def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 
     :param value: arguments or a loop, of any form: its texts have the fields.
     """
-    known = registry.filters()
+    filters = registry.filters()
     roots = (*interpolation.ROOTS, interpolation.ITEM)
     for field in interpolation.fields(value):
         for call in field.filters:
-            if call.name not in known:
-                meant = suggestion.slip(call.name, known)
+            if call.name not in filters:
+                meant = suggestion.slip(call.name, filters)
                 yield from _rewrite(pointer, field.text, call.name, meant)
         if field.root is not None and field.root not in roots:
             meant = suggestion.slip(field.root, interpolation.ROOTS)

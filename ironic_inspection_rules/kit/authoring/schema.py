@@ -265,12 +265,12 @@ def _fields_of(tables: table.Tables) -> list[str]:
     For a table that has no key of machines, authors fill in KEY.
     """
     fields = []
-    for name, known in tables.items():
+    for name, named_table in tables.items():
         row = f'{interpolation.TABLES}.{name} | row'
-        if not known.has_of:
+        if not named_table.has_of:
             row += '(KEY)'
         fields.append(f'{{{row}}}')
-        for column in sorted(known.known_columns):
+        for column in sorted(named_table.known_columns):
             path = data_path.pointer([column])
             fields.append(f"{{{row} | get('{path}')}}")
     return fields

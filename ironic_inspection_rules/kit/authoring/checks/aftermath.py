@@ -153,13 +153,13 @@ class Aftermath:
     @functools.cached_property
     def _target(self) -> working_copy.WorkingCopy | None:
         """The data that the certain actions leave, None after an error."""
-        written = []
+        operations = []
         plugins = {}
         for action in self._subject.actions:
             if self._is_certain(action):
                 operation = dict(action.written)
                 operation.pop('when', None)
-                written.append(operation)
+                operations.append(operation)
                 plugins[action.op.name] = action.op.plugin
         facts = working_copy.Facts(
             inventory={},
@@ -172,7 +172,7 @@ class Aftermath:
             scope=None,
             vars={},
             conditions=(),
-            actions=tuple(written),
+            actions=tuple(operations),
         )
         try:
             plan = compiler.compile_rule(alone, registry.Registry({}, plugins))

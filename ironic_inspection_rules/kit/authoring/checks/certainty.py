@@ -53,11 +53,11 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
         return _('this condition never holds')
     differing = _differing_neighbours(condition)
     if differing is not None and not condition.inverted:
-        one, other = differing
+        first, second = differing
         return _(
             'this condition never holds: each value is compared with the '
             'next, and "%(one)s" with "%(other)s"; use one-of'
-        ) % {'one': one, 'other': other}
+        ) % {'one': first, 'other': second}
     # Where one of its conditions holds on each machine, neither "!any-of" nor
     # "none-of" ever holds.
     is_not_any = condition.inverted and _holds(condition) == 'any'
@@ -92,12 +92,12 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
         return _('this condition always holds')
     differing = _differing_neighbours(condition)
     if differing is not None and condition.inverted:
-        one, other = differing
+        first, second = differing
         return _(
             'this condition always holds where its fields exist: each '
             'value is compared with the next, and "%(one)s" with '
             '"%(other)s"; use !one-of'
-        ) % {'one': one, 'other': other}
+        ) % {'one': first, 'other': second}
     # Where one of its conditions holds on each machine, "any-of" always holds,
     # and so does "!none-of".
     is_any = not condition.inverted and _holds(condition) == 'any'

@@ -138,28 +138,31 @@ class _WritingRule:
         return conflicts
 
     def _leaves_open(
-        self, mine: ActionEffect, other: '_WritingRule', theirs: ActionEffect
+        self,
+        write: ActionEffect,
+        other: '_WritingRule',
+        other_write: ActionEffect,
     ) -> list[exclusion.Claim] | None:
         """Return the conditions of a write of a rule that runs after this one.
 
         Conditions that surely hold after what this rule has written are left
         out.
 
-        :param mine: the write of this rule, which has happened.
-        :param theirs: the write of the other rule.
+        :param write: the write of this rule, which has happened.
+        :param other_write: the write of the other rule.
         :returns: None if the other write never happens after this rule.
         """
-        claims = other._claims_of(theirs)
+        claims = other._claims_of(other_write)
         if self.rule.rule.mode != model.ENFORCE:
             # It is only tried: other rules see nothing of it.
             return claims
         if any(map(aftermath.fails, self.rule.actions)):
             return None
-        after = self._after(mine.pointer)
+        after = self._after(write.pointer)
         still_open = []
         for claim in claims:
             result = None
-            if not other._sees_other_data(claim, theirs):
+            if not other._sees_other_data(claim, other_write):
                 result = after.decides(other._condition_of(claim))
             if result is False:
                 return None
@@ -246,12 +249,12 @@ def _message(
     values = ''
     if len(conflicts) == 1:
         first, second = conflicts[0]
-        there = _value_text(first.effect)
-        here = _value_text(second.effect)
-        if there and here:
+        earlier_value = _value_text(first.effect)
+        later_value = _value_text(second.effect)
+        if earlier_value and later_value:
             values = _(': there %(there)s, here %(here)s') % {
-                'there': there,
-                'here': here,
+                'there': earlier_value,
+                'here': later_value,
             }
             # Withholds the values where one of the rules is sensitive.
             for rule in (earlier.rule, later.rule):

@@ -95,8 +95,8 @@ def _problem_of_loop(
         )
     # The loop is outside of itself: an item in it is that of the operation
     # around, /conditions/0 of /conditions/0/conditions/1.
-    around = operation.pointer.rsplit('/', 2)[0]
-    item = known_items.get(around)
+    outer_pointer = operation.pointer.rsplit('/', 2)[0]
+    item = known_items.get(outer_pointer)
     kind = reach.value_of(field, item, rule.rule.vars).type
     if kind in inventory_fields.PLAIN:
         return _(
@@ -120,14 +120,14 @@ def _problem_of_list(
     compared = condition.arguments.get('values')
     if not facts.is_field(compared):
         return None
-    about = values.subject(rule, facts.field_name(compared), item)
-    kind = about.value.type
+    subject = values.subject(rule, facts.field_name(compared), item)
+    kind = subject.value.type
     if kind in (None, field_value.LIST):
         return None
     message = _(
         '{%(field)s} is a %(kind)s, and the inspection fails where '
         'one-of expects its values'
-    ) % {'field': about.text, 'kind': kind}
+    ) % {'field': subject.text, 'kind': kind}
     if isinstance(condition.arguments.get('value'), list):
         message += '; ' + _("value and values are in each other's place")
     return message

@@ -261,16 +261,16 @@ def _problem(use: reach.Use) -> str | None:
     unknown_step = unknown(use)
     if unknown_step is None:
         return None
-    name, known = unknown_step
-    if known is NODE:
+    name, valid_names = unknown_step
+    if valid_names is NODE:
         return _no_attribute(f'{{{use.text}}}', name)
-    if known is PORT:
+    if valid_names is PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
     else:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
-    hint = suggestion.hint(name, known) or _('they are no mappings')
+    hint = suggestion.hint(name, valid_names) or _('they are no mappings')
     return text % {'field': use.text, 'name': name, 'hint': hint}
 
 
@@ -374,10 +374,10 @@ def _slip(
     if len(steps) < 2:
         return
     field, name = steps[:2]
-    known = node_names.below(field)
-    if not known or name in known or len(name) < _SHORTEST:
+    valid_names = node_names.below(field)
+    if not valid_names or name in valid_names or len(name) < _SHORTEST:
         return
-    near = suggestion.slip(name, known)
+    near = suggestion.slip(name, valid_names)
     if near is not None:
         yield (
             pointer,

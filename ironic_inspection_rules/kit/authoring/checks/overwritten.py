@@ -141,10 +141,10 @@ def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
         # Once an item is removed, the same number is that of the next one:
         # only a write of the whole list undoes it.
         place = place[:-1]
-    for other in effects.effects(action):
-        if other.kind != write.kind or other.extends:
+    for effect in effects.effects(action):
+        if effect.kind != write.kind or effect.extends:
             continue
-        is_there_or_above = other.place == place[: len(other.place)]
+        is_there_or_above = effect.place == place[: len(effect.place)]
         if is_there_or_above:
             return True
     return False

@@ -174,15 +174,15 @@ def _is_written(
     return False
 
 
-def _machine(written: typing.Any) -> Json:
+def _machine(templates: typing.Any) -> Json:
     """Return the data of a machine that has a value for every field.
 
     Fields over names of the rule, and over tables, are passed over.
 
-    :param written: values of a rule, with fields in them.
+    :param templates: values of a rule, with fields in them.
     """
     roots: Json = {}
-    for field in effects.fields(written):
+    for field in effects.fields(templates):
         if field.root is None or field.root in (
             model.VARS,
             interpolation.ITEM,
@@ -210,9 +210,9 @@ def _values(
     """
     values: Json = {}
     view[model.VARS] = values
-    for name, written in own_vars.items():
+    for name, raw in own_vars.items():
         try:
-            value = rendering.rendered(template.compile_value(written), view)
+            value = rendering.rendered(template.compile_value(raw), view)
         except exceptions.OperationError:
             continue
         if not rendering.is_missing(value):

@@ -245,8 +245,8 @@ def _may_exist(pointer: str) -> bool:
         return False
     if steps[0] not in ('inventory', 'plugin_data'):
         return True
-    known = inventory_fields.find(inventory_fields.known(), steps)
-    return isinstance(known, inventory_fields.InventoryField)
+    field = inventory_fields.find(inventory_fields.known(), steps)
+    return isinstance(field, inventory_fields.InventoryField)
 
 
 def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
