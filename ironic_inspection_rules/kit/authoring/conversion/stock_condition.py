@@ -165,9 +165,9 @@ def _with_missing(
     :param result_if_missing: the result that stock Ironic has without the
         field, before it is inverted.
     """
-    written = _write(op, args, _filled)
+    converted = _write(op, args, _filled)
     if not text.uncertain:
-        return _invert(written, inverted)
+        return _invert(converted, inverted)
     field = _field_of_idiom(op, args, text)
     if field:
         if inverted:
@@ -178,17 +178,17 @@ def _with_missing(
     holds_if_missing = result_if_missing is not inverted
     if not holds_if_missing:
         # Here a condition on a missing field is false, inverted or not.
-        return _invert(written, inverted)
+        return _invert(converted, inverted)
     if inverted:
         # A group is true where the condition in it is false for any reason.
-        return {'op': 'none-of', 'conditions': [written]}
+        return {'op': 'none-of', 'conditions': [converted]}
     if text.or_else() is not None:
         # The other texts have no fields, and so no default.
         return _write(op, args, _with_default)
     are_missing = [
         {**condition, 'op': '!exists'} for condition in _exist(text)
     ]
-    return {'op': 'any-of', 'conditions': [*are_missing, written]}
+    return {'op': 'any-of', 'conditions': [*are_missing, converted]}
 
 
 def _truth(
@@ -202,9 +202,9 @@ def _truth(
     :param result_if_missing: the result that stock Ironic has without the
         field, before it is inverted.
     """
-    written = _write(op, args, _filled)
+    converted = _write(op, args, _filled)
     if result_if_missing == _MISSING_IS[op]:
-        return _invert(written, inverted)
+        return _invert(converted, inverted)
     # Nor is an empty text true or false.
     replaced = text.or_else('')
     if replaced is not None:
@@ -213,10 +213,10 @@ def _truth(
             return replaced
 
         return _invert(_write(op, args, fill), inverted)
-    written = {'op': 'all-of', 'conditions': [*_exist(text), written]}
+    converted = {'op': 'all-of', 'conditions': [*_exist(text), converted]}
     if inverted:
-        return {'op': 'none-of', 'conditions': [written]}
-    return written
+        return {'op': 'none-of', 'conditions': [converted]}
+    return converted
 
 
 def _convert_is_empty(
@@ -264,11 +264,11 @@ def _convert_is_empty(
             )
             % name
         )
-    written = {
+    converted = {
         'op': 'one-of',
         'args': {'value': value, 'values': rule.escape(_EMPTY)},
     }
-    return _invert(written, inverted)
+    return _invert(converted, inverted)
 
 
 def _check_kinds(op: str, args: Args) -> None:
@@ -505,7 +505,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
         list.
     """
     new_op = op
-    written = stock_text.write(dict(args), fill)
+    converted = stock_text.write(dict(args), fill)
     if op == 'one-of':
         values = args.get('values')
         if not isinstance(values, list | dict):
@@ -516,7 +516,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
                 )
             )
         # The value has a field, so it is text, which equals text only.
-        written['values'] = [
+        converted['values'] = [
             stock_text.write(value, fill)
             for value in values
             if _is_text(value)
@@ -529,5 +529,5 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
             new_op = 'contains'
             regex = rule.anchored(regex)
         # Stock Ironic fills no field into it: what looks like one is escaped.
-        written['regex'] = _ROOT.sub(r'\\{', regex)
-    return {'op': new_op, 'args': written}
+        converted['regex'] = _ROOT.sub(r'\\{', regex)
+    return {'op': new_op, 'args': converted}

@@ -59,27 +59,27 @@ def convert(
         )
         return None
     fill = functools.partial(_write, existing=existing, notes=notes)
-    written = stock_text.write(args, fill)
-    if 'unique' in written:
+    converted = stock_text.write(args, fill)
+    if 'unique' in converted:
         # Stock Ironic takes any value for true or false, this language not.
-        written['unique'] = bool(args['unique'])
+        converted['unique'] = bool(args['unique'])
     if 'path' in args:
         if op.endswith('plugin-data'):
-            _write_data_path(args, written, existing, notes)
+            _write_data_path(args, converted, existing, notes)
         else:
-            _write_attribute(op, args, written, existing, notes)
+            _write_attribute(op, args, converted, existing, notes)
     if op == 'unset-capability':
         # This project removes the whole field with the last capability.
         existing.discard('node.properties.capabilities')
     _note_differences(op, args, notes)
     if op == 'log':
-        level = written.get('level', 'info')
+        level = converted.get('level', 'info')
         if str(level).lower() not in _LEVELS:
             raise stock_condition.Fails(_('there is no level "%s"') % level)
     elif op == 'fail' and not isinstance(args['msg'], Text):
         # Stock Ironic makes text of any message.
-        written['msg'] = rule.escape(str(_plain(args['msg'])))
-    return {'op': op, 'args': written}
+        converted['msg'] = rule.escape(str(_plain(args['msg'])))
+    return {'op': op, 'args': converted}
 
 
 def _note_differences(
@@ -140,7 +140,7 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
 
 def _write_data_path(
     args: Operation,
-    written: Operation,
+    converted: Operation,
     existing: set[str],
     notes: rule.Conversion,
 ) -> None:
@@ -148,7 +148,7 @@ def _write_data_path(
 
     Stock Ironic takes a list of tokens, or text with dots between them.
 
-    :param written: gets the pointer as its ``path``.
+    :param converted: gets the pointer as its ``path``.
     :param existing: fields that surely have a value when the action runs; it
         loses those below the path.
     :param notes: gets what differs on the way to the value.
@@ -157,7 +157,7 @@ def _write_data_path(
     if not isinstance(path, list):
         path = _path_text(path).split('.')
     tokens = [_path_text(token) for token in path]
-    written['path'] = rule.escape(data_path.pointer(tokens))
+    converted['path'] = rule.escape(data_path.pointer(tokens))
     # Plugin data are always there; what is at the first token need not be.
     _note_missing_parents(tokens[1:], notes)
     _forget('plugin_data', tokens, existing)
@@ -166,13 +166,13 @@ def _write_data_path(
 def _write_attribute(
     op: str,
     args: Operation,
-    written: Operation,
+    converted: Operation,
     existing: set[str],
     notes: rule.Conversion,
 ) -> None:
     """Convert path and value of an action on an attribute of node or port.
 
-    :param written: gets the path as a JSON pointer, and the value if it
+    :param converted: gets the path as a JSON pointer, and the value if it
         replaces an attribute whole.
     :param existing: fields that surely have a value when the action runs; it
         loses those of the node below the path.
@@ -186,7 +186,7 @@ def _write_attribute(
         tokens = text.strip('/').split('/')
     else:
         tokens = text.split('.')
-    written['path'] = rule.escape(data_path.pointer(tokens))
+    converted['path'] = rule.escape(data_path.pointer(tokens))
     attributes = schema.PORT
     if not op.endswith('port-attribute'):
         attributes = schema.NODE
@@ -198,11 +198,11 @@ def _write_attribute(
     _note_missing_parents(tokens[2:], notes)
     replaces_attribute = len(tokens) == 1
     if replaces_attribute and tokens[0] in attributes:
-        written['value'] = _attribute_value(
+        converted['value'] = _attribute_value(
             tokens[0],
             attributes[tokens[0]],
             args['value'],
-            written['value'],
+            converted['value'],
             notes,
         )
 
@@ -298,7 +298,7 @@ def _attribute_value(
     name: str,
     attribute: schema.Attribute,
     value: typing.Any,
-    written: typing.Any,
+    converted: typing.Any,
     notes: rule.Conversion,
 ) -> typing.Any:
     """Return the value of an attribute that an action replaces whole.
@@ -306,7 +306,7 @@ def _attribute_value(
     Notes where stock Ironic would set something else.
 
     :param value: as stock Ironic has it.
-    :param written: the same, already converted; it is returned, but for a
+    :param converted: the same, already converted; it is returned, but for a
         boolean.
     :raises: :class:`.rule.Inconvertible` for an attribute that stock Ironic
         does not set, and a text with fields for a boolean or a mapping.
@@ -330,7 +330,7 @@ def _attribute_value(
                 )
                 % name
             )
-        return written
+        return converted
     if attribute.kind == 'true or false':
         if varies:
             raise rule.Inconvertible(
@@ -347,7 +347,7 @@ def _attribute_value(
             )
             % {'name': name, 'kind': attribute.kind}
         )
-    return written
+    return converted
 
 
 def _plain(value: typing.Any) -> typing.Any:
@@ -435,18 +435,18 @@ def convert_looped(
     deciding = not needs_all
     if deciding in turns:
         return deciding
-    written = [turn for turn in turns if not isinstance(turn, bool)]
-    if not written:
+    conditions = [turn for turn in turns if not isinstance(turn, bool)]
+    if not conditions:
         return needs_all
-    if len(written) == 1:
-        return written[0]
+    if len(conditions) == 1:
+        return conditions[0]
     looped = _as_loop(items, turns, convert_turn)
     if looped is None:
         # No single condition does the same as all turns.
         group = 'any-of'
         if needs_all:
             group = 'all-of'
-        return {'op': group, 'conditions': written}
+        return {'op': group, 'conditions': conditions}
     if needs_all:
         looped['multiple'] = 'all'
     return looped

@@ -342,18 +342,18 @@ def convert(
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
     try:
-        written = {
+        operations = {
             name: _written_operations(fields, name, converter)
             for name in _KEYS
         }
-        conditions = list(converter.conditions(written['conditions']))
+        conditions = list(converter.conditions(operations['conditions']))
         existing = {
             field
             for condition in conditions
             for field in stock_condition.needed(condition)
         }
         lost_before_actions = len(converter.lost)
-        actions = list(converter.actions(written['actions'], existing))
+        actions = list(converter.actions(operations['actions'], existing))
     except rule.Inconvertible as exc:
         # An action that cannot be converted is left out. Without one of its
         # conditions the rule would run on more machines.
@@ -380,7 +380,7 @@ def convert(
     if converter.reasons_for_off:
         converter.forget_operations(hints_on_fields)
         converted['mode'] = model.OFF
-        converted.update(written)
+        converted.update(operations)
     else:
         converted.update(conditions=conditions, actions=actions)
     converter.finish(converted)
@@ -395,12 +395,12 @@ def _items(loop: typing.Any) -> list[typing.Any]:
     return items
 
 
-def _check(operation: typing.Any, known: typing.Container[str]) -> None:
+def _check(operation: typing.Any, ops: typing.Container[str]) -> None:
     """Check that an operation has the form and an op of stock Ironic.
 
     Its arguments are not looked at.
 
-    :param known: the ops that may be there: those of conditions or actions.
+    :param ops: the ops that may be there: those of conditions or actions.
     :raises: :class:`_Malformed` if stock Ironic does not take the operation.
     """
     if not isinstance(operation, dict):
@@ -413,10 +413,10 @@ def _check(operation: typing.Any, known: typing.Container[str]) -> None:
                 _('an operation is a mapping with "op" and "args"')
             )
     name = operation['op']
-    if known is stock_form.CONDITIONS:
+    if ops is stock_form.CONDITIONS:
         # A condition may be inverted, as "!eq".
         name, _inverted = model.split_op(name)
-    if name not in known:
+    if name not in ops:
         raise _Malformed(
             suggestion.unknown(
                 _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]
@@ -510,19 +510,19 @@ def _without_unknown(
             )
             % {'keys': ', '.join(unknown), 'op': operation.get('op')}
         )
-    known = {
+    kept = {
         key: value
         for key, value in operation.items()
         if key in _KEYS[where] and value is not None
     }
-    if isinstance(known.get('args'), dict):
+    if isinstance(kept.get('args'), dict):
         # Stock Ironic itself adds "plugin_data" to rules that it stores.
-        known['args'] = {
+        kept['args'] = {
             name: value
-            for name, value in known['args'].items()
+            for name, value in kept['args'].items()
             if name != 'plugin_data'
         }
-    return known
+    return kept
 
 
 def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
