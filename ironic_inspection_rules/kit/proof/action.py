@@ -246,12 +246,12 @@ class Actions:
         the action fails instead and the phase ends.
         """
         args: effect.Arguments = {}
-        for name, written in call.bound.items():
+        for name, raw in call.bound.items():
             if name == 'path':
-                args[name] = _path(written, scope, literal)
+                args[name] = _path(raw, scope, literal)
             else:
                 args[name] = expression.argument(
-                    call.op.signature.by_name[name], written, scope
+                    call.op.signature.by_name[name], raw, scope
                 )
         # On fewer machines from step to step: the others end with an error.
         goes_on = when
@@ -280,15 +280,15 @@ class Actions:
         errors = []
         # The names of the arguments that are messages.
         messages = call.op.plugin.TELLS
-        for name, written in call.bound.items():
-            fields = interpolation.fields(written)
+        for name, raw in call.bound.items():
+            fields = interpolation.fields(raw)
             if name in messages:
                 for field in fields:
                     value = expression.evaluate_field(field, scope)
                     errors.append(values.failed(value))
                     errors.append(self._machine.may_fail(value))
             elif fields:
-                value = expression.evaluate(written, scope)
+                value = expression.evaluate(raw, scope)
                 errors.append(values.absent(value))
                 errors.append(values.failed(value))
                 # Whether the op accepts the value, such as an address that it
@@ -315,7 +315,7 @@ class Actions:
 
 
 def _path(
-    written: typing.Any, scope: expression.Scope, literal: typing.Any
+    raw: typing.Any, scope: expression.Scope, literal: typing.Any
 ) -> Value:
     """Return a path, as the engine splits it into tokens.
 
@@ -324,10 +324,10 @@ def _path(
 
     :param literal: the item as the rule has it, None without one.
     """
-    if not isinstance(written, str):
-        return expression.evaluate(written, scope)
-    with_item = written
+    if not isinstance(raw, str):
+        return expression.evaluate(raw, scope)
+    with_item = raw
     is_field = isinstance(literal, str) and literal.startswith('{')
     if literal is not None and not is_field:
-        with_item = interpolation.fill_item(written, literal)
+        with_item = interpolation.fill_item(raw, literal)
     return expression.path(with_item, scope)

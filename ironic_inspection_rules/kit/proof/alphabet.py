@@ -347,15 +347,15 @@ class _Reader:
         for part, next_part in zip(parts, parts[1:], strict=False):
             if str(part[0]) == str(next_part[0]) == 'AT':
                 raise logic.Untranslatable('two anchors in a row')
-        made = []
+        languages = []
         for number, (kind, value) in enumerate(parts, 1):
             is_end = is_last and number == len(parts)
-            made.append(self._part(str(kind), value, flags, is_end))
-        if not made:
+            languages.append(self._part(str(kind), value, flags, is_end))
+        if not languages:
             return z3.Re('')
-        if len(made) == 1:
-            return made[0]
-        return z3.Concat(*made)
+        if len(languages) == 1:
+            return languages[0]
+        return z3.Concat(*languages)
 
     def _part(
         self, kind: str, value: typing.Any, flags: int, is_last: bool
@@ -373,13 +373,13 @@ class _Reader:
                 return self._language(self._all)
             return self._language(self._all - {'\n'})
         if kind == 'BRANCH':
-            made = [
+            languages = [
                 self.sequence(list(branch), flags, is_last)
                 for branch in value[1]
             ]
-            if len(made) == 1:
-                return made[0]
-            return z3.Union(*made)
+            if len(languages) == 1:
+                return languages[0]
+            return z3.Union(*languages)
         if kind == 'SUBPATTERN':
             _group, added, removed, inner = value
             inner_flags = (flags | added) & ~removed
@@ -504,13 +504,13 @@ def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
 
 def _union(ranges: list[tuple[int, int]]) -> logic.Language:
     """Return the language of characters in ranges of codes."""
-    made = []
+    languages = []
     for first, last in ranges:
         lowest = z3.StringVal(chr(first))
         highest = z3.StringVal(chr(last))
-        made.append(z3.Range(lowest, highest))
-    if not made:
+        languages.append(z3.Range(lowest, highest))
+    if not languages:
         return _no_text()
-    if len(made) == 1:
-        return made[0]
-    return z3.Union(*made)
+    if len(languages) == 1:
+        return languages[0]
+    return z3.Union(*languages)

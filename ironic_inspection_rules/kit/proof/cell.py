@@ -196,11 +196,11 @@ class Cell:
             if name not in wanted:
                 is_gone = z3.Implies(holds, below.is_gone())
                 self.machine.domain.append(is_gone)
-        for known, only in self._only.items():
-            if known < wanted:
-                self._relate(known, only, wanted, holds)
-            elif wanted < known:
-                self._relate(wanted, holds, known, only)
+        for earlier_names, only in self._only.items():
+            if earlier_names < wanted:
+                self._relate(earlier_names, only, wanted, holds)
+            elif wanted < earlier_names:
+                self._relate(wanted, holds, earlier_names, only)
         self._only[wanted] = holds
         return holds
 
@@ -311,14 +311,14 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
         return ('mapping',)
     attribute = _attribute(steps)
     if attribute is not None:
-        known = _KINDS[attribute.kind]
+        kind = _KINDS[attribute.kind]
         # An attribute without a default is required, so that no node or port
         # is without it. And Ironic gives {} for a mapping of a node that is
         # null in its database.
-        is_node_mapping = steps[0] == 'node' and known == 'mapping'
+        is_node_mapping = steps[0] == 'node' and kind == 'mapping'
         if attribute.default is ... or is_node_mapping:
-            return (known,)
-        return ('absent', 'null', known)
+            return (kind,)
+        return ('absent', 'null', kind)
     if is_item:
         return ('null', *_ANY)
     return ('absent', 'null', *_ANY)

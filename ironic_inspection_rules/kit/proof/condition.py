@@ -86,8 +86,8 @@ def all_hold(
     """
     going = logic.TRUE
     fails = logic.FALSE
-    for written in conditions:
-        truth = translate(written, scope)
+    for condition in conditions:
+        truth = translate(condition, scope)
         fails = logic.disj(fails, logic.conj(going, truth.fails))
         if not holding:
             truth = truth.inverted()
@@ -97,25 +97,25 @@ def all_hold(
     return Truth(going, fails)
 
 
-def translate(written: Written, scope: Scope) -> Truth:
+def translate(condition: Written, scope: Scope) -> Truth:
     """Return on which machines a condition holds, and on which it fails.
 
     It is decided as the engine does it, with its loop, for a group with all
     conditions in it, and inverted where its op says so.
 
-    :param written: a valid condition, as the rule has it.
+    :param condition: a valid condition, as the rule has it.
     """
     scope.machine.keep_going()
-    if written.get('loop') is not None:
-        return _looped(written, scope)
-    name, inverted = model.split_op(written['op'])
+    if condition.get('loop') is not None:
+        return _looped(condition, scope)
+    name, inverted = model.split_op(condition['op'])
     op = registry.installed().conditions[name]
     if isinstance(op.plugin, plugin.ConditionGroup):
-        truth = _group(op, written['conditions'], scope)
+        truth = _group(op, condition['conditions'], scope)
         if inverted:
             return truth.inverted()
         return truth
-    return _single(op, written.get('args'), inverted, scope)
+    return _single(op, condition.get('args'), inverted, scope)
 
 
 def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
@@ -139,21 +139,21 @@ def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
     return Truth(holds, truth.fails)
 
 
-def _looped(written: Written, scope: Scope) -> Truth:
+def _looped(condition: Written, scope: Scope) -> Truth:
     """Return on which machines a condition with a loop holds.
 
     A field that it loops over may be a list on one machine and missing on
     another: every alternative is decided by itself.
     """
     parts = []
-    for guard, alternative in looped_over(written['loop'], scope):
-        truth = _over_alternative(written, alternative, scope)
+    for guard, alternative in looped_over(condition['loop'], scope):
+        truth = _over_alternative(condition, alternative, scope)
         parts.append(truth.where(guard))
     return _join(parts)
 
 
 def _over_alternative(
-    written: Written, alternative: values.Alternative, scope: Scope
+    condition: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
     """Return on which machines a condition holds over one value of its loop.
 
@@ -172,7 +172,7 @@ def _over_alternative(
     if isinstance(alternative, values.SolverTerm | values.Failed):
         return ERROR
     if isinstance(alternative, values.UnknownValue | values.TraitNames):
-        about = (json.dumps(written), alternative, scope)
+        about = (json.dumps(condition), alternative, scope)
         over = 'traits'
         if isinstance(alternative, values.UnknownValue):
             over = alternative.reason
@@ -180,7 +180,7 @@ def _over_alternative(
         holds = scope.machine.guess(reason, 'holds', *about)
         fails = scope.machine.guess(reason, 'fails', *about)
         return Truth(holds, fails)
-    return _holds_over_items(written, alternative, scope)
+    return _holds_over_items(condition, alternative, scope)
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
@@ -196,26 +196,26 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
         for item in loop:
             items.append(values.WrittenItem(_leniently(item, scope)))
         length = z3.IntVal(len(items))
-        written = values.only(values.ItemList(length, tuple(items), 'a list'))
+        literal = values.only(values.ItemList(length, tuple(items), 'a list'))
     else:
-        written = _leniently(loop, scope)
+        literal = _leniently(loop, scope)
     is_broken = _cannot_be_filled(loop, scope)
-    return values.choose(is_broken, values.FAILED, written)
+    return values.choose(is_broken, values.FAILED, literal)
 
 
-def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
+def _cannot_be_filled(literal: typing.Any, scope: Scope) -> logic.Formula:
     """Return on which machines a field in a value of a rule is an error.
 
     Where a field is not followed, that it may be one is a guess.
 
-    :param written: a list, a mapping or a text, as the rule has it.
+    :param literal: a list, a mapping or a text, as the rule has it.
     """
-    if isinstance(written, dict):
-        parts = [*written, *written.values()]
-    elif isinstance(written, list):
-        parts = written
+    if isinstance(literal, dict):
+        parts = [*literal, *literal.values()]
+    elif isinstance(literal, list):
+        parts = literal
     else:
-        value = expression.evaluate(written, scope)
+        value = expression.evaluate(literal, scope)
         return logic.disj(values.failed(value), scope.machine.may_fail(value))
     problems = [_cannot_be_filled(part, scope) for part in parts]
     return logic.disj(*problems)
@@ -247,7 +247,7 @@ class _Item:
 
 
 def _holds_over_items(
-    written: Written, alternative: values.Alternative, scope: Scope
+    condition: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
     """Return on which machines a condition holds over the loop's items.
 
@@ -257,14 +257,14 @@ def _holds_over_items(
     :param alternative: the list, or a mapping, which is the only item.
     """
     # The condition without its loop, which is asked for every item.
-    once = {name: part for name, part in written.items() if name != 'loop'}
+    once = {name: part for name, part in condition.items() if name != 'loop'}
     items = []
     for exists, item in alternative.items_of_loop():
         truth = translate(once, scope.within(item=item))
         items.append(_Item(exists, truth))
     if not items:
         return NEVER
-    multiple = written.get('multiple') or 'any'
+    multiple = condition.get('multiple') or 'any'
     rest = _items_beyond(once, multiple, alternative, items, scope)
     if multiple == 'first':
         return items[0].truth.where(items[0].exists)
@@ -426,16 +426,16 @@ def _arguments(
     :param bound: the arguments as the rule has them, by name.
     """
     arguments: list[_Argument] = []
-    for name, written in bound.items():
+    for name, raw in bound.items():
         declared = op.signature.by_name[name]
         if name == 'regex' or name in op.plugin.LITERAL:
             # Braces in them are no fields.
-            arguments.append(_Argument(name, values.const(written)))
-        elif declared.variadic and isinstance(written, list):
-            several = written
-            if len(written) == 1 and isinstance(written[0], list):
+            arguments.append(_Argument(name, values.const(raw)))
+        elif declared.variadic and isinstance(raw, list):
+            several = raw
+            if len(raw) == 1 and isinstance(raw[0], list):
                 # A list as the only value is all the values.
-                several = written[0]
+                several = raw[0]
             fill = functools.partial(_part_of_list, op)
             for part in several:
                 value = values.transform(
@@ -445,7 +445,7 @@ def _arguments(
         else:
             # A missing value becomes what the op gets in its place.
             fill = functools.partial(_instead_of_missing, op, declared)
-            value = values.transform(expression.evaluate(written, scope), fill)
+            value = values.transform(expression.evaluate(raw, scope), fill)
             converted = expression.converted(declared, value)
             arguments.append(_Argument(name, converted))
     return arguments
@@ -515,8 +515,8 @@ def _guess(
     :param cause: why it cannot be translated.
     """
     machine = scope.machine
-    written = json.dumps(bound, sort_keys=True, default=str)
-    about = [op.name, inverted, chosen, written]
+    raw_arguments = json.dumps(bound, sort_keys=True, default=str)
+    about = [op.name, inverted, chosen, raw_arguments]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         # It reads more of the data than its arguments: the guess depends on
         # all of them.

@@ -116,23 +116,23 @@ class SymbolicEffects:
                 # Which of the ports it is, is not known: all of them become
                 # unknown.
                 steps = []
-            there = self.state.roots[root]
-            old = values.step(there, *steps)
+            root_value = self.state.roots[root]
+            old = values.step(root_value, *steps)
             lost = states.lost(place, reason, *depends_on, place, old)
             write = states.SymbolicWrite(place, when, lost)
             self._rule_pass.writes.append(write)
-            made = states.put(self._machine, there, tuple(steps), lost)
+            changed = states.put(self._machine, root_value, tuple(steps), lost)
             # It may do nothing, for a list without items or by its own
             # decision. Then the mappings above the place are not made either,
             # and a value in their place is no error.
             does_write = self._machine.guess(
-                reason, 'writes', *depends_on, place, there
+                reason, 'writes', *depends_on, place, root_value
             )
             # The search first takes it that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
             writes = logic.conj(when, does_write)
-            self.end(logic.conj(writes, made.broken))
-            self._replace_root(root, writes, made.value)
+            self.end(logic.conj(writes, changed.broken))
+            self._replace_root(root, writes, changed.value)
 
     def _replace_root(self, root: str, when: Formula, value: Value) -> None:
         """Replace all data under a root where an action is carried out."""
@@ -157,13 +157,13 @@ class SymbolicEffects:
             trait: two rules that both add one are no conflict.
         """
         root = path[0]
-        made = states.put(
+        changed = states.put(
             self._machine, self.state.roots[root], path[1:], value, creates
         )
-        is_written = self.end_where(when, made.broken)
+        is_written = self.end_where(when, changed.broken)
         write = states.SymbolicWrite(path, is_written, value, extends)
         self._rule_pass.writes.append(write)
-        self._replace_root(root, is_written, made.value)
+        self._replace_root(root, is_written, changed.value)
 
     def _paths(
         self,
@@ -225,11 +225,11 @@ class SymbolicEffects:
             sets = 'value' in args or len(path) == 1
             if sets:
                 # Null in an attribute is its default.
-                written = args.get('value', values.const(None))
+                raw = args.get('value', values.const(None))
                 read = functools.partial(
                     attributes.read, self._machine, path, table
                 )
-                value = values.transform(written, read)
+                value = values.transform(raw, read)
             is_written = self.end_where(guard, self._is_broken(value))
             if table is schema.PORT:
                 self._put_in_port(
@@ -482,10 +482,10 @@ class SymbolicEffects:
         lost = values.unknown('capabilities as a text', *args.values(), text)
         # Its "broken" is not asked: capability() finds the same errors when it
         # writes the capability by name.
-        made = states.put(
+        changed = states.put(
             self._machine, node, cells.CAPABILITY_TEXT[1:], lost, creates=False
         )
-        self._replace_root('node', when, made.value)
+        self._replace_root('node', when, changed.value)
 
     def trait(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Add a trait, or remove it."""
@@ -545,18 +545,18 @@ class SymbolicEffects:
         self._rule_pass.writes.append(write)
 
     def _is_trait(
-        self, name: values.Alternative, known: str, reason: str
+        self, name: values.Alternative, trait: str, reason: str
     ) -> Formula:
         """Return on which machines a name that they send is that of a trait.
 
         The trait is noted as a text that the search is to try.
 
-        :param known: a trait that rules name.
+        :param trait: a trait that rules name.
         """
         if isinstance(name, values.SolverTerm) and name.is_text:
-            self._machine.note(name.term, known)
-            return name.term == logic.constant(known)
-        return self._machine.guess(reason, 'is', known, name)
+            self._machine.note(name.term, trait)
+            return name.term == logic.constant(trait)
+        return self._machine.guess(reason, 'is', trait, name)
 
     def traits(self, call: ActionCall, when: Formula, args: Arguments) -> None:
         """Replace the traits that begin with a prefix by those of a list.

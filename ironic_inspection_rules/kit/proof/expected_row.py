@@ -34,21 +34,21 @@ def of_key(
 
 
 def unknown(
-    expected: table.Table | None, written: str, fingerprint: typing.Hashable
+    expected: table.Table | None, text: str, fingerprint: typing.Hashable
 ) -> Value | None:
     """Return the unknown value of a field whose table is not looked at.
 
     :param expected: the table, None if there is none of that name.
-    :param written: the field as the rule has it.
+    :param text: the field as the rule has it.
     :param fingerprint: of the scope of the field.
     :returns: None where the table is looked at.
     """
     if expected is None:
         return values.unknown(
-            'a row of a table that is not there', written, fingerprint
+            'a row of a table that is not there', text, fingerprint
         )
     if len(expected) > MOST_ROWS:
-        return values.unknown('a row of a large table', written, fingerprint)
+        return values.unknown('a row of a large table', text, fingerprint)
     return None
 
 

@@ -77,35 +77,35 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     )
 
 
-def evaluate(written: typing.Any, scope: Scope) -> Value:
+def evaluate(raw: typing.Any, scope: Scope) -> Value:
     """Return the value of what a rule writes, with its fields filled in.
 
     It is missing or an error where a part is.
 
-    :param written: any JSON, in whose texts there may be fields.
+    :param raw: any JSON, in whose texts there may be fields.
     """
     # Raises where the time of the proof is over.
     scope.machine.keep_going()
-    if isinstance(written, str):
-        return evaluate_pieces(interpolation.parse(written), scope)
-    has_fields = isinstance(written, list | dict) and bool(
-        interpolation.fields(written)
+    if isinstance(raw, str):
+        return evaluate_pieces(interpolation.parse(raw), scope)
+    has_fields = isinstance(raw, list | dict) and bool(
+        interpolation.fields(raw)
     )
     if not has_fields:
-        return values.const(template.compile_value(written))
-    if isinstance(written, list):
-        parts = [evaluate(part, scope) for part in written]
+        return values.const(template.compile_value(raw))
+    if isinstance(raw, list):
+        parts = [evaluate(part, scope) for part in raw]
         items = tuple(map(values.WrittenItem, parts))
         return _whole(
             parts, values.ItemList(z3.IntVal(len(items)), items, 'a list')
         )
-    if interpolation.fields(list(written)):
+    if interpolation.fields(list(raw)):
         return values.unknown(
             'a key with a field in it',
             scope.fingerprint,
-            json.dumps(written, default=str),
+            json.dumps(raw, default=str),
         )
-    entries = {name: evaluate(part, scope) for name, part in written.items()}
+    entries = {name: evaluate(part, scope) for name, part in raw.items()}
     return _whole(list(entries.values()), values.Mapping(None, entries))
 
 
@@ -197,7 +197,7 @@ def _converted(
     return unknown
 
 
-def path(written: str, scope: Scope) -> Value:
+def path(raw: str, scope: Scope) -> Value:
     """Return a path with its fields filled in.
 
     A field is one token, also if its text has separators in it.
@@ -205,30 +205,30 @@ def path(written: str, scope: Scope) -> Value:
     :returns: a value with a tuple of tokens where the path is known.
     """
     tokens = []
-    for pieces in engine_call.split(interpolation.parse(written)):
+    for pieces in engine_call.split(interpolation.parse(raw)):
         # Between a separator and a field there is an empty text.
         filled = [piece for piece in pieces if piece]
         tokens.append(evaluate_pieces(filled, scope))
     return values.join(
-        (guard, _path_of(chosen, written))
+        (guard, _path_of(chosen, raw))
         for guard, chosen in values.product(tokens, scope.machine.keep_going)
     )
 
 
-def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
+def _path_of(tokens: tuple[values.Alternative, ...], raw: str) -> Value:
     """Return the path that some tokens make, as a constant.
 
     What a rule writes can be followed only to a known place: a token that the
     machine sends makes the whole path an unknown value.
 
-    :param written: the path as the rule has it.
+    :param raw: the path as the rule has it.
     """
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
     # Whether the rule writes "-", the end of a list, into the path.
-    appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
-    made: list[str] = []
+    appends_to_list = raw.endswith(('/-', '.-')) or '/-/' in raw
+    path_tokens: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
             return values.unknown(
@@ -238,15 +238,15 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
             return values.FAILED
         text = str(token.value)
         if appends_to_list and data_path.appends(text):
-            made.append(text)
+            path_tokens.append(text)
         else:
             # Also a "-" that a field gives: it is a key of a mapping.
-            made.append(data_path.Key(text))
+            path_tokens.append(data_path.Key(text))
     try:
-        data_path.check(made, written)
+        data_path.check(path_tokens, raw)
     except exceptions.OperationError:
         return values.FAILED
-    return values.const(tuple(made))
+    return values.const(tuple(path_tokens))
 
 
 def _text(
@@ -261,11 +261,11 @@ def _text(
             return values.only(part)
         if isinstance(part, values.UnknownValue):
             return values.unknown(part.reason, 'text', *parts)
-    known = [
+    constants = [
         str(part.value) for part in parts if isinstance(part, values.Const)
     ]
-    if len(known) == len(parts):
-        return values.const(''.join(known))
+    if len(constants) == len(parts):
+        return values.const(''.join(constants))
     texts = [machine.text_of(part) for part in parts]
     if any(text is None for text in texts):
         return values.unknown('a list or mapping as text', *parts)

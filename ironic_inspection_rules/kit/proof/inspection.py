@@ -154,12 +154,12 @@ class SymbolicInspection:
             if not in_phase:
                 continue
             # What the first rule of the phase finds.
-            found = state
+            phase_state = state
             if phase == model.EARLY:
                 # The node is not known yet.
                 no_node = dict.fromkeys(interpolation.OF_NODE, values.NOTHING)
-                found = state.having(**no_node)
-            state = self._run_phase(in_phase, state, found, phase, notes)
+                phase_state = state.having(**no_node)
+            state = self._run_phase(in_phase, state, phase_state, phase, notes)
         return state
 
     def _first_state(self) -> State:
@@ -254,16 +254,16 @@ class SymbolicInspection:
         :param begin: the machines before the phase.
         :param state: the machines as the first rule of the phase finds them.
         """
-        written = []
+        raw_rules = []
         for rule in decided:
-            written.append(
+            raw_rules.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
         # Two proofs guess alike where all this is equal.
         about = (
             *begin.roots.values(),
             *state.roots.values(),
-            json.dumps(written, default=str),
+            json.dumps(raw_rules, default=str),
         )
         reason = 'what is decided before rules act'
         if any(map(self._undoes, decided)):
@@ -362,8 +362,8 @@ class SymbolicInspection:
         data = expression.Scope(self.machine, state.roots)
         own_vars: dict[str, Value] = {}
         fails = logic.FALSE
-        for name, written in rule.vars.items():
-            value = expression.evaluate(written, data)
+        for name, raw in rule.vars.items():
+            value = expression.evaluate(raw, data)
             fails = logic.disj(
                 fails, values.failed(value), self.machine.may_fail(value)
             )

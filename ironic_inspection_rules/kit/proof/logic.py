@@ -43,12 +43,12 @@ def simplified(formula: Formula) -> Formula:
 
     One that is always true or false becomes :data:`TRUE` or :data:`FALSE`.
     """
-    made = z3.simplify(formula)
-    if z3.is_true(made):
+    simple = z3.simplify(formula)
+    if z3.is_true(simple):
         return TRUE
-    if z3.is_false(made):
+    if z3.is_false(simple):
         return FALSE
-    return made
+    return simple
 
 
 def settled(formula: Formula) -> Formula:

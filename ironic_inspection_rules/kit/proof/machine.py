@@ -306,12 +306,12 @@ class SymbolicMachine:
         :returns: a real number, which :meth:`settle` decides on; texts with
             an equal key have the same.
         """
-        known = key(text)
-        if known not in self._ranks:
+        sort_key = key(text)
+        if sort_key not in self._ranks:
             # Real as all ranks are, those of fields among them, so that they
             # compare without a conversion.
-            self._ranks[known] = z3.Real(f'rank {len(self._ranks)}')
-        return self._ranks[known]
+            self._ranks[sort_key] = z3.Real(f'rank {len(self._ranks)}')
+        return self._ranks[sort_key]
 
     def note(self, term: logic.Term, text: str) -> None:
         """Store a text that a term is compared with, to be tried.
@@ -377,8 +377,8 @@ class SymbolicMachine:
                     )
                 )
         # Last: computing the equations has asked for the last ranks.
-        for index, known in enumerate(sorted(self._ranks)):
-            domain.append(self._ranks[known] == index)
+        for index, sort_key in enumerate(sorted(self._ranks)):
+            domain.append(self._ranks[sort_key] == index)
         return domain, restrictions
 
     def _try_texts(

@@ -229,21 +229,21 @@ def _one_of(operands: Operands) -> logic.Formula:
 
 
 def _has_trait(
-    wanted: values.Alternative, traits: values.TraitNames
+    trait: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
     """Return on which machines the node has a trait.
 
     If an earlier rule adds it where the memory is large, that is: the memory
     is large, or it is not and the node had the trait before.
 
-    :param wanted: what ``one-of`` looks for among ``{node.traits}``.
+    :param trait: what ``one-of`` looks for among ``{node.traits}``.
     :param traits: those of the node, after the earlier rules.
     :raises: :class:`.logic.Untranslatable` if the rule does not name the
         trait, or an earlier rule has changed traits that are not known.
     """
-    if not isinstance(wanted, values.Const):
+    if not isinstance(trait, values.Const):
         raise logic.Untranslatable('a trait of a field')
-    name = wanted.value
+    name = trait.value
     if not isinstance(name, str) or not trait_names.is_good(name):
         # No node can have such a trait.
         return logic.FALSE

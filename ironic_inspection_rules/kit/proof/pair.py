@@ -100,18 +100,20 @@ def _in_other_forms(
                 yield by_name
 
 
-def overlap(one: data_path.Path, other: data_path.Path) -> bool:
+def overlap(first: data_path.Path, second: data_path.Path) -> bool:
     """Return whether two places are the same, or one is above the other.
 
     A write to one of them is then seen at the other.
 
     A port without a known MAC address may be any port.
     """
-    for number, (here, there) in enumerate(zip(one, other, strict=False)):
-        is_port = number == 1 and one[0] == 'ports'
-        if is_port and states.ANY_PORT in (here, there):
+    for number, (first_token, second_token) in enumerate(
+        zip(first, second, strict=False)
+    ):
+        is_port = number == 1 and first[0] == 'ports'
+        if is_port and states.ANY_PORT in (first_token, second_token):
             continue
-        if here != there:
+        if first_token != second_token:
             return False
     return True
 

@@ -222,25 +222,25 @@ class Proof:
         self,
         question: str,
         rules: tuple[model.Rule, ...],
-        wanted: logic.Formula,
+        formula: logic.Formula,
         confirms: Callable[[Witness], bool],
         reason: str,
     ) -> Answer:
         """Answer by a search for a machine, which the engine has to confirm.
 
-        :param wanted: when a machine is an example for "yes".
+        :param formula: when a machine is an example for "yes".
         :param confirms: whether the machine is one for the engine, too.
         :param reason: of the answer "yes".
         :raises: :class:`Unclear` if the engine does not confirm the machine,
             or the solver does not know.
         """
-        witness = self._search.find(wanted)
+        witness = self._search.find(formula)
         if witness is None:
             return Answer(question, rules, NO)
         if not confirms(witness):
             # Formulas allow more than the engine does, as where they guess:
             # it might confirm another machine.
-            raise Unclear(self._search.reasons(wanted))
+            raise Unclear(self._search.reasons(formula))
         return Answer(question, rules, YES, reason, witness)
 
     def _machine_that_matches(self, number: int) -> Witness | None:
@@ -308,8 +308,8 @@ class Proof:
         for machine in (match, *self._witnesses):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        for wanted in self._effects(rule_pass, without, number):
-            witness = self._search.find(wanted)
+        for formula in self._effects(rule_pass, without, number):
+            witness = self._search.find(formula)
             if witness is None:
                 continue
             has_effect = self._engine.differs(
@@ -317,7 +317,7 @@ class Proof:
             ) or self._has_lasting_effect(rule_pass.rule, witness)
             if not has_effect:
                 # The engine finds none on the machine that the solver found.
-                raise Unclear(self._search.reasons(wanted))
+                raise Unclear(self._search.reasons(formula))
             self._witnesses.append(witness)
             return Answer(SHADOWED, rules, NO)
         # The rule matches the machine, and without the rule it ends alike:
@@ -380,17 +380,17 @@ class Proof:
         return False
 
     def _ends_differ(
-        self, one: states.State, other: states.State
+        self, first: states.State, second: states.State
     ) -> logic.Formula:
         """Return on which machines two inspections end apart.
 
         The inventory is not compared: rules do not change it.
         """
-        differing = [one.result != other.result]
+        differing = [first.result != second.result]
         for name in ('node', 'plugin_data', 'ports'):
             differing.append(
                 values.differ(
-                    self._machine, one.roots[name], other.roots[name]
+                    self._machine, first.roots[name], second.roots[name]
                 )
             )
         return logic.disj(*differing)
@@ -435,32 +435,37 @@ class Proof:
         self,
         first: int,
         second: int,
-        mine: states.SymbolicWrite,
-        theirs: states.SymbolicWrite,
+        first_write: states.SymbolicWrite,
+        second_write: states.SymbolicWrite,
     ) -> Answer:
         """Answer whether two rules clash by a write of each.
 
-        :param mine: of the rule with the index ``first``; ``theirs`` is of
-            the other one.
+        :param first_write: of the rule with the index ``first``.
+        :param second_write: of the rule with the index ``second``.
         :raises: :class:`Unclear` where the engine does not confirm it.
         """
-        differing = pair.clash(self._machine, mine, theirs)
-        wanted = logic.conj(
+        differing = pair.clash(self._machine, first_write, second_write)
+        formula = logic.conj(
             self._pass_of(first).matched,
             self._pass_of(second).matched,
-            mine.when,
-            theirs.when,
+            first_write.when,
+            second_write.when,
             differing,
         )
         # One place may be above the other: they clash at the lower one.
-        place = max(mine.place, theirs.place, key=len)
+        place = max(first_write.place, second_write.place, key=len)
         confirms = functools.partial(
-            self._engine.clashes, self._rules, first, second, place, mine
+            self._engine.clashes,
+            self._rules,
+            first,
+            second,
+            place,
+            first_write,
         )
         return self._answer_by_search(
             CONFLICT,
             (self._rules[first], self._rules[second]),
-            wanted,
+            formula,
             confirms,
             f'both write {pair.as_text(place)}',
         )
@@ -481,11 +486,11 @@ class Proof:
             self._machine.may_be_null(end),
             values.when(end, _is_nothing),
         )
-        wanted = logic.conj(self._end.going, lacks_it)
+        formula = logic.conj(self._end.going, lacks_it)
         return self._answer_by_search(
             question,
             (),
-            wanted,
+            formula,
             functools.partial(self._ends_without, path),
             f'no rule gives it {pair.as_text(path)}',
         )

@@ -192,10 +192,10 @@ def _between_mappings(
     :param relation: ``eq``; any other means that they differ.
     :raises: :class:`.logic.Untranslatable` for other mappings and lists.
     """
-    for mapping, known in ((left, right), (right, left)):
+    for mapping, constant in ((left, right), (right, left)):
         if not isinstance(mapping, values.Mapping):
             continue
-        if isinstance(known, values.Const) and known.value == {}:
+        if isinstance(constant, values.Const) and constant.value == {}:
             is_empty = mapping.is_empty(machine)
             if relation == 'eq':
                 return is_empty
@@ -203,13 +203,13 @@ def _between_mappings(
     raise logic.Untranslatable('a comparison of lists or mappings')
 
 
-def _holds(relation: str, one: typing.Any, other: typing.Any) -> bool:
+def _holds(relation: str, left: typing.Any, right: typing.Any) -> bool:
     """Return whether a relation holds between two known values, by its op."""
-    if comparison.equal(one, other):
+    if comparison.equal(left, right):
         # What holds of two zeros holds of any two equal values.
         return bool(COMPARE[relation](0, 0))
     op = registry.installed().conditions[relation]
-    return bool(op.plugin.holds(one, other))
+    return bool(op.plugin.holds(left, right))
 
 
 def _between_texts(

@@ -155,7 +155,7 @@ class MachineSearch:
             self._about.setdefault(name, []).append(len(self._facts))
         self._facts.append(fact)
 
-    def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
+    def find(self, formula: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which a formula holds; None if there is none.
 
         Formulas may have guesses: the engine has to confirm the machine.
@@ -163,12 +163,12 @@ class MachineSearch:
         :raises: :class:`Unclear` where the solver does not know; of these
             :class:`Exhausted` where no time or steps are left.
         """
-        if wanted is logic.FALSE:
+        if formula is logic.FALSE:
             return None
         # Raises where no time or steps are left: to simplify a large formula
         # takes long.
         self._limit_of_check()
-        simplified = logic.simplified(wanted)
+        simplified = logic.simplified(formula)
         if simplified is logic.FALSE:
             return None
         self._collect_facts()
@@ -212,7 +212,7 @@ class MachineSearch:
         return labels
 
     def _find_in_rounds(
-        self, wanted: logic.Formula, labels: list[str]
+        self, formula: logic.Formula, labels: list[str]
     ) -> witnesses.Witness | None:
         """Return a machine that is wanted, and as usual as may be.
 
@@ -220,7 +220,7 @@ class MachineSearch:
         first what is usual, then restrictions. Fewer might do, but to look for
         them would cost more checks.
 
-        :param wanted: the formula that holds for the machine.
+        :param formula: the formula that holds for the machine.
         :param labels: of all assumptions.
         :returns: None where there is no machine: nothing that could be given
             up is in the way.
@@ -248,7 +248,7 @@ class MachineSearch:
                 usual = [label for label in usual if label not in given_up]
                 continue
             lifted = self._restrictions_to_lift(
-                restrictions, contradicting, wanted
+                restrictions, contradicting, formula
             )
             if not lifted:
                 # What is wanted contradicts itself, or restrictions that leave
@@ -269,20 +269,20 @@ class MachineSearch:
         self,
         restrictions: list[str],
         contradicting: set[str],
-        wanted: logic.Formula,
+        formula: logic.Formula,
     ) -> list[str]:
         """Return the restrictions that may keep a machine from being found.
 
         :param restrictions: the labels of those that are not lifted yet.
         :param contradicting: the labels that the solver has named.
-        :param wanted: the formula that is to hold on the machine.
+        :param formula: the formula that is to hold on the machine.
         """
         to_lift = []
         for label in restrictions:
             if label not in contradicting:
                 continue
             restriction = self._restrictions[label]
-            if not self._is_complete(restriction, wanted):
+            if not self._is_complete(restriction, formula):
                 to_lift.append(label)
         return to_lift
 
@@ -331,7 +331,7 @@ class MachineSearch:
         )
 
     def _is_complete(
-        self, restriction: cells.Restriction, wanted: logic.Formula
+        self, restriction: cells.Restriction, formula: logic.Formula
     ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
@@ -350,22 +350,22 @@ class MachineSearch:
         # fails: for each of the two another item may be the reason.
         guesses = self._machine.loops.get(cell.name, set())
         # Beside them the first item and the last one.
-        items_needed = len(guesses & names(wanted)) + 2
+        items_needed = len(guesses & names(formula)) + 2
         return items_needed <= cells.LONGEST
 
-    def reasons(self, wanted: logic.Formula) -> str:
+    def reasons(self, formula: logic.Formula) -> str:
         """Return why the engine may not have confirmed the last machine.
 
         The reasons are the guesses that the machine depends on, and the
         restrictions that were lifted to find it.
 
-        :param wanted: the formula that it was searched for.
+        :param formula: the formula that it was searched for.
         """
-        known = self._machine.reasons
+        reason_by_name = self._machine.reasons
         reasons = []
-        for name in sorted(names(wanted)):
-            if name in known and known[name] not in reasons:
-                reasons.append(known[name])
+        for name in sorted(names(formula)):
+            if name in reason_by_name and reason_by_name[name] not in reasons:
+                reasons.append(reason_by_name[name])
         reasons += self._lifted
         return '; '.join(reasons) or 'the engine decides otherwise'
 

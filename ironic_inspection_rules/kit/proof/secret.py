@@ -209,7 +209,7 @@ def read_in(
     machine: Machine,
     written: typing.Any,
     roots: typing.Mapping[str, Value],
-    made: origin.Origins,
+    origins: origin.Origins,
 ) -> logic.Formula:
     """Return on which machines the arguments of an action show a secret.
 
@@ -217,12 +217,12 @@ def read_in(
     made of one.
 
     :param written: the arguments of the action.
-    :param made: the origins of the values that its rule has made.
+    :param origins: the origins of the values that its rule has made.
     """
     parts = []
     for field in effects.fields(written):
         if field.root in MADE_BY_RULES and field.root in roots:
-            parts.append(_is_made_of_secret(machine, field, roots, made))
+            parts.append(_is_made_of_secret(machine, field, roots, origins))
         elif field.root in roots:
             parts.append(_has_secret_at(machine, field, field.steps, roots))
     return logic.disj(*parts)
@@ -232,17 +232,17 @@ def _is_made_of_secret(
     machine: Machine,
     field: interpolation.Field,
     roots: typing.Mapping[str, Value],
-    made: origin.Origins,
+    origins: origin.Origins,
 ) -> logic.Formula:
     """Return on which machines a value that the rule has made shows a secret.
 
     It does if a mask is in it, or if it was made of a place that is masked.
 
     :param field: of ``vars`` or of the item of a loop.
-    :param made: what these are made of, as places of the machine.
+    :param origins: what these are made of, as places of the machine.
     """
     root = field.root or ''
-    sources = made.of(root, field.steps)
+    sources = origins.of(root, field.steps)
     if not sources:
         # Nothing of it is read from the machine: "******" is then a text that
         # the rule has written, and no mask.
@@ -252,15 +252,19 @@ def _is_made_of_secret(
     for source in sources:
         if source.root not in roots:
             continue
-        there = _has_secret_at(machine, source.field, source.steps, roots)
+        is_secret_there = _has_secret_at(
+            machine, source.field, source.steps, roots
+        )
         if source.is_kept:
             # The value is part of the source as it is. A mask in a part of a
             # list or a mapping is seen in the value itself, by the test
             # above. But of a masked text a filter such as "first" takes a
             # character, in which no mask is seen.
             source_value = values.step(roots[source.root], *source.steps)
-            there = logic.conj(there, _is_scalar(machine, source_value))
-        parts.append(there)
+            is_secret_there = logic.conj(
+                is_secret_there, _is_scalar(machine, source_value)
+            )
+        parts.append(is_secret_there)
     return logic.disj(*parts)
 
 

@@ -187,10 +187,10 @@ def address(port_id: values.Alternative) -> typing.Any:
     """
     if isinstance(port_id, values.SolverTerm) and port_id.is_text:
         return port_id.term
-    known = known_address(port_id)
-    if known == ANY_PORT:
+    text = known_address(port_id)
+    if text == ANY_PORT:
         return None
-    return logic.constant(known)
+    return logic.constant(text)
 
 
 def known_address(port_id: values.Alternative) -> str:

@@ -333,9 +333,9 @@ class Mapping(Alternative):
         # What neither has changed is the same in both.
         differing = []
         for name in sorted({*self.entries, *other.entries}):
-            mine = self.entry(name)
-            theirs = other.entry(name)
-            differing.append(differ(machine, mine, theirs))
+            own_entry = self.entry(name)
+            other_entry = other.entry(name)
+            differing.append(differ(machine, own_entry, other_entry))
         return logic.disj(*differing)
 
 
@@ -468,8 +468,8 @@ class ItemList(Alternative):
         differing = [self.length != other.length]
         # The shorter one of the two may have no items left to compare.
         pairs = list(zip(self.items, other.items, strict=False))
-        for index, (mine, theirs) in enumerate(pairs):
-            items_differ = differ(machine, mine.value, theirs.value)
+        for index, (own_item, other_item) in enumerate(pairs):
+            items_differ = differ(machine, own_item.value, other_item.value)
             differing.append(logic.conj(self.length > index, items_differ))
         if not self.length.eq(other.length):
             # Two lists of one length have the same items where nobody looks:
@@ -562,11 +562,11 @@ def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
         unknown value.
     """
     key = reason, *map(fingerprint, about)
-    known = _unknown.get(key)
-    if known is None:
-        known = UnknownValue(reason, about)
-        _unknown[key] = known
-    return known
+    existing = _unknown.get(key)
+    if existing is None:
+        existing = UnknownValue(reason, about)
+        _unknown[key] = existing
+    return existing
 
 
 def fingerprint(thing: typing.Any) -> Hashable:
@@ -680,15 +680,20 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     return join(parts)
 
 
-def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
+def _choose_entries(
+    guard: Formula, chosen: Mapping, otherwise: Mapping
+) -> Mapping:
     """Return the mapping whose entries are chosen from two of the same cell.
 
-    They are those of ``one`` where the guard holds, and else of ``other``.
+    :param chosen: the mapping where the guard holds.
+    :param otherwise: the mapping on all other machines.
     """
     entries = {}
-    for name in (*one.entries, *other.entries):
-        entries[name] = choose(guard, one.entry(name), other.entry(name))
-    return Mapping(one.cell, entries)
+    for name in (*chosen.entries, *otherwise.entries):
+        entries[name] = choose(
+            guard, chosen.entry(name), otherwise.entry(name)
+        )
+    return Mapping(chosen.cell, entries)
 
 
 def _find_mapping_of_cell(
@@ -783,18 +788,18 @@ def failed(value: Value) -> Formula:
     return when(value, is_failed)
 
 
-def differ(machine: Guesses, one: Value, other: Value) -> Formula:
+def differ(machine: Guesses, first: Value, second: Value) -> Formula:
     """Return on which machines two values are not the same.
 
     So a proof tells that a rule changes something, or that two rules leave
     different results.
     """
-    if one is other or fingerprint(one) == fingerprint(other):
+    if first is second or fingerprint(first) == fingerprint(second):
         return logic.FALSE
-    if len(one) * len(other) > _MOST_PAIRS:
-        return _differ_by_identity(machine, one, other)
+    if len(first) * len(second) > _MOST_PAIRS:
+        return _differ_by_identity(machine, first, second)
     parts = []
-    for guard, (alternative, other_alternative) in product([one, other]):
+    for guard, (alternative, other_alternative) in product([first, second]):
         differing = _alternatives_differ(
             machine, alternative, other_alternative
         )
@@ -802,40 +807,42 @@ def differ(machine: Guesses, one: Value, other: Value) -> Formula:
     return logic.disj(*parts)
 
 
-def _differ_by_identity(machine: Guesses, one: Value, other: Value) -> Formula:
+def _differ_by_identity(
+    machine: Guesses, first: Value, second: Value
+) -> Formula:
     """Return on which machines two values with many alternatives differ.
 
     Only the identities of alternatives are compared, not every pair of them:
     where these are not equal, that the values differ is a guess.
     """
-    guards = {alternative.identity: guard for guard, alternative in other}
+    guards = {alternative.identity: guard for guard, alternative in second}
     same = []
-    for guard, alternative in one:
+    for guard, alternative in first:
         if alternative.identity in guards:
             same.append(logic.conj(guard, guards[alternative.identity]))
     have_other_identity = logic.negated(logic.disj(*same))
     differ_nevertheless = machine.guess(
-        'whether two values are the same', 'differ', *_ordered(one, other)
+        'whether two values are the same', 'differ', *_ordered(first, second)
     )
     return logic.conj(have_other_identity, differ_nevertheless)
 
 
 def _alternatives_differ(
-    machine: Guesses, one: Alternative, other: Alternative
+    machine: Guesses, first: Alternative, second: Alternative
 ) -> Formula:
     """Return on which machines two alternatives are not the same.
 
     Where one of them cannot be followed, it is a guess of the solver.
     """
-    if one.identity == other.identity:
+    if first.identity == second.identity:
         return logic.FALSE
-    if isinstance(one, Const) and isinstance(other, Const):
-        return logic.known(not data_path.same(one.value, other.value))
-    opened = one.opened()
-    other_opened = other.opened()
-    if isinstance(other_opened, UnknownValue):
-        return perhaps_differ(machine, opened, other_opened)
-    return opened.differs_from(machine, other_opened)
+    if isinstance(first, Const) and isinstance(second, Const):
+        return logic.known(not data_path.same(first.value, second.value))
+    first_opened = first.opened()
+    second_opened = second.opened()
+    if isinstance(second_opened, UnknownValue):
+        return perhaps_differ(machine, first_opened, second_opened)
+    return first_opened.differs_from(machine, second_opened)
 
 
 def _terms_differ(one: logic.Term | None, other: logic.Term | None) -> Formula:

@@ -139,10 +139,10 @@ def _usual_value(cell: cells.Cell) -> Iterator[RankedFormula]:
         # Of a list only the length: its items are fields themselves.
         yield _VALUE_IS_USUAL, cell.terms[kind] == len(value)
     elif kind in cell.terms:
-        known = value
+        constant = value
         if isinstance(value, str):
-            known = logic.constant(value)
-        yield _VALUE_IS_USUAL, cell.terms[kind] == known
+            constant = logic.constant(value)
+        yield _VALUE_IS_USUAL, cell.terms[kind] == constant
 
 
 def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
@@ -246,10 +246,10 @@ def _trait_names(traits: dict[str, bool]) -> list[str]:
     return sorted(names)
 
 
-def _unnamed_trait(prefix: str, known: Container[str]) -> str:
+def _unnamed_trait(prefix: str, named_traits: Container[str]) -> str:
     """Return a trait with a prefix that no rule names, empty if there is none.
 
-    :param known: the names of traits that rules name.
+    :param named_traits: the names of traits that rules name.
     """
     candidates = (
         f'{prefix}OTHER',
@@ -257,7 +257,7 @@ def _unnamed_trait(prefix: str, known: Container[str]) -> str:
         *sorted(trait_names.STANDARD),
     )
     for name in candidates:
-        is_other = name.startswith(prefix) and name not in known
+        is_other = name.startswith(prefix) and name not in named_traits
         if is_other and trait_names.is_good(name):
             return str(name)
     return ''
