@@ -262,13 +262,13 @@ class Coverage:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
-        made: dict[str, typing.Any] = {
+        plain: dict[str, typing.Any] = {
             'rules': [self._rule(rule) for rule in self.rules],
             'covered': round(self.percent, 1),
         }
         if self.tables:
-            made['tables'] = [self._table(name) for name in self.tables]
-        return made
+            plain['tables'] = [self._table(name) for name in self.tables]
+        return plain
 
     def _table(self, name: str) -> dict[str, typing.Any]:
         """Return how many rows of a table some rule looked up."""

@@ -133,24 +133,24 @@ def _holds(part: typing.Any, value: typing.Any) -> bool:
     )
 
 
-def _part_holds(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
+def _part_holds(kind: str, part: typing.Any, value: typing.Any) -> bool:
     """Return whether a value has the part that is expected of it.
 
     :param kind: ``has`` for items of a list, else ``matches`` or ``contains``
         for a regular expression over a text.
-    :param wanted: the items, or the expression.
+    :param part: the items, or the expression.
     """
     if kind == 'has':
         if not isinstance(value, list):
             return False
-        return all(item in value for item in wanted)
+        return all(item in value for item in part)
     # An error that is not there is an empty text to an expression.
     text = ''
     if isinstance(value, str):
         text = value
     if kind == 'matches':
-        return re.fullmatch(wanted, text) is not None
-    return re.search(wanted, text) is not None
+        return re.fullmatch(part, text) is not None
+    return re.search(part, text) is not None
 
 
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:
@@ -208,25 +208,25 @@ def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
     The diff is between YAML of both, without what holds by ``{has: …}`` and
     without what nothing is expected of.
     """
-    wanted = {}
+    expected = {}
     for key, value in expectation.items():
         if _holds(value, outcome.get(key)):
             continue
         if key == 'error' and value == outcome.get('error'):
             # "error: null" is expected, and the outcome has no error.
             continue
-        wanted[key] = value
+        expected[key] = value
     compared = {}
     for key, value in outcome.items():
-        if key not in wanted:
+        if key not in expected:
             continue
-        if key == 'traits' and not value and wanted[key]:
+        if key == 'traits' and not value and expected[key]:
             # The diff has only the traits that are missing, and no "[]".
             continue
         compared[key] = value
     return '\n'.join(
         difflib.unified_diff(
-            _lines(wanted),
+            _lines(expected),
             _lines(compared),
             _('%s as expected') % name,
             _('%s as it is') % name,

@@ -169,16 +169,16 @@ def load_rule_set(
         and tables.
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
-    written = []
+    written_rules = []
     documents = table_file.documents(paths)
     for rules_file in documents:
         rules_of_file = file_rule.rules(rules_file)
-        written += rules_of_file
+        written_rules += rules_of_file
         if not rules_of_file and not rules_file.tables:
             warn(_('%s: warning: the file holds no rules\n') % rules_file.path)
     tables = table_file.build(table_file.load(documents))
-    rules = file_rule.parse_all(written, registry.installed(), warn)
-    table_file.check_rules(written, rules, tables)
+    rules = file_rule.parse_all(written_rules, registry.installed(), warn)
+    table_file.check_rules(written_rules, rules, tables)
     files = [rules_file.path for rules_file in documents]
     return RuleSet(rules, tables, files)
 

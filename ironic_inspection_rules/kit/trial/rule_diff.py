@@ -68,14 +68,14 @@ class ComparedRules:
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
         documents = table_file.documents(paths)
-        written: list[file_rule.WrittenRule] = []
+        written_rules: list[file_rule.WrittenRule] = []
         for rules_file in documents:
-            written += file_rule.rules(rules_file)
+            written_rules += file_rule.rules(rules_file)
         tables = table_file.build(table_file.load(documents))
-        rules = file_rule.parse_all(written, registry.installed(), warn)
-        table_file.check_rules(written, rules, tables)
+        rules = file_rule.parse_all(written_rules, registry.installed(), warn)
+        table_file.check_rules(written_rules, rules, tables)
         named = set()
-        for rule, written_rule in zip(rules, written, strict=True):
+        for rule, written_rule in zip(rules, written_rules, strict=True):
             if written_rule.entry.get('uuid'):
                 named.add(rule.uuid)
         meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}

@@ -198,19 +198,19 @@ class Known:
             digits = name.encode().hex()
             self._add(digits, digits, replace_hex)
 
-    def _as_name(self, name: str, written: str) -> str:
+    def _as_name(self, name: str, original: str) -> str:
         """Return what replaces a name.
 
-        :param written: the name as it stands there, perhaps in capitals.
+        :param original: the name as it stands there, perhaps in capitals.
         """
-        if written in self._names:
-            return self._names[written]
+        if original in self._names:
+            return self._names[original]
         replacement = self._names[name]
-        if _groups(written) != _groups(name):
-            replacement = _split_like(written, replacement)
-        if written.islower():
+        if _groups(original) != _groups(name):
+            replacement = _split_like(original, replacement)
+        if original.islower():
             return replacement.lower()
-        return _like(written, replacement)
+        return _like(original, replacement)
 
     def _add(
         self,
@@ -299,23 +299,23 @@ class Known:
             # has the function by now.
             self._add(pattern, start + _FILLINGS[0] + tail, replace)
 
-    def _as_guid(self, mac: str, written: str) -> str:
+    def _as_guid(self, mac: str, original: str) -> str:
         """Return the GUID of the replacement of a MAC address.
 
         A GUID is the first half of the address, a filling of four digits, and
         the second half.
 
-        :param written: the GUID of the address, in any notation.
+        :param original: the GUID of the address, in any notation.
         """
         replacement = self._forms.replace_octets(mac)
-        digits = re.sub('[^0-9a-f]', '', lower_ascii(written))
+        digits = re.sub('[^0-9a-f]', '', lower_ascii(original))
         # IPv6 inverts a bit of the first octet. Which one differs in the GUID
         # and the address, is inverted in the replacement as well.
         inverted = int(digits[:2], 16) ^ int(mac[:2], 16)
         first = int(replacement[:2], 16) ^ inverted
         filling = digits[6:10]
         guid = f'{first:02x}{replacement[2:6]}{filling}{replacement[6:]}'
-        return _laid_over(written, guid)
+        return _laid_over(original, guid)
 
     def add_wwn(self, text: str) -> None:
         """Add a WWN: hexadecimal digits, perhaps after a prefix.

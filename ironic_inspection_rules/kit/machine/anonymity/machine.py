@@ -140,10 +140,10 @@ class _Document:
         """
         if kind in _NUMBERS and not field.says_nothing(str(value)):
             return self._forms.integer(value)
-        made = self._learned.number(value)
-        if made is None:
+        replacement = self._learned.number(value)
+        if replacement is None:
             return value
-        return made
+        return replacement
 
     def _lldp(self, value: Any) -> Any:
         """Return LLDP data of switches with identifiers replaced.

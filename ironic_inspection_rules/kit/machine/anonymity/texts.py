@@ -75,8 +75,8 @@ class Replacer:
         host = address.from_reverse(name)
         if host is None:
             return name
-        made = self.forms.address(host) or host
-        return address.to_reverse(made, name)
+        replacement = self.forms.address(host) or host
+        return address.to_reverse(replacement, name)
 
     def name(self, text: str) -> str:
         """Replace all of a text that is a name.
@@ -178,10 +178,10 @@ class Texts:
         rest = []
         for identified in by_form:
             if not any(_overlaps(place, identified) for place in places):
-                made = self._replacement.of(identified, text)
+                replacement = self._replacement.of(identified, text)
                 start = identified.start
                 end = identified.end
-                rest.append(known.KnownIdentifier(start, end, made))
+                rest.append(known.KnownIdentifier(start, end, replacement))
         return sorted(places + rest)
 
 

@@ -118,8 +118,8 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
         for difference in differences:
             of_source.setdefault(difference.kind, []).append(difference)
         for kind, of_kind in of_source.items():
-            known = by_kind.get(kind, [])
-            by_kind[kind] = _merge_source(known, of_kind)
+            earlier = by_kind.get(kind, [])
+            by_kind[kind] = _merge_source(earlier, of_kind)
     for kind, differences in by_kind.items():
         by_kind[kind] = _one_for_each_card(differences)
     return by_kind

@@ -175,15 +175,15 @@ def find(
     """
     all_items = list(itertools.chain.from_iterable(listed))
     # Attributes that no part of the sample reports say nothing.
-    used = []
+    reported = []
     for name in compared.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
-            used.append(name)
+            reported.append(name)
     keys_of_machines = []
     for items in listed:
-        keys_of_machines.append({_key(item, used) for item in items})
+        keys_of_machines.append({_key(item, reported) for item in items})
     # Not a set, which has no order: the same machines make the same rules.
-    keys = dict.fromkeys(_key(item, used) for item in all_items)
+    keys = dict.fromkeys(_key(item, reported) for item in all_items)
     everywhere: list[list[Key]] = []
     somewhere: dict[Hashable, list[Key]] = {}
     for key in keys:
@@ -194,21 +194,21 @@ def find(
         # agree with it in these attributes.
         shared = tuple(
             value
-            for name, value in zip(used, key, strict=True)
+            for name, value in zip(reported, key, strict=True)
             if name in compared.together
         )
         somewhere.setdefault(shared, []).append(key)
     groups = [*everywhere, *somewhere.values()]
-    return _without_overlaps(compared, used, groups, tolerated)
+    return _without_overlaps(compared, reported, groups, tolerated)
 
 
-def _key(item: component.PartItem, used: Sequence[str]) -> Key:
+def _key(item: component.PartItem, reported: Sequence[str]) -> Key:
     """Return the attributes of a part by which it is compared.
 
     An attribute that is missing, a list or a mapping is None.
     """
     values = []
-    for name in used:
+    for name in reported:
         value = item.get(name)
         if not isinstance(value, str | int | float):
             value = None
@@ -218,7 +218,7 @@ def _key(item: component.PartItem, used: Sequence[str]) -> Key:
 
 def _without_overlaps(
     compared: component.ComparedParts,
-    used: Sequence[str],
+    reported: Sequence[str],
     groups: Sequence[list[Key]],
     tolerated: component.Tolerance,
 ) -> list[PartSort]:
@@ -229,22 +229,25 @@ def _without_overlaps(
     :param groups: keys of parts that are one sort.
     """
     # The keys of a group, and their sort.
-    made: list[tuple[list[Key], PartSort]] = []
+    sorts: list[tuple[list[Key], PartSort]] = []
     for keys in groups:
-        part_sort = _sort(compared, used, keys, tolerated)
-        for place, (earlier_keys, earlier_sort) in enumerate(made):
+        part_sort = _sort(compared, reported, keys, tolerated)
+        for place, (earlier_keys, earlier_sort) in enumerate(sorts):
             if _have_common_sizes(part_sort, earlier_sort):
                 merged = earlier_keys + keys
-                made[place] = merged, _sort(compared, used, merged, tolerated)
+                sorts[place] = (
+                    merged,
+                    _sort(compared, reported, merged, tolerated),
+                )
                 break
         else:
             # It overlaps none of the sorts so far.
-            made.append((keys, part_sort))
+            sorts.append((keys, part_sort))
     # A range that has become wider may overlap another one now.
-    if len(made) < len(groups):
-        merged_groups = [keys for keys, _part_sort in made]
-        return _without_overlaps(compared, used, merged_groups, tolerated)
-    return [part_sort for _keys, part_sort in made]
+    if len(sorts) < len(groups):
+        merged_groups = [keys for keys, _part_sort in sorts]
+        return _without_overlaps(compared, reported, merged_groups, tolerated)
+    return [part_sort for _keys, part_sort in sorts]
 
 
 def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
@@ -288,7 +291,7 @@ def _size_test(
 
 def _sort(
     compared: component.ComparedParts,
-    used: Sequence[str],
+    reported: Sequence[str],
     group: Sequence[Key],
     tolerated: component.Tolerance,
 ) -> PartSort:
@@ -296,13 +299,13 @@ def _sort(
 
     An attribute that some of the parts have and others lack is not tested.
 
-    :param used: the names of the attributes that the keys have, in order.
+    :param reported: the names of the attributes that the keys have, in order.
     :param tolerated: how far the size of an accepted part may be outside of
         those of the group.
     """
     tests: dict[str, ValueTest | RangeTest] = {}
     attributes: dict[str, typing.Any] = {}  # What the label names.
-    for place, name in enumerate(used):
+    for place, name in enumerate(reported):
         values = tuple(dict.fromkeys(key[place] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
             tests[name], attributes[name] = _size_test(

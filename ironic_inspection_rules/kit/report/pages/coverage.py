@@ -69,17 +69,17 @@ def render(
     :param files: the names of the files with the rules.
     """
     names = shell.names(files)
-    made = shell.now()
+    now = shell.now()
     rows = [_row(covered, rule) for rule in covered.rules]
     table = page.PageTable(
         'rules', ('rule', 'rules'), _COLUMNS, tuple(rows), _CHOICES, below=True
     )
     return page.render(
         page.HtmlPage(
-            title=f'Coverage of {names}, {made}',
+            title=f'Coverage of {names}, {now}',
             headline=f'{_percent(covered.percent)} of the rules is covered.',
             about=f'{names} on {page.count(machines, "machine", "machines")}, '
-            f'{made}',
+            f'{now}',
             parts=(
                 _tiles(rows),
                 page.Card(
@@ -211,7 +211,7 @@ def _operations(
 
 
 def _operation(
-    written: rule_text.Operation,
+    operation: rule_text.Operation,
     counts: tuple[int, ...],
     whole: bool = True,
     why: str = '',
@@ -231,7 +231,7 @@ def _operation(
         state = 'covered'
     elif any(counts):
         state = 'half'
-    first, *others = rule_text.operation(written)
+    first, *others = rule_text.operation(operation)
     yield Line(first, state, counts, why)
     for text in others:
         yield Line(text, state)

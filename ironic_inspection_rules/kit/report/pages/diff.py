@@ -41,7 +41,7 @@ def render(difference: Plain) -> str:
         ``machines`` with ``name``, ``differs``, ``lines`` and their results
         ``old`` and ``new``.
     """
-    made = shell.now()
+    now = shell.now()
     old_files = shell.names(difference['old'])
     new_files = shell.names(difference['new'])
     files = f'{old_files} → {new_files}'
@@ -51,9 +51,9 @@ def render(difference: Plain) -> str:
     # Groups of machines that are treated alike, by positions in "differing".
     groups = page.alike([_treatment(machine) for machine in differing])
     description = page.HtmlPage(
-        title=f'{files}, {made}',
+        title=f'{files}, {now}',
         headline=_headline(rules, machines, differing),
-        about=f'{files}, {made}',
+        about=f'{files}, {now}',
         parts=(
             _tiles(rules, machines, differing),
             _rules_card(rules),

@@ -40,7 +40,7 @@ def render(
         node. What the answer withholds is not in the page.
     :param names: descriptions of rules by their UUIDs.
     """
-    made = shell.now()
+    now = shell.now()
     runs = [_Replayed(run, names) for run in replayed['runs']]
     # Groups of runs that differ in the same way, by their positions.
     groups = page.alike([(run.tag, run.opened) for run in runs])
@@ -52,9 +52,9 @@ def render(
     # The others stay in their order, the most frequent first.
     groups.sort(key=is_no_worse)
     description = page.HtmlPage(
-        title=f'{title}, {made}',
+        title=f'{title}, {now}',
         headline=_headline(replayed),
-        about=f'{title}, {made}',
+        about=f'{title}, {now}',
         parts=(
             _tiles(replayed, runs),
             _groups_card(runs, groups),

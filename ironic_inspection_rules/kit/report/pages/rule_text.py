@@ -20,14 +20,14 @@ def head(rule: model.Rule) -> list[str]:
     It has the description, or else the UUID, then what is not as by default,
     and the variables. Of a sensitive rule it says that the rest is withheld.
     """
-    written = rule.to_mapping()
+    mapping = rule.to_mapping()
     name = 'uuid'
     if rule.description:
         name = 'description'
-    fields = {name: written[name]}
+    fields = {name: mapping[name]}
     for field in _HEAD:
-        if written[field] != model.DEFAULTS[field]:
-            fields[field] = written[field]
+        if mapping[field] != model.DEFAULTS[field]:
+            fields[field] = mapping[field]
     fields.update(disclosure.mark(rule))
     return _lines(fields) + variables(rule)
 

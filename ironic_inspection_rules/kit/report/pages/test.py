@@ -218,13 +218,13 @@ class Matrix:
         cells = []
         for text in self._cells.values:
             cells.append(self._packed(RuleCell.from_text(text)))
-        made = shell.now()
+        now = shell.now()
         names = shell.names(self._files)
         return shell.render(
-            f'{names} on machines, {made}',
+            f'{names} on machines, {now}',
             _ASSETS,
             {
-                'made': made,
+                'made': now,
                 'files': names,
                 # Only the name: the path may have that of a user.
                 'directory': os.path.basename(directory),
@@ -376,6 +376,8 @@ def _rule(rule: model.Rule) -> dict[str, typing.Any]:
     }
     # Its conditions and its actions.
     for name in model.OPERATIONS:
-        written = rule_text.operations(rule, name)
-        plain[name] = [rule_text.arguments(operation) for operation in written]
+        operations = rule_text.operations(rule, name)
+        plain[name] = [
+            rule_text.arguments(operation) for operation in operations
+        ]
     return plain
