@@ -341,14 +341,10 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 )
                 is_absent = _is_absent([field.root, *field.steps], absent)
                 if is_absent and not may_be_written_before:
-                    yield (
-                        action.pointer_to(name),
-                        _(
-                            '{%s} is missing or null wherever the conditions '
-                            'hold'
-                        )
-                        % field.text,
+                    message = _(
+                        '{%s} is missing or null wherever the conditions hold'
                     )
+                    yield action.pointer_to(name), message % field.text
 
 
 def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
@@ -396,15 +392,11 @@ def check_order(
                 use.pointer.startswith('/conditions')
             )
             if writer > place or is_own_condition:
-                yield (
-                    rule,
-                    use.pointer,
-                    _(
-                        '{%(field)s} is not there yet: rule %(label)s, which '
-                        'writes it, runs later'
-                    )
-                    % {
-                        'field': use.text,
-                        'label': ordered[writer].written.label,
-                    },
-                )
+                message = _(
+                    '{%(field)s} is not there yet: rule %(label)s, which '
+                    'writes it, runs later'
+                ) % {
+                    'field': use.text,
+                    'label': ordered[writer].written.label,
+                }
+                yield rule, use.pointer, message

@@ -159,15 +159,12 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 place = action.pointer
                 if 'prefix' in action.arguments_given:
                     place = action.pointer_to('prefix')
-                yield (
-                    place,
-                    _(
-                        'this takes away every other %s of the node, also '
-                        'those that others gave it; a longer prefix leaves '
-                        'them'
-                    )
-                    % what,
+                message = _(
+                    'this takes away every other %s of the node, also '
+                    'those that others gave it; a longer prefix leaves '
+                    'them'
                 )
+                yield place, message % what
                 break
 
 
@@ -189,19 +186,15 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             if unit_of_place is None or unit_of_field is None:
                 continue
             if unit_of_place != unit_of_field:
-                yield (
-                    action.pointer_to('value'),
-                    _(
-                        '{%(field)s} is in %(there)s, and "%(path)s" in '
-                        '%(here)s'
-                    )
-                    % {
-                        'field': field.text,
-                        'there': unit_of_field.name,
-                        'path': write.name,
-                        'here': unit_of_place.name,
-                    },
-                )
+                message = _(
+                    '{%(field)s} is in %(there)s, and "%(path)s" in %(here)s'
+                ) % {
+                    'field': field.text,
+                    'there': unit_of_field.name,
+                    'path': write.name,
+                    'here': unit_of_place.name,
+                }
+                yield action.pointer_to('value'), message
 
 
 def check_resource_class(

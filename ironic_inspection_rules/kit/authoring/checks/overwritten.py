@@ -25,27 +25,24 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     for place, action in enumerate(rule.actions):
         if action.loops:
             if _overwrites_itself(rule, action):
-                yield (
-                    action.pointer,
-                    _(
-                        'only the last item of the loop has an effect: it '
-                        'writes over what the others wrote'
-                    ),
+                message = _(
+                    'only the last item of the loop has an effect: it '
+                    'writes over what the others wrote'
                 )
+                yield action.pointer, message
             continue
         writes = list(effects.effects(action))
         if not writes:
             continue
         later = _undone_by(writes, rule.actions[place + 1 :])
         if later is not None:
-            yield (
-                action.pointer,
-                _('this action has no effect: %(later)s writes %(place)s too')
-                % {
-                    'later': file_rule.place_name(later.pointer),
-                    'place': writes[0],
-                },
-            )
+            message = _(
+                'this action has no effect: %(later)s writes %(place)s too'
+            ) % {
+                'later': file_rule.place_name(later.pointer),
+                'place': writes[0],
+            }
+            yield action.pointer, message
 
 
 def _undone_by(

@@ -132,16 +132,13 @@ def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 # The names of traits are labels, which any user may list.
                 continue
             if _shows_own(write, rule, action):
-                yield (
-                    action.pointer,
-                    _(
-                        'a sensitive rule writes a value of its own, and '
-                        '%(who)s; Ironic masks only passwords, tokens, '
-                        'private keys and the like, in driver_info and '
-                        'instance_info'
-                    )
-                    % {'who': _PLACES[write.kind]},
-                )
+                message = _(
+                    'a sensitive rule writes a value of its own, and '
+                    '%(who)s; Ironic masks only passwords, tokens, '
+                    'private keys and the like, in driver_info and '
+                    'instance_info'
+                ) % {'who': _PLACES[write.kind]}
+                yield action.pointer, message
                 break
 
 

@@ -145,14 +145,11 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 names = write.name
             for field in interpolation.fields(names):
                 if _is_text_as_it_is(field):
-                    yield (
-                        action.pointer_to(write.argument),
-                        _(
-                            '{%(field)s} may hold blanks and lower case, '
-                            'which no trait has; write {%(field)s | trait}'
-                        )
-                        % {'field': field.text},
-                    )
+                    message = _(
+                        '{%(field)s} may hold blanks and lower case, '
+                        'which no trait has; write {%(field)s | trait}'
+                    ) % {'field': field.text}
+                    yield action.pointer_to(write.argument), message
 
 
 def _is_text_as_it_is(field: interpolation.Field) -> bool:

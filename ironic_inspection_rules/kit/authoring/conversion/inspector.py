@@ -561,18 +561,15 @@ def _conditions_on_changed(
             for action in changing.actions:
                 changed = _changed_path(action)
                 if _overlap(changed, steps):
-                    yield rule.Problem(
-                        f'/conditions/{index}',
-                        _(
-                            'rule %(number)d may have set %(path)s before '
-                            'this is checked; before, all conditions were '
-                            'checked first'
-                        )
-                        % {
-                            'number': number,
-                            'path': data_path.pointer(changed),
-                        },
-                    )
+                    message = _(
+                        'rule %(number)d may have set %(path)s before '
+                        'this is checked; before, all conditions were '
+                        'checked first'
+                    ) % {
+                        'number': number,
+                        'path': data_path.pointer(changed),
+                    }
+                    yield rule.Problem(f'/conditions/{index}', message)
 
 
 def _changed_path(action: InspectorOperation) -> data_path.Path:
