@@ -63,7 +63,7 @@ class RuleCondition:
 
     @functools.cached_property
     def fields(self) -> list[interpolation.Field]:
-        """The fields that it reads; none where its arguments name not all."""
+        """The fields that it reads; none if an op may read any data."""
         fields: list[interpolation.Field] = []
         for part in self._condition.all:
             if part.op.plugin.NEEDS_VIEW:

@@ -48,11 +48,8 @@ class Claim:
     def says(self) -> tuple[str, str]:
         """What the condition says: its op, and its arguments as text.
 
-        Conditions in a group are part of the text, and of ``lt`` and ``gt``
-        with two values the same one is taken.
-
-        Two claims have the same pair if they differ at most in their
-        inversion, loop and ``multiple``.
+        It is equal for claims that differ in inversion, loop and ``multiple``
+        alone.
         """
         name = self.condition.op.name
         arguments = self.condition.arguments

@@ -61,7 +61,7 @@ def _check_lists(
 def _check_ports(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find actions on a port that name none."""
+    """Find actions whose ``port_id`` can name no port."""
     for action in rule.actions:
         item = known_items[action.pointer]
         for write in effects.writes(action):

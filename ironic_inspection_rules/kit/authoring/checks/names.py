@@ -198,7 +198,8 @@ def port_meant(field: str) -> str | None:
 def data_meant(field: str) -> str | None:
     """Return the field that is meant by one over ``data``, if it is clear.
 
-    The manual of Ironic 2025.1 has such fields.
+    By ``data.inventory.cpu``, as the manual of Ironic 2025.1 has it,
+    ``inventory.cpu`` is meant.
     """
     match = _DATA.match(field)
     if match is None:
@@ -343,10 +344,9 @@ are right."""
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of a node that are most likely misspelt.
 
-    These are names in ``driver_info`` and ``properties`` that are no more than
-    a typing error away from one of Ironic's, see :func:`.suggestion.slip`: a
-    letter, or case and punctuation. Any other name may be a site's own, and a
-    short one always counts as such.
+    These are names in ``driver_info`` and ``properties`` that are a typing
+    error away from one of Ironic's, see :func:`.suggestion.slip`. Any other
+    name, or a short one, may be a site's own.
     """
     for use in reach.uses(rule):
         if use.steps[0] == 'node':

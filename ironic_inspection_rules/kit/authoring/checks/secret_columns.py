@@ -139,9 +139,7 @@ def _is_written(
     """Return whether what an action writes depends on a secret column.
 
     The argument is computed as in an inspection, with a single row in the
-    table. Filters such as ``default`` take a row only where something is
-    missing, so this is done for a machine that has all that the rule reads,
-    and for one that has nothing.
+    table.
 
     :param value: the argument as it is written.
     :param whole: the table with all rows.
@@ -156,6 +154,8 @@ def _is_written(
         template.compile_value,
     )
     tables = {whole.definition.name: _one_row(whole, column)}
+    # A machine with all that the rule reads, and one with nothing: a filter
+    # such as "default" takes a row only where something is missing.
     for machine in (_machine([own_vars, action.loop, value]), {}):
         roots = {**machine, interpolation.TABLES: tables}
         view = budget.View(roots, budget.Budget(budget.MAIN))

@@ -50,8 +50,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
     These are ``multiple`` without a loop, a loop whose item nothing reads, a
     comparison of a single value, and a condition that says what an earlier
-    one says. The action ``fail`` and a list of one item need not read the
-    item.
+    one says.
     """
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:

@@ -477,12 +477,9 @@ def _as_loop(
 ) -> Operation | None:
     """Return one operation with a loop that does the same as all turns.
 
-    The operation is converted once more with marks in place of the item. If
-    the values of an item in place of the marks make the operation of its turn,
-    for every item, then fields over the item do so too. For the item
-    ``{'path': '/a', 'value': 1}`` the marked one is ``{'path': 'zqitem0qz',
-    'value': 'zqitem1qz'}``, and the fields are ``item.path`` and
-    ``item.value``.
+    The operation is converted once more with marks in place of the item, such
+    as ``{'path': 'zqitem0qz', 'value': 'zqitem1qz'}``. Then fields, here
+    ``item.path`` and ``item.value``, take the place of the marks.
 
     :param turns: the operation that each item was converted to.
     :returns: None if no loop does the same.
@@ -507,6 +504,8 @@ def _as_loop(
     values_by_item = [[item] for item in items]
     if names:
         values_by_item = [list(item.values()) for item in items]
+    # The values of every item in place of the marks have to make the operation
+    # of its turn.
     for values_of_item, turn in zip(values_by_item, turns, strict=True):
         texts = [rule.escape(str(value)) for value in values_of_item]
         if _replace_marks(marked, texts) != turn:

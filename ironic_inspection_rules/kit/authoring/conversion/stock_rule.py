@@ -327,16 +327,14 @@ def convert(
     """Convert a rule of stock Ironic to one that does the same here.
 
     A rule that never did anything there, such as one with a condition that
-    never holds, is switched off and keeps its operations as they are written,
-    but for keys that had no effect.
-    There is no new rule for one that stock Ironic does not take, nor for one
-    with a condition that this language cannot say.
+    never holds, is switched off and keeps its operations as they are.
 
     :param fields: of the rule, as stock Ironic stores or reads it.
     :param fills_values: whether the Ironic that runs it fills in fields in
         the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
-    :returns: the new rule, if there is one, with hints, differences and what
-        is lost.
+    :returns: the new rule with hints, differences and what is lost. There is
+        no new rule where stock Ironic does not take the rule, or this language
+        cannot say one of its conditions.
     """
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
