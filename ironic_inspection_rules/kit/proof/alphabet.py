@@ -174,9 +174,10 @@ class Alphabet:
     def _decide_match(
         self, pattern: str, searches: bool, among: str
     ) -> bool | None:
-        """Decide for :meth:`all_match`, which keeps the answer.
+        """Return whether a pattern matches all texts of a language, or none.
 
         :param searches: whether a match of a part of the text is enough.
+        :returns: None where neither is known.
         """
         # The languages that callers ask about have no text with a mark in it,
         # which the marks around the text could be taken for.
@@ -456,14 +457,13 @@ class _Reader:
     def _language(self, characters: Iterable[str]) -> logic.Language:
         """Return the language of some characters of the alphabet.
 
-        The sign stands for all characters that are not in the alphabet. Where
-        it is among them, the language has these, too: the ranges are then
-        what is left between the characters that are not in the language.
-        Those ranges are long, and there are few.
+        One of them may be the sign, which stands for all characters that are
+        not in the alphabet.
         """
         codes = set(map(ord, characters))
         if ord(_SIGN) not in codes:
             return _union(_ranges(codes))
+        # All characters but the others of the alphabet: long ranges, and few.
         others = set(map(ord, self._all)) - codes
         others |= {ord(_BEGIN), ord(_END)}
         ranges = []

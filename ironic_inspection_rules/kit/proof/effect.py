@@ -547,13 +547,13 @@ class SymbolicEffects:
     def _is_trait(
         self, name: values.Alternative, trait: str, reason: str
     ) -> Formula:
-        """Return on which machines a name that they send is that of a trait.
+        """Return on which machines a computed name is that of a trait.
 
-        The trait is noted as a text that the search is to try.
-
+        :param name: read from the machine.
         :param trait: a trait that rules name.
         """
         if isinstance(name, values.SolverTerm) and name.is_text:
+            # The search is to try the trait as a name.
             self._machine.note(name.term, trait)
             return name.term == logic.constant(trait)
         return self._machine.guess(reason, 'is', trait, name)

@@ -253,19 +253,17 @@ class FilterTranslation:
     def _translate_text(self, term: logic.Term) -> Value | None:
         """Return what the filter makes of a text: an error, nothing, a value.
 
-        The solver cannot run the filter. So it chooses the result, and the
-        search runs the filter on the texts that it tries, and ties the result
-        to them. One number of the solver says which of the three it is, and a
-        second term is the value.
+        The solver cannot run the filter: it chooses the result, which the
+        search ties to the texts that it tries.
 
-        :param term: the text. Of one that is made of several fields no texts
-            are tried, so the result is None, for unknown.
+        :returns: None, for unknown, of a text that is put together of others.
         """
         facet = self._machine.facet(
             term, self._key, self._make_terms, self._compute
         )
         if facet is None:
             return None
+        # Which of the three the result is, as a number; and the value.
         state, result = facet.terms
         if self._name in _ANY_TEXT:
             # There is a value for any text.
@@ -300,7 +298,7 @@ class FilterTranslation:
         return z3.Int(f'{name} exists'), result
 
     def _compute(self, text: str) -> tuple[int, typing.Any]:
-        """Return what these terms are for a known text.
+        """Return what the filter makes of a text that the search tries.
 
         ``int`` gives ``(_MADE, 8)`` for "8", and ``(_FAILED, None)`` for "x".
         """

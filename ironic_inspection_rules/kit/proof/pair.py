@@ -50,10 +50,8 @@ class Messages:
     ) -> int:
         """Return the number of a message; equal messages have the same.
 
-        The messages of ``fail`` may have unknown data in them, so that a
-        proof compares their numbers. Two messages are equal where their texts
-        as written are, and the data that their fields read and that rules may
-        change.
+        Messages are equal if their texts in the rules are, and the data that
+        their fields read.
 
         :param args: of the action that fails the inspection.
         :param roots: the data when the action is carried out.
@@ -89,10 +87,9 @@ def _key(value: values.Value) -> Hashable:
 def _in_other_forms(
     places: Iterable[data_path.Path],
 ) -> Iterator[data_path.Path]:
-    """Yield the places of traits and capabilities by name.
+    """Yield the places by name of traits and capabilities read as a whole.
 
-    :param places: where rules read. Only those forms are returned whose other
-        form is read there.
+    :param places: where rules read.
     """
     for place in places:
         for by_name, as_text in _TEXTS.items():

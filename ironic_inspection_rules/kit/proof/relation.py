@@ -375,17 +375,15 @@ def _compute_number(text: str) -> tuple[bool, typing.Any]:
 
 
 def _note_number(
-    machine: Machine, number: values.Alternative, mate: values.Alternative
+    machine: Machine,
+    number: values.Alternative,
+    compared_with: values.Alternative,
 ) -> None:
-    """Have a known number tried for a number of the machine.
-
-    It does nothing unless the first value is such a number, and the one that
-    it is compared with is known.
-    """
+    """Let the search try a constant that a number is compared with."""
     if not isinstance(number, values.SolverTerm) or number.is_boolean:
         return
-    if isinstance(mate, values.Const):
-        machine.note_number(number.term, mate.value)
+    if isinstance(compared_with, values.Const):
+        machine.note_number(number.term, compared_with.value)
 
 
 def as_number(alternative: values.Alternative) -> logic.Term:

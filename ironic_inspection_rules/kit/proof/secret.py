@@ -207,7 +207,7 @@ def _whole_value(machine: Machine, value: Value) -> Value:
 
 def read_in(
     machine: Machine,
-    written: typing.Any,
+    arguments: typing.Any,
     roots: typing.Mapping[str, Value],
     origins: origin.Origins,
 ) -> logic.Formula:
@@ -216,11 +216,11 @@ def read_in(
     That is an error: an action writes no secret, nor what has one in it or is
     made of one.
 
-    :param written: the arguments of the action.
+    :param arguments: as the rule has them, with their fields.
     :param origins: the origins of the values that its rule has made.
     """
     parts = []
-    for field in effects.fields(written):
+    for field in effects.fields(arguments):
         if field.root in MADE_BY_RULES and field.root in roots:
             parts.append(_is_made_of_secret(machine, field, roots, origins))
         elif field.root in roots:
