@@ -11,12 +11,9 @@ from ironic_inspection_rules.rule_file import document
 def load(path: str) -> views.Facts:
     """Read a YAML or JSON file with an inventory.
 
-    It has one of three forms: ``inventory`` and ``plugin_data`` as Ironic's
-    API gives them, ``inventory`` and other keys as the ramdisk posts them
-    and ironic-inspector kept them, or the inventory alone. With the
-    inventory there may be ``previous``: the ``inventory`` and the
-    ``plugin_data`` of the inspection before. Beside further keys,
-    ``plugin_data`` is one name of many that the ramdisk posted.
+    It has ``inventory`` and ``plugin_data``, as Ironic's API gives them;
+    ``inventory`` and other keys, as the ramdisk posts them; or the inventory
+    alone. ``previous`` may have both of the inspection before.
 
     :raises: :class:`.exceptions.InvalidDocument` where it has none of them.
     """

@@ -134,10 +134,8 @@ def _address(
 ) -> Identifier:
     """Return the identifier of an IPv6 address or of four numbers.
 
-    Four numbers such as 2.10.0.1 may be an IPv4 address or a version, which
-    the text around them decides: ``IP``, ``VERSION``, or ``QUAD`` where it
-    says neither. The prefix length of a network, as in ``10.0.0.0/24``,
-    belongs to the identifier.
+    Four numbers such as 2.10.0.1 may be an IPv4 address or a version. The
+    text around them decides: ``IP``, ``VERSION``, or else ``QUAD``.
 
     :param start: where the address begins in the text.
     :param end: where it ends, without a prefix length.
@@ -145,6 +143,7 @@ def _address(
     before = text[max(0, start - _LOOKED_BACK) : start]
     prefix_length = _LENGTH.match(text, end)
     if prefix_length:
+        # As in 10.0.0.0/24: it belongs to the identifier.
         end = prefix_length.end()
     # One of these makes it an address also behind the word "version".
     if (

@@ -196,8 +196,7 @@ def _is_part_of_any(
 ) -> bool:
     """Return whether a known identifier gives way to one seen by its form.
 
-    It does if it is only a part of the other, the rest of which would not be
-    replaced; see :func:`_is_better`.
+    It does if it is only a part of that: the rest would not be replaced.
     """
     for identified in by_form:
         if _overlaps(place, identified) and not _goes_before(

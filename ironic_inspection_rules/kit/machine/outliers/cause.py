@@ -176,22 +176,21 @@ def _device(slot: str | None) -> str | None:
 
 
 def _one_for_each_card(differences: Differences) -> Differences:
-    """Leave out differences that are of one PCI card, or of one move.
+    """Return one difference for each PCI card, and one for all that moved.
 
-    A card may be several functions of one PCI device: one of them that is
-    missing, say, stands for all. Where a card moves, the addresses of other
-    devices change as well: one move stands for all. Parts without a PCI
-    address stay.
+    A card may be several functions of one PCI device.
     """
     reported = set()
     result = []
     for part in differences:
         device = _device(part.slot)
         if device is None:
+            # The part has no PCI address.
             result.append(part)
             continue
         key = (part.what, device)
         if part.what == finding.MOVED:
+            # A card that moves changes the addresses of other devices.
             key = (part.what, _ANY_DEVICE)
         if key not in reported:
             reported.add(key)

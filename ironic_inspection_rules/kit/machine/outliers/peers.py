@@ -187,8 +187,6 @@ class Peers:
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
         """Return how some machines, as they were, differ from today's peers.
 
-        The other machines are those that were added.
-
         :param others: earlier sketches by the name of the machine.
         :returns: only groups that have one of these machines.
         """

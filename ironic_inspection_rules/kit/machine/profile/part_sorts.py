@@ -165,9 +165,8 @@ def find(
     """Return the sorts of the parts of a sample, which rules will count.
 
     Equal parts that all machines have are a sort. Parts that only some of them
-    have, such as disks of two vendors, become one sort together, if they
-    agree in what may not differ within a sort: a spinning disk is never one
-    with a flash disk. Sorts whose ranges of sizes overlap are one as well.
+    have, such as disks of two vendors, become one sort together, unless they
+    are too different: a spinning disk is never one with a flash disk.
 
     :param compared: the list of parts and what distinguishes them.
     :param listed: the parts of every machine.
