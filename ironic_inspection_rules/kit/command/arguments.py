@@ -64,10 +64,8 @@ def arranged(
 ) -> list[str]:
     """Return the words of a command line so that argparse reads them right.
 
-    The files come first and the options after them. As typed, argparse would
-    give an option of several values all words after it, files too. Here it
-    gets those that its type accepts; if then files are missing, its last
-    values become files. Unknown options stay for the parser to report.
+    ``--inventory A B RULES`` becomes ``RULES --inventory A B``: argparse would
+    take the file after an option of several values for one of these.
 
     :param actions: the arguments of the command, files and options.
     :param words: as a user typed them.

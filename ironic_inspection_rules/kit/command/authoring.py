@@ -298,8 +298,8 @@ class Schema(arguments.FileCommand):
         """Print the schema, with the columns of tables in the given files."""
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
-        made = schema.schema(
+        json_schema = schema.schema(
             registry.installed(), parsed_args.built_in, tables
         )
-        self.app.stdout.write(json.dumps(made, indent=1) + '\n')
+        self.app.stdout.write(json.dumps(json_schema, indent=1) + '\n')
         return 0

@@ -334,7 +334,7 @@ def _count_results(
 
 
 def _exit_code(results: collections.Counter[str]) -> int:
-    """Return the exit code for machines of which so many have a result."""
+    """Return the exit code: that of the worst result of any machine."""
     if results['error']:
         return EXIT_ERROR
     if results['failed']:

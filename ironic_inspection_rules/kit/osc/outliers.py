@@ -208,10 +208,9 @@ class _Search:
     ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
-        Odd machines are replaced by what they were before, and compared with
-        their peers of today. An inventory is large: the oldest kept
-        inspection is asked for first, then those halfway between one that
-        shows a finding and one that does not.
+        Odd machines, as they were before, are compared with their peers of
+        today. The inspection to look at is searched for by bisection, as an
+        inventory is large.
 
         :param start: the earliest time.
         :returns: without findings that the oldest kept inspection shows.

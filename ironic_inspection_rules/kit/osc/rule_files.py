@@ -180,9 +180,7 @@ def _warnings(
     """Return the warnings of lint about rules, without details of closed ones.
 
     A rule is closed if only few may read its content, such as a sensitive
-    one: the warning about it says just the kind of mistake, since others see
-    the output of a command, too. What Ironic refuses as an error is left out:
-    it reports that itself.
+    one: others may see the output of the command.
 
     :param tables: of the files.
     """
@@ -199,7 +197,7 @@ def _warnings(
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:
-            # An error for Ironic: what only built-in rules may have.
+            # What only built-in rules may have, Ironic refuses itself.
             continue
         # That a rule writes a secret where others read it is said in full, as
         # that message has nothing of the rule in it.

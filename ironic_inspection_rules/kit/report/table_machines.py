@@ -72,10 +72,8 @@ def as_csv(
 ) -> str:
     """Return the findings as CSV for a spreadsheet.
 
-    A line has one difference; a machine or row without any has one line.
-    Behind the difference are the columns of the table's row that are not
-    secret, nor named like one of the difference: who orders what is missing
-    needs them.
+    A line has one difference, then the columns of the row of the table, which
+    somebody needs who orders a missing machine.
 
     :param expected: the table with which machines were compared.
     """

@@ -200,14 +200,8 @@ def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     """Return the meaning of a filter: name, inner filter, arguments by name.
 
     Of ``round`` it is ``['round', None, {'precision': 0}]``, with the default
-    of an argument that is left out. Of ``map('trim')``, which applies an inner
-    filter to every item, it is::
-
-        ['map', ['trim', None, {'chars': None}],
-         {'filter': None, 'attribute': None, 'default': ABSENT}]
-
-    :param call: the name of the filter, and its arguments as pairs of name
-        and value; the name of a positional argument is None.
+    of an argument that is left out. In ``map('trim')`` the inner filter is
+    ``trim``.
     """
     inner = _inner_filter(call)
     arguments_of_call = call.arguments

@@ -280,7 +280,8 @@ def _runs_card(
 def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     """Build the card of reasons why inspections cannot be compared.
 
-    :param reasons: how many inspections have a reason; None without any.
+    :param reasons: how many inspections have a reason.
+    :returns: None without any reason.
     """
     if not reasons:
         return None

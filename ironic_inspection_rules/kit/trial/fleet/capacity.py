@@ -139,11 +139,9 @@ class _Counts:
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON data.
 
-        ``before`` and ``after`` have the numbers of nodes that can take the
-        flavor, by use: :data:`FREE` and :data:`IN_USE`. ``lost`` and
-        ``gained`` have the nodes themselves. ``loss`` is in percent of the
-        number before, 0 for a gain. ``ignored`` are extra specs that say
-        nothing to Placement.
+        ``before`` and ``after`` are the numbers of nodes that can take the
+        flavor, by use; ``lost`` and ``gained`` are nodes. ``loss`` is in
+        percent of the number before, 0 for a gain.
         """
         before = sum(self._before.values())
         after = sum(self._after.values())

@@ -329,7 +329,9 @@ def _by_kind(
 
 
 def _places_within(change: Plain) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of names that a change is of, but for traits.
+    """Yield the kinds of names that a change of a node changes.
+
+    Traits are left out: they are changes of their own.
 
     :returns: a kind, and where its names are in the value of the change.
     """
