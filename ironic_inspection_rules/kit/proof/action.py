@@ -32,10 +32,10 @@ LASTING = ('log', 'api-call')
 class _Item:
     """The data of an action for one item of its loop.
 
-    :ivar scope: in which the item is a root.
-    :ivar literal: the item as the rule writes it, before its fields are
-        filled. Where the loop is no list it is the loop itself; None for an
-        action without a loop.
+    :ivar scope: the data with the item as a root.
+    :ivar literal: the item as the rule writes it, such as ``eth{vars.port}``.
+        If the loop is no list it is the loop itself; None for an action
+        without a loop.
     """
 
     scope: expression.Scope
@@ -45,8 +45,8 @@ class _Item:
 class Actions:
     """Carries out the actions of a rule on all machines that it matches.
 
-    :param rule_pass: gets on which machines the rule fails the inspection or
-        has an effect that lasts.
+    :param rule_pass: gets the formulas that the rule fails the inspection, and
+        that it has an effect that lasts.
     :param state: the machines before the actions.
     :param scope: the data that fields of the rule read.
     :param messages: numbers the messages of ``fail``.
@@ -78,9 +78,9 @@ class Actions:
         return self._effects.state
 
     def act(self, action: Written) -> None:
-        """Add to the state what an action does, for all items of its loop.
+        """Carry out an action on the machines that the rule matches.
 
-        It changes the machines that the rule matches.
+        With a loop, it is carried out for all items.
         """
         op = registry.installed().actions[action['op'].strip()]
         bound, _problems = op.signature.bind(action.get('args'))
@@ -90,17 +90,12 @@ class Actions:
                 call, action, _Item(self._scope), self._rule_pass.matched
             )
             return
-        loop = condition.looped_over(
+        loop = condition.evaluate_loop(
             action['loop'], self._scope.within(**self.state.roots)
         )
         for guard, alternative in loop:
-            # The guard says on which machines the loop is over this value.
-            self._act_for_items(
-                call,
-                action,
-                alternative,
-                logic.conj(self._rule_pass.matched, guard),
-            )
+            loops_over_it = logic.conj(self._rule_pass.matched, guard)
+            self._act_for_items(call, action, alternative, loops_over_it)
 
     def _act_for_items(
         self,
@@ -109,7 +104,10 @@ class Actions:
         alternative: values.Alternative,
         when: Formula,
     ) -> None:
-        """Add to the state what an action does over one value of its loop."""
+        """Carry out an action over one alternative of its loop.
+
+        :param when: holds where the loop goes over the alternative.
+        """
         if isinstance(alternative, values.UnknownValue | values.TraitNames):
             self._effects.make_unknown(
                 call,
@@ -129,7 +127,7 @@ class Actions:
                 # A loop over null has no items.
                 return
             if alternative.kind not in ('list', 'mapping'):
-                # It is missing, or a plain value.
+                # The loop is missing, or a text or a number.
                 self._effects.end(when)
                 return
         loop = action['loop']
@@ -154,13 +152,12 @@ class Actions:
     ) -> None:
         """Make unknown what an action may change for items not looked at.
 
-        These are the items of a long list behind the first
-        :data:`.cell.LONGEST`.
+        These are the items of a list after the first :data:`.cell.LONGEST`.
         """
-        # Every item may leave something: a list with fewer of them does not
-        # stand for a longer one.
+        # Every item may leave something: a short list does not stand for a
+        # longer one.
         items.uses.add(action['op'])
-        is_longer = logic.settled(logic.conj(when, items.is_longer))
+        is_longer = logic.settled(logic.conj(when, items.where_longer))
         if is_longer is logic.FALSE:
             return
         self._effects.make_unknown(
@@ -179,15 +176,15 @@ class Actions:
         item: _Item,
         when: Formula,
     ) -> None:
-        """Add to the state what an action does for one item of its loop.
+        """Carry out an action for one item of its loop, or without a loop.
 
-        :param action: as the rule has it.
-        :param when: the machines on which the action is reached; its own
-            ``when`` and an earlier end of the phase make them fewer.
+        :param action: the action as the rule has it.
+        :param when: holds where the action is reached, unless its own ``when``
+            is false, or the phase has ended before.
         """
         # Raises where the time of the proof is over.
         self._deadline.left()
-        # Each action finds what those before it have written.
+        # An action finds what earlier actions have written.
         scope = item.scope.within(**self.state.roots)
         acts = when
         if action.get('when'):
@@ -217,12 +214,12 @@ class Actions:
         scope: expression.Scope,
         when: Formula,
     ) -> None:
-        """Note where an action is carried out that changes no data.
+        """Carry out ``fail``, or an action outside of the machine as ``log``.
 
-        It either fails the inspection, so that the phase ends there, or has an
-        effect outside of the machine, which nothing undoes.
+        It either ends the phase, or has an effect outside of the machine,
+        which nothing undoes.
         """
-        broken = self._has_wrong_argument(call, action, scope)
+        broken = self._where_broken(call, action, scope)
         acts = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
             number = self._messages.number_of(
@@ -240,94 +237,96 @@ class Actions:
         literal: typing.Any,
         when: Formula,
     ) -> None:
-        """Add to the state what an action that changes data writes.
+        """Carry out an action that changes data.
 
-        On machines where a value is missing or an error, or shows a secret,
-        the action fails instead and the phase ends.
+        Where an argument is missing or an error, or shows a secret, the action
+        fails and the phase ends.
         """
         args: effect.Arguments = {}
-        for name, raw in call.bound.items():
+        for name, written in call.bound.items():
             if name == 'path':
-                args[name] = _path(raw, scope, literal)
+                args[name] = _evaluate_path(written, scope, literal)
             else:
-                args[name] = expression.argument(
-                    call.op.signature.by_name[name], raw, scope
+                args[name] = expression.evaluate_argument(
+                    call.op.signature.by_name[name], written, scope
                 )
-        # On fewer machines from step to step: the others end with an error.
+        # It holds on fewer machines from step to step: others end with an
+        # error.
         goes_on = when
         for value in args.values():
-            # An action cannot do without a value.
-            goes_on = self._effects.end_where(goes_on, values.absent(value))
+            goes_on = self._effects.end_where(
+                goes_on, values.where_absent(value)
+            )
             is_broken = logic.disj(
-                values.failed(value),
+                values.where_failed(value),
                 self._machine.may_fail(value),
                 self._machine.may_lack(value),
             )
             goes_on = self._effects.end_where(goes_on, is_broken)
-        reads_secret = self._reads_secret(action, scope)
+        reads_secret = self._where_secret_read(action, scope)
         goes_on = self._effects.end_where(goes_on, reads_secret)
         translate = effect.TRANSLATIONS[call.op.name]
         translate(self._effects, call, goes_on, args)
 
-    def _has_wrong_argument(
+    def _where_broken(
         self, call: effect.ActionCall, action: Written, scope: expression.Scope
     ) -> Formula:
-        """Return on which machines an action that changes no data is an error.
+        """Return the formula that ``fail``, ``log`` or a call is an error.
 
-        It is one where an argument is wrong. In a message a missing value
-        reads ``(missing)``, and a secret is masked: neither is an error there.
+        In a message a missing value reads ``(missing)``, and a secret is
+        masked: neither is an error.
         """
         errors = []
         # The names of the arguments that are messages.
         messages = call.op.plugin.TELLS
-        for name, raw in call.bound.items():
-            fields = interpolation.fields(raw)
+        for name, written in call.bound.items():
+            fields = interpolation.fields(written)
             if name in messages:
                 for field in fields:
                     value = expression.evaluate_field(field, scope)
-                    errors.append(values.failed(value))
+                    errors.append(values.where_failed(value))
                     errors.append(self._machine.may_fail(value))
             elif fields:
-                value = expression.evaluate(raw, scope)
-                errors.append(values.absent(value))
-                errors.append(values.failed(value))
-                # Whether the op accepts the value, such as an address that it
-                # calls, only the op knows.
+                value = expression.evaluate(written, scope)
+                errors.append(values.where_absent(value))
+                errors.append(values.where_failed(value))
+                # Only the op knows whether it accepts the value, such as an
+                # address that it calls.
                 is_refused = self._machine.guess(
                     f'the argument {name}', 'fails', call.op.name, name, value
                 )
                 errors.append(is_refused)
         if not messages:
-            errors.append(self._reads_secret(action, scope))
+            errors.append(self._where_secret_read(action, scope))
         return logic.disj(*errors)
 
-    def _reads_secret(
+    def _where_secret_read(
         self, action: Written, scope: expression.Scope
     ) -> Formula:
-        """Return on which machines an action would write or send a secret.
+        """Return the formula that an action would write or send a secret.
 
-        That is an error, and the phase ends there.
+        That is an error, and ends the phase.
         """
         made = origin.Origins(self._rule_pass.rule.vars, action.get('loop'))
-        return secret.read_in(
+        return secret.where_read(
             self._machine, action.get('args'), scope.roots, made
         )
 
 
-def _path(
-    raw: typing.Any, scope: expression.Scope, literal: typing.Any
+def _evaluate_path(
+    written: typing.Any, scope: expression.Scope, literal: typing.Any
 ) -> Value:
-    """Return a path, as the engine splits it into tokens.
+    """Evaluate the path of an action, as the engine splits it into tokens.
 
-    An item that the rule writes out is put into the path before that is
-    split, so that it may have several tokens; a field is one token.
+    An item that the rule writes is filled in before the path is split, and may
+    give several tokens, as "disk/root" in ``/extra/{item}``.
 
     :param literal: the item as the rule has it, None without one.
     """
-    if not isinstance(raw, str):
-        return expression.evaluate(raw, scope)
-    with_item = raw
+    if not isinstance(written, str):
+        return expression.evaluate(written, scope)
+    with_item = written
     is_field = isinstance(literal, str) and literal.startswith('{')
     if literal is not None and not is_field:
-        with_item = interpolation.fill_item(raw, literal)
-    return expression.path(with_item, scope)
+        with_item = interpolation.fill_item(written, literal)
+    return expression.evaluate_path(with_item, scope)

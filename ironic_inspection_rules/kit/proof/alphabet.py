@@ -32,11 +32,11 @@ _LAST_CODE = 0x2FFFF  # Of the characters that the solver has.
 _ANCHORS = ('AT_BEGINNING', 'AT_BEGINNING_STRING', 'AT_END', 'AT_END_STRING')
 """The anchors that hold at one of the marks, in the words of the parser."""
 
-_SIGN = '\u2603'
+_OTHER_CHARACTER = '\u2603'
 """Stands for all characters that no rule names."""
 
-_USUAL = ''.join(map(chr, range(32, 127)))
-_OTHERS = (
+_PRINTABLE = ''.join(map(chr, range(32, 127)))
+_OTHER_SAMPLES = (
     '\t\n\x00\x01'
     # Letters without another case, digits, blanks, signs.
     '\u0627\u0628\u4e00\u0663\u0664\u00a0\u2003\u20ac\u00a7\u2603'
@@ -61,7 +61,7 @@ class Alphabet:
             named |= {*character.lower(), *character.upper()}
             # What is before or after it in an order, and beside a range.
             named |= {chr(ord(character) - 1), chr(ord(character) + 1)}
-        candidates = {*_USUAL, *_OTHERS, *named}
+        candidates = {*_PRINTABLE, *_OTHER_SAMPLES, *named}
         self.characters = frozenset(filter(_is_usable, candidates))
         # Rules ask for the same expressions again and again, and the solver
         # takes long for a language. The caches go with the alphabet.
@@ -70,14 +70,15 @@ class Alphabet:
         self._all_below = functools.lru_cache(None)(self._decide_below)
 
     def cleaned(self, text: str) -> str:
-        """Return a text with one sign for all characters that no rule names.
+        """Return a text with only characters of the alphabet: "☃" for others.
 
-        The solver takes these for one character, and Python tells them apart.
+        To the solver, all characters that no rule names are one, and it may
+        put any of them into a text. Python tells them apart.
         """
         characters = []
         for character in text:
             if character not in self.characters:
-                character = _SIGN
+                character = _OTHER_CHARACTER
             characters.append(character)
         return ''.join(characters)
 
@@ -99,12 +100,12 @@ class Alphabet:
         """
         parsed = _parser.parse(pattern)
         parts = list(parsed)
-        # A mark is there once, and two anchors may stand at one place.
+        # A text has a mark once, but two anchors may stand at one place.
         for kind in ('BEGIN', 'END'):
-            if _anchors(parts, kind) > 1:
+            if _count_anchors(parts, kind) > 1:
                 raise logic.Untranslatable('two anchors of a kind')
         reader = _Reader(self.characters, searches)
-        return reader.sequence(parts, parsed.state.flags, True)
+        return reader.translate_sequence(parts, parsed.state.flags, True)
 
     def matching(self, pattern: str, searches: bool) -> logic.Language:
         """Return the language of the marked texts that match a pattern.
@@ -117,45 +118,44 @@ class Alphabet:
         """
         body = self.language(pattern, searches)
         if searches:
-            return z3.Concat(_any_text(), body, _any_text())
+            return z3.Concat(_all_texts(), body, _all_texts())
         # The language has a mark already where the pattern has an anchor.
         begin = z3.Option(z3.Re(_BEGIN))
         end = z3.Option(z3.Re(_END))
         return z3.Concat(begin, body, end)
 
     def below(self, text: str) -> logic.Language:
-        """Return the language of texts that come before one, by their codes.
+        """Return the language of texts that sort before a text.
 
         The solver is much better at languages than at the order of texts.
         """
-        rest = _any_text()
-        parts = [_no_text()]
+        rest = _all_texts()
+        parts = [_no_texts()]
         for index, character in enumerate(text):
-            # What is before "abc": a beginning of it ("", "a", "ab"), or one
-            # that goes on with a lower character.
-            begin = z3.Re(logic.constant(text[:index]))
+            # Before "abc" there are its beginnings ("", "a", "ab"), and those
+            # that go on with a lower character.
+            begin = z3.Re(logic.text_term(text[:index]))
             parts.append(begin)
             if character > '\x00':
-                lower = _union([(0, ord(character) - 1)])
+                lower = _union_of_ranges([(0, ord(character) - 1)])
                 parts.append(z3.Concat(begin, lower, rest))
         if len(parts) == 1:
             return parts[0]
         return z3.Union(*parts)
 
     def all_below(self, text: str, among: str) -> bool | None:
-        """Return whether all texts of a language come before a text.
+        """Return whether all texts of a language sort before a text.
 
         :param among: a regular expression of the language.
-        :returns: False where none of them does, None where some may do so and
-            others not.
+        :returns: False if no text does, None if perhaps only some texts do.
         """
         return self._all_below(text, among)
 
     def _decide_below(self, text: str, among: str) -> bool | None:
-        """Decide for :meth:`all_below`, which keeps the answer."""
+        """Decide for :meth:`all_below`, which caches the answer."""
         term = z3.String('text')
         is_before = z3.InRe(term, self.below(text))
-        return self._decide(term, is_before, among)
+        return self._decide_for_all(term, is_before, among)
 
     def all_match(
         self, pattern: str, searches: bool, among: str
@@ -164,8 +164,7 @@ class Alphabet:
 
         :param searches: whether a match of a part of the text is enough.
         :param among: a regular expression of the language.
-        :returns: False where none of them matches, None where some may match
-            and others not.
+        :returns: False if no text matches, None if perhaps only some texts do.
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
@@ -174,25 +173,20 @@ class Alphabet:
     def _decide_match(
         self, pattern: str, searches: bool, among: str
     ) -> bool | None:
-        """Return whether a pattern matches all texts of a language, or none.
-
-        :param searches: whether a match of a part of the text is enough.
-        :returns: None where neither is known.
-        """
-        # The languages that callers ask about have no text with a mark in it,
-        # which the marks around the text could be taken for.
+        """Decide for :meth:`all_match`, which caches the answer."""
+        # No language that callers ask about has texts with marks in them.
         language = self.matching(pattern, searches)
         term = z3.String('text')
         matches = z3.InRe(marked(term), language)
-        return self._decide(term, matches, among)
+        return self._decide_for_all(term, matches, among)
 
     def example(self, pattern: str, searches: bool, among: str) -> str:
-        """Return a text of a language that matches a pattern.
+        """Find a text of a language that matches a pattern.
 
         :param searches: whether a match of a part of the text is enough.
         :param among: a regular expression of the language.
-        :returns: an empty text where there is none, or the solver finds none
-            in time.
+        :returns: an empty text if there is no such text, or the solver does
+            not find one in time.
         :raises: :class:`.logic.Untranslatable` where the solver has no
             language for the pattern.
         """
@@ -207,27 +201,27 @@ class Alphabet:
             return ''
         return logic.example_of(text, solver)
 
-    def _decide(
+    def _decide_for_all(
         self, text: logic.Term, matches: logic.Formula, among: str
     ) -> bool | None:
         """Return whether a formula holds for all texts of a language.
 
         :param text: that the formula is about.
         :param among: a regular expression of the language.
-        :returns: False where it holds for none, None where neither is known.
+        :returns: False if it holds for no text, None if neither is known.
         """
-        if self._has_none(text, matches, among):
+        if self._surely_none_holds(text, matches, among):
             return False
-        if self._has_none(text, z3.Not(matches), among):
+        if self._surely_none_holds(text, z3.Not(matches), among):
             return True
         return None
 
-    def _has_none(
+    def _surely_none_holds(
         self, text: logic.Term, wanted: logic.Formula, among: str
     ) -> bool:
         """Return whether surely no text of a language fulfils a formula.
 
-        Where the solver does not know in time this is False: there may be one.
+        It is False where the solver does not know in time.
 
         :param text: the text of the solver that the formula is about.
         :param among: a regular expression of the texts.
@@ -249,16 +243,16 @@ def _is_usable(character: str) -> bool:
     return not '\ud800' <= character <= '\udfff'
 
 
-def _any_text() -> logic.Language:
+def _all_texts() -> logic.Language:
     return z3.Full(z3.ReSort(z3.StringSort()))
 
 
-def _no_text() -> logic.Language:
+def _no_texts() -> logic.Language:
     return z3.Empty(z3.ReSort(z3.StringSort()))
 
 
 def marked(text: logic.Term) -> logic.Term:
-    """Return the text between marks of its begin and its end."""
+    """Put a text between the marks of its begin and its end."""
     return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
 
 
@@ -267,14 +261,15 @@ def without_marks() -> logic.Language:
     """Return the language of texts that :func:`marked` may take."""
     below = (0, ord(_BEGIN) - 1)
     above = (ord(_END) + 1, _LAST_CODE)
-    return z3.Star(_union([below, above]))
+    return z3.Star(_union_of_ranges([below, above]))
 
 
 def _named_characters(text: str) -> set[str]:
     r"""Return the characters beyond ASCII that a text of a rule names.
 
-    A regular expression may name them by escapes, such as ``\u00e9``: every
-    text that can be one is read as one.
+    A regular expression may name them by escapes such as ``\u20ac``. Every
+    text is read as an expression, whatever the rule does with it. A text that
+    is no valid expression names only the characters in it.
     """
     characters = {character for character in text if not character.isascii()}
     try:
@@ -285,15 +280,17 @@ def _named_characters(text: str) -> set[str]:
         part = ahead.pop()
         if isinstance(part, tuple):
             # Every alphabet has the printable ASCII up to 126.
-            characters |= {chr(code) for code in _codes(part) if code > 126}
+            characters |= {
+                chr(code) for code in _named_codes(part) if code > 126
+            }
             ahead += part
         elif isinstance(part, list | _parser.SubPattern):
             ahead += list(part)
     return characters
 
 
-def _codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
-    """Return the codes of the characters that a part of a pattern names."""
+def _named_codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
+    """Return the codes that a part names: ``a-z`` names ``(97, 122)``."""
     kind = str(part[0])
     if kind.endswith('LITERAL'):
         return part[1:]
@@ -302,10 +299,10 @@ def _codes(part: tuple[typing.Any, ...]) -> tuple[int, ...]:
     return ()
 
 
-def _anchors(parts: list[typing.Any], kind: str) -> int:
-    """Return how many anchors of a kind a single match may have to pass.
+def _count_anchors(parts: list[typing.Any], kind: str) -> int:
+    """Count the anchors of a kind that a single match may have to pass.
 
-    :param parts: of a parsed expression.
+    :param parts: the parts of a parsed expression.
     :param kind: ``BEGIN`` or ``END``, as in the names of the parser.
     """
     count = 0
@@ -313,88 +310,93 @@ def _anchors(parts: list[typing.Any], kind: str) -> int:
         if str(name) == 'AT':
             count += str(value).startswith(f'AT_{kind}')
         elif str(name) == 'BRANCH':
-            # A text meets one of the branches.
-            count += max(_anchors(list(branch), kind) for branch in value[1])
+            # A match passes only one of the branches.
+            count += max(
+                _count_anchors(list(branch), kind) for branch in value[1]
+            )
         elif str(name) == 'SUBPATTERN':
-            count += _anchors(list(value[-1]), kind)
+            count += _count_anchors(list(value[-1]), kind)
         elif str(name).endswith('_REPEAT'):
             least, _most, repeated = value
-            # A match passes an anchor again in all turns that there have to
-            # be, such as in "(^|a){2}". Any others can be left out of it.
-            count += max(least, 1) * _anchors(list(repeated), kind)
+            # In "(^|a){2}" a match may pass the anchor in both turns. Turns
+            # that need not be there do not count.
+            count += max(least, 1) * _count_anchors(list(repeated), kind)
     return count
 
 
 class _Reader:
-    """Reads a parsed regular expression as a language.
+    """Translates a parsed regular expression to a language.
 
-    :param characters: those of the alphabet.
-    :param searches: whether more may follow what matches.
+    :param characters: the characters of the alphabet.
+    :param searches: whether more text may follow the match.
     """
 
     def __init__(self, characters: frozenset[str], searches: bool) -> None:
         self._all = characters
         self._searches = searches
 
-    def sequence(
+    def translate_sequence(
         self, parts: list[typing.Any], flags: int, is_last: bool
     ) -> logic.Language:
-        """Return the language of parts that follow one another.
+        """Return the language of parts that follow one another, as ``ab*``.
 
-        :param is_last: whether nothing of the expression follows them.
-        :raises: :class:`.logic.Untranslatable` as :meth:`_part` does, and for
-            two anchors in a row.
+        :param is_last: whether they are the end of the expression.
+        :raises: :class:`.logic.Untranslatable` as :meth:`_translate_part`
+            does, and for two anchors in a row.
         """
         for part, next_part in zip(parts, parts[1:], strict=False):
             if str(part[0]) == str(next_part[0]) == 'AT':
                 raise logic.Untranslatable('two anchors in a row')
-        languages = []
+        made = []
         for number, (kind, value) in enumerate(parts, 1):
             is_end = is_last and number == len(parts)
-            languages.append(self._part(str(kind), value, flags, is_end))
-        if not languages:
+            made.append(self._translate_part(str(kind), value, flags, is_end))
+        if not made:
             return z3.Re('')
-        if len(languages) == 1:
-            return languages[0]
-        return z3.Concat(*languages)
+        if len(made) == 1:
+            return made[0]
+        return z3.Concat(*made)
 
-    def _part(
+    def _translate_part(
         self, kind: str, value: typing.Any, flags: int, is_last: bool
     ) -> logic.Language:
         """Return the language of one part of a parsed expression.
 
-        :param kind: a name of the parser of Python.
-        :raises: :class:`.logic.Untranslatable` for what needs to know the
+        :param kind: the parser's name of the part, such as ``LITERAL``.
+        :param value: the content of the part, such as the code of a character.
+        :raises: :class:`.logic.Untranslatable` for a part that depends on the
             text around it, such as a reference to a group.
         """
         if kind in ('LITERAL', 'NOT_LITERAL', 'IN'):
-            return self._language(self._characters(kind, value, flags))
+            return self._language_of(
+                self._matching_characters(kind, value, flags)
+            )
         if kind == 'ANY':
             if flags & re.DOTALL:
-                return self._language(self._all)
-            return self._language(self._all - {'\n'})
+                return self._language_of(self._all)
+            return self._language_of(self._all - {'\n'})
         if kind == 'BRANCH':
-            languages = [
-                self.sequence(list(branch), flags, is_last)
+            made = [
+                self.translate_sequence(list(branch), flags, is_last)
                 for branch in value[1]
             ]
-            if len(languages) == 1:
-                return languages[0]
-            return z3.Union(*languages)
+            if len(made) == 1:
+                return made[0]
+            return z3.Union(*made)
         if kind == 'SUBPATTERN':
             _group, added, removed, inner = value
             inner_flags = (flags | added) & ~removed
-            return self.sequence(list(inner), inner_flags, is_last)
+            return self.translate_sequence(list(inner), inner_flags, is_last)
         if kind in ('MAX_REPEAT', 'MIN_REPEAT'):
             least, most, inner = value
-            return self._repeat(least, most, inner, flags)
+            return self._translate_repetition(least, most, inner, flags)
         if kind == 'AT':
-            return self._anchor(str(value), flags, is_last)
+            return self._translate_anchor(str(value), flags, is_last)
         raise logic.Untranslatable(
             f'{kind.lower().replace("_", " ")} in a regular expression'
         )
 
-    def _repeat(
+    def _translate_repetition(
         self, least: int, most: typing.Any, inner: typing.Any, flags: int
     ) -> logic.Language:
         """Return the language of a repetition, such as ``a{2,5}`` or ``a*``.
@@ -402,9 +404,9 @@ class _Reader:
         :param most: a number, or the ``MAXREPEAT`` of Python's parser.
         :param inner: the parts of the expression that are repeated.
         """
-        body = self.sequence(list(inner), flags, False)
+        body = self.translate_sequence(list(inner), flags, False)
         if most == 0:
-            # The solver reads a loop up to 0 as one without an end.
+            # To the solver, a loop up to 0 has no end.
             return z3.Re('')
         if most is not _constants.MAXREPEAT:
             return z3.Loop(body, least, most)
@@ -414,17 +416,19 @@ class _Reader:
             return z3.Plus(body)
         return z3.Concat(z3.Loop(body, least, least), z3.Star(body))
 
-    def _anchor(self, kind: str, flags: int, is_last: bool) -> logic.Language:
+    def _translate_anchor(
+        self, kind: str, flags: int, is_last: bool
+    ) -> logic.Language:
         """Return the language of an anchor, which is one of the marks.
 
         :param kind: a name of Python's parser, such as ``AT_END``.
         :param is_last: whether nothing of the expression follows it.
         :raises: :class:`.logic.Untranslatable` for an anchor that may hold
-            elsewhere than at the ends of the text, for any other one where
-            lines have anchors, and for one of the end that is not last.
+            inside of the text, as all do with ``(?m)``, and for an anchor of
+            the end that is not last.
         """
-        # One of the begin may stand anywhere: no text has its mark behind
-        # other characters, so that "a^b" matches none, as in Python.
+        # "^" may stand anywhere: no text has its mark behind other characters,
+        # so that "a^b" matches no text, as in Python.
         if flags & re.MULTILINE or kind not in _ANCHORS:
             raise logic.Untranslatable(
                 f'{kind.lower().replace("_", " ")} in a regular expression'
@@ -434,36 +438,37 @@ class _Reader:
         if not is_last:
             raise logic.Untranslatable('an anchor before the end')
         if kind == 'AT_END' and self._searches:
-            # It holds before a newline at the end, too.
+            # "$" also holds before a newline at the end.
             return z3.Concat(z3.Option(z3.Re('\n')), z3.Re(_END))
         return z3.Re(_END)
 
-    def _characters(
+    def _matching_characters(
         self, kind: str, value: typing.Any, flags: int
     ) -> set[str]:
         """Return the characters of the alphabet that match a part.
 
-        :param kind: of a part that matches a single character.
+        :param kind: the parser's name of a part for a single character, such
+            as ``LITERAL``, ``NOT_LITERAL`` or ``IN``.
         """
-        # Python compiles the part and matches it itself: so cases of letters
-        # and classes such as "\w" are the same as where the rule runs.
+        # Python itself matches the part, so that cases of letters and classes
+        # such as "\w" are the same as where the rule runs.
         part = (getattr(_constants, kind), value)
-        pattern = _parser.SubPattern(_state(flags), [part])
-        compiled = _compiled(pattern, flags)
+        pattern = _parser.SubPattern(_make_parser_state(flags), [part])
+        compiled = _compile_part(pattern, flags)
         return {
             character for character in self._all if compiled.match(character)
         }
 
-    def _language(self, characters: Iterable[str]) -> logic.Language:
-        """Return the language of some characters of the alphabet.
+    def _language_of(self, characters: Iterable[str]) -> logic.Language:
+        """Return the language of texts of one of the characters.
 
-        One of them may be the sign, which stands for all characters that are
-        not in the alphabet.
+        If "☃" is among them, it stands for all characters that are not in the
+        alphabet. The language then has the long ranges that are left between
+        the characters that it lacks.
         """
         codes = set(map(ord, characters))
-        if ord(_SIGN) not in codes:
-            return _union(_ranges(codes))
-        # All characters but the others of the alphabet: long ranges, and few.
+        if ord(_OTHER_CHARACTER) not in codes:
+            return _union_of_ranges(_group_into_ranges(codes))
         others = set(map(ord, self._all)) - codes
         others |= {ord(_BEGIN), ord(_END)}
         ranges = []
@@ -472,27 +477,27 @@ class _Reader:
             if code > first:
                 ranges.append((first, code - 1))
             first = code + 1
-        return _union(ranges)
+        return _union_of_ranges(ranges)
 
 
-def _state(flags: int) -> typing.Any:
-    """Return the state of the parser that :func:`_compiled` needs.
+def _make_parser_state(flags: int) -> typing.Any:
+    """Return the state of the parser that :func:`_compile_part` needs.
 
-    :param flags: of the expression that the part was in.
+    :param flags: the flags of the expression that the part is from.
     """
     state = _parser.State()
     state.flags = flags
     return state
 
 
-def _compiled(pattern: typing.Any, flags: int) -> re.Pattern[str]:
+def _compile_part(pattern: typing.Any, flags: int) -> re.Pattern[str]:
     """Compile a part of a parsed regular expression by itself."""
     compiler: typing.Any = getattr(re, '_compiler')  # noqa: B009
     return typing.cast('re.Pattern[str]', compiler.compile(pattern, flags))
 
 
-def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
-    """Return ranges of codes without a gap, as their first and last code."""
+def _group_into_ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
+    """Group codes into ranges: 1, 2, 3, 7 become ``(1, 3)``, ``(7, 7)``."""
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
         if ranges and ranges[-1][1] == code - 1:
@@ -502,15 +507,15 @@ def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _union(ranges: list[tuple[int, int]]) -> logic.Language:
-    """Return the language of characters in ranges of codes."""
-    languages = []
+def _union_of_ranges(ranges: list[tuple[int, int]]) -> logic.Language:
+    """Return the language of the characters in ranges of codes."""
+    made = []
     for first, last in ranges:
         lowest = z3.StringVal(chr(first))
         highest = z3.StringVal(chr(last))
-        languages.append(z3.Range(lowest, highest))
-    if not languages:
-        return _no_text()
-    if len(languages) == 1:
-        return languages[0]
-    return z3.Union(*languages)
+        made.append(z3.Range(lowest, highest))
+    if not made:
+        return _no_texts()
+    if len(made) == 1:
+        return made[0]
+    return z3.Union(*made)

@@ -24,56 +24,56 @@ from ironic_inspection_rules.plugins.actions import schema
 Value = values.Value
 Table = typing.Mapping[str, schema.Attribute]
 
-MOST = 16
-"""Most alternatives of a list that rules extend: a rule may double them."""
+MOST_LISTS = 16
+"""Most alternatives of a list that rules extend, as a rule may double them."""
 
-_TRIMMED = r'[^\s,](?:[^,]*[^\s,])?'
+_TRIMMED_TEXT = r'[^\s,](?:[^,]*[^\s,])?'
 """The value of a capability, without white space around it."""
 
 
-def is_trait(
+def where_trait_name(
     machine: machines.SymbolicMachine, name: values.Alternative
 ) -> logic.Formula | None:
-    """Return on which machines a text is the name of a trait.
+    """Return the formula that a text is the name of a trait.
 
-    The solver cannot tell. It chooses a truth value, which is computed without
-    it for all texts that are tried.
+    The solver cannot tell. It chooses a truth value, which the engine computes
+    for all texts that are tried.
 
-    :returns: None where that is not followed: of no text, or a text that is no
-        whole field.
+    :returns: None for a value that is no text, and for a text made of several
+        fields.
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
     facet = machine.facet(
-        name.term, 'trait', _make_is_trait, _compute_is_trait
+        name.term, 'trait', _make_trait_term, _compute_trait_answer
     )
     if facet is None:
         return None
-    # A text to try for which it is true.
+    # A trait that the search is to try.
     facet.near.add('CUSTOM_A')
     return facet.terms[0]
 
 
-def _make_is_trait(name: str) -> tuple[logic.Term, ...]:
+def _make_trait_term(name: str) -> tuple[logic.Term, ...]:
     return (z3.Bool(name),)
 
 
-def _compute_is_trait(text: str) -> tuple[bool]:
+def _compute_trait_answer(text: str) -> tuple[bool]:
     return (trait_names.is_good(text),)
 
 
-def read(
+def convert_to_attribute(
     machine: machines.SymbolicMachine,
     path: data_path.Path,
     table: Table,
     alternative: values.Alternative,
 ) -> Value:
-    """Return a value as it is after it was written to an attribute.
+    """Convert a value to what an attribute stores, e.g. 8 to "8" for a name.
 
-    What the attribute does not take is an error of the rule.
+    A value that the attribute does not take is an error of the rule.
 
-    :param path: of the attribute, or below it.
-    :param table: the attributes of nodes, or those of ports.
+    :param path: the path of the attribute, or below it.
+    :param table: the attributes of nodes, or of ports.
     :param alternative: the value that is written.
     """
     if isinstance(alternative, values.Const):
@@ -101,46 +101,48 @@ def read(
         if not isinstance(alternative, values.SolverTerm):
             return values.FAILED
         if not is_boolean:
-            return _read_text(machine, path, table, alternative)
+            return _convert_to_text(machine, path, table, alternative)
     if is_boolean:
         return values.FAILED
     return values.unknown(f'{path[0]} out of the data', alternative)
 
 
-def _read_text(
+def _convert_to_text(
     machine: machines.SymbolicMachine,
     path: data_path.Path,
     table: Table,
     alternative: values.SolverTerm,
 ) -> Value:
-    """Return a text or a number as the text that an attribute stores.
+    """Convert a text or a number to the text that an attribute stores.
 
-    It is an error on machines on which the attribute does not take the text.
+    It is an error where the attribute does not take the text.
     """
     text = machine.text_of(alternative)
     number = machine.numbers_of.get(text.get_id())
     if number is not None:
-        # Asked of the text of the number that is tried: the solver hardly
-        # finds numbers whose text is of some length.
-        fits = machine.asks_text(
-            number, f'{path[0]} takes', functools.partial(_takes, path, table)
+        # The solver hardly finds a number whose text has a certain length: it
+        # is asked of the numbers that are tried.
+        fits = machine.ask_of_number_text(
+            number,
+            f'{path[0]} takes',
+            functools.partial(_takes_text, path, table),
         )
     else:
         attribute = table[path[0]]
         is_short = z3.Length(text) <= attribute.longest
         if attribute.kind == schema.NAME_KIND:
-            fits = z3.And(is_short, _is_name(machine, text))
+            fits = z3.And(is_short, _where_node_name(machine, text))
         else:
-            # No column stores this character. The others of that sort are no
-            # characters of the solver, see "_is_usable" of the alphabet.
-            has_nul = z3.Contains(text, logic.constant('\0'))
+            # No column stores NUL. Other characters that no column stores, the
+            # solver does not have: see "_is_usable" of the alphabet.
+            has_nul = z3.Contains(text, logic.text_term('\0'))
             fits = z3.And(is_short, z3.Not(has_nul))
     return values.choose(
         fits, values.only(values.SolverTerm(text)), values.FAILED
     )
 
 
-def _takes(path: data_path.Path, table: Table, text: str) -> bool:
+def _takes_text(path: data_path.Path, table: Table, text: str) -> bool:
     """Return whether an attribute may be set to a text."""
     try:
         schema.read_value(path, text, table)
@@ -149,33 +151,34 @@ def _takes(path: data_path.Path, table: Table, text: str) -> bool:
     return True
 
 
-def _is_name(
+def _where_node_name(
     machine: machines.SymbolicMachine, text: typing.Any
 ) -> logic.Formula:
-    """Return on which machines Ironic takes a text as the name of a node.
+    """Return the formula that a text may be the name of a node.
 
-    It refuses one that reads as a UUID: nobody could tell which is meant.
+    Ironic refuses a name that reads as a UUID, as nobody could tell which is
+    meant.
     """
     names = machine.alphabet.language(schema.NODE_NAME)
     uuids = machine.alphabet.language(schema.UUID_LIKE)
     return z3.And(z3.InRe(text, names), z3.Not(z3.InRe(text, uuids)))
 
 
-def extended(
+def extend_list(
     machine: machines.SymbolicMachine,
     is_crowded: bool,
     old: values.Alternative,
     new: values.Alternative,
     unique: values.Alternative,
 ) -> Value:
-    """Return a list with one more item, as an action extends it.
+    """Return a list with one more item, as an action extends the list.
 
-    The result is only followed where list, item and ``unique`` are known; what
-    is no list is an error.
+    ``[1]`` becomes ``[1, 2]``. The result is unknown unless list, item and
+    ``unique`` are known. A value that is no list is an error.
 
     :param is_crowded: whether the list has so many alternatives that no more
         are followed.
-    :param old: the list; null or missing are an empty one.
+    :param old: the list; null and a missing value are an empty list.
     :param new: the item.
     :param unique: whether a list that has the item is left as it is.
     """
@@ -201,13 +204,12 @@ def extended(
     return values.const([*items, new.value])
 
 
-def capability_text(
+def convert_to_capability(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> Value:
-    """Return a value as the text of a capability, as the action writes it.
+    """Convert a value to the text of a capability: " uefi" to "uefi".
 
-    White space around it is removed. A comma in it is an error, since commas
-    separate capabilities.
+    A comma in the text is an error, since commas separate capabilities.
     """
     if isinstance(alternative, values.Const):
         if isinstance(alternative.value, list | dict):
@@ -220,9 +222,8 @@ def capability_text(
     text = machine.text_of(alternative)
     if text is None:
         return unknown
-    # The solver cannot remove white space: a text with white space around it
-    # is not followed.
-    is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED))
+    # The solver cannot remove white space: a text with such is not followed.
+    is_trimmed = z3.InRe(text, machine.alphabet.language(_TRIMMED_TEXT))
     fails = z3.Or(text == '', z3.Contains(text, ','))
     as_it_is = values.only(values.SolverTerm(text))
     return values.choose(
@@ -230,39 +231,42 @@ def capability_text(
     )
 
 
-def spoils_capabilities(
+def where_capabilities_spoilt(
     machine: machines.SymbolicMachine, path: data_path.Path, value: Value
 ) -> logic.Formula:
-    """Return on which machines a write makes the capabilities no text.
+    """Return the formula that a write makes capabilities something but text.
 
-    That is an error of the rule. A write that leaves none of them, such as
-    null, is no error.
+    That is an error of the rule. A write that removes them, such as null, is
+    no error.
 
-    :param path: where the value is written, from the node on: at the text of
-        the capabilities, above it, below it or somewhere else.
+    :param path: the place of the write, from the node on, such as
+        ``('properties',)`` or ``('properties', 'capabilities')``.
+    :param value: the value that is written there.
     """
     names = cells.CAPABILITY_TEXT[1:]
-    if path[: len(names)] == names and path != names:
-        # Below the text there is nothing.
+    is_below_text = path[: len(names)] == names and path != names
+    if is_below_text:
+        # A text has no entries.
         return logic.TRUE
-    if path != names[: len(path)]:
+    is_around_text = path == names[: len(path)]
+    if not is_around_text:
         return logic.FALSE
     parts = []
     for guard, alternative in values.step(value, *names[len(path) :]):
-        is_wrong = _is_no_text(machine, alternative)
+        is_wrong = _where_no_text(machine, alternative)
         parts.append(logic.conj(guard, is_wrong))
     return logic.disj(*parts)
 
 
-def _is_no_text(
+def _where_no_text(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return on which machines a value is neither text, null nor missing."""
+    """Return the formula that a value is neither text, null nor missing."""
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'is no text', alternative)
     if isinstance(alternative, values.SolverTerm):
-        return logic.known(not alternative.is_text)
+        return logic.of_bool(not alternative.is_text)
     if isinstance(alternative, values.Const):
         is_nothing = alternative.value in (None, data_path.ABSENT)
-        return logic.known(not is_nothing and alternative.kind != 'text')
+        return logic.of_bool(not is_nothing and alternative.kind != 'text')
     return logic.TRUE

@@ -31,14 +31,14 @@ LONGEST = 5
 """The number of items of a list that are looked at, the first ones."""
 
 _TEXTS = (*schema.TEXT_KINDS, 'a UUID', 'a MAC address')
-_KINDS = {
+_KIND_OF_ATTRIBUTE = {
     **dict.fromkeys(_TEXTS, 'text'),
     'true or false': 'boolean',
     'a mapping': 'mapping',
 }
 """What attributes of nodes and ports are to the solver."""
 
-_ANY = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
+_ANY_KIND = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
 
 PROPERTIES = ('node', 'properties')
 """Where the properties of a node are."""
@@ -113,11 +113,11 @@ class Cell:
         self.below: dict[str, Cell] = {}
         self.items: list[Cell] = []
         self.empty = z3.Bool(f'{self.name} is empty')
-        # Formulas of has_only() by the names: without any it is empty.
+        # Formulas of where_only() by the names: without any it is empty.
         self._only: dict[frozenset[str], logic.Formula] = {
             frozenset(): self.empty
         }
-        self.kinds = _kinds(steps, is_item)
+        self.kinds = _possible_kinds(steps, is_item)
         self.kind = z3.Int(f'kind of {self.name}')
         self.terms: dict[str, logic.Term] = {}
         self.uses: set[str] = set()
@@ -141,17 +141,19 @@ class Cell:
         """The value of the field: an alternative for each of its kinds."""
         alternatives = []
         for kind in self.kinds:
-            alternatives.append((self.is_of(kind), self._value_of_kind(kind)))
+            alternatives.append(
+                (self.where_of_kind(kind), self._value_of_kind(kind))
+            )
         return values.join(alternatives)
 
-    def is_of(self, kind: str) -> logic.Formula:
-        """Return on which machines the field is of a kind."""
+    def where_of_kind(self, kind: str) -> logic.Formula:
+        """Return the formula that holds where the field is of a kind."""
         if len(self.kinds) == 1:
             return logic.TRUE
         return self.kind == self.kinds.index(kind)
 
     def child(self, name: str) -> Value:
-        """Return the value of the field of that name in this one."""
+        """Return the value of the field with a name below this field."""
         if (*self.steps, name) == CAPABILITY_TEXT:
             # Capabilities may have any order in their text.
             by_name = self.child(CAPABILITIES[-1])
@@ -159,28 +161,28 @@ class Cell:
         if name not in self.below:
             below = self.machine.cell((*self.steps, name), self._field)
             self.below[name] = below
-            # has_only() was asked before there was this field: where it holds
-            # for names without that of the field, the field is gone.
+            # where_only() was asked before there was this field: where only
+            # other names are there, the field is gone.
             for names, only in self._only.items():
                 if name not in names:
-                    is_gone = z3.Implies(only, below.is_gone())
+                    is_gone = z3.Implies(only, below.where_gone())
                     self.machine.domain.append(is_gone)
         return self.below[name].value
 
-    def is_gone(self) -> logic.Formula:
-        """Return on which machines the mapping around the field lacks it."""
+    def where_gone(self) -> logic.Formula:
+        """Return the formula that holds where the mapping lacks the field."""
         if self.steps == CAPABILITIES:
             # By name they are always a mapping. But the node has them as a
             # text, which it does not have without any capability.
             return self.empty
-        return values.absent(self.value)
+        return values.where_absent(self.value)
 
-    def has_only(self, names: Iterable[str]) -> logic.Formula:
-        """Return on which machines a mapping has only entries of these names.
+    def where_only(self, names: Iterable[str]) -> logic.Formula:
+        """Return the formula that holds where a mapping has no other names.
 
-        The solver chooses that, as a mapping may have entries that no rule
-        names. The domain makes the choice agree with the fields in the
-        mapping, and with the choices for other names.
+        A mapping may have entries that no rule names: whether it has, the
+        solver chooses. Formulas of the domain make the choice agree with the
+        fields of the mapping, and with the choices for other names.
         """
         # The text is another form of the entry "#capabilities", which has
         # to be among the names instead.
@@ -194,49 +196,52 @@ class Cell:
             self.child(name)
         for name, below in self.below.items():
             if name not in wanted:
-                is_gone = z3.Implies(holds, below.is_gone())
+                is_gone = z3.Implies(holds, below.where_gone())
                 self.machine.domain.append(is_gone)
-        for earlier_names, only in self._only.items():
-            if earlier_names < wanted:
-                self._relate(earlier_names, only, wanted, holds)
-            elif wanted < earlier_names:
-                self._relate(wanted, holds, earlier_names, only)
+        for known, only in self._only.items():
+            if known < wanted:
+                self._relate_choices(known, only, wanted, holds)
+            elif wanted < known:
+                self._relate_choices(wanted, holds, known, only)
         self._only[wanted] = holds
         return holds
 
-    def _relate(
+    def _relate_choices(
         self,
         less: frozenset[str],
         has_less: logic.Formula,
         more: frozenset[str],
         has_more: logic.Formula,
     ) -> None:
-        """Make two choices of :meth:`has_only` agree.
+        """Make two choices of :meth:`where_only` agree.
 
-        A mapping with nothing but the fewer names has nothing but the many.
-        The reverse holds where it has none of the names that only the many
-        have.
+        A mapping with only ``cpu`` also has only ``cpu`` and ``disks``. The
+        reverse holds where ``disks`` is gone.
 
-        :param less: the fewer names, which are all among the many.
-        :param more: the many.
+        :param less: the fewer names, such as ``cpu``.
+        :param has_less: holds where the mapping has no other names.
+        :param more: all of ``less`` and more names.
+        :param has_more: holds where the mapping has no names but ``more``.
         """
-        between = [self.below[name].is_gone() for name in sorted(more - less)]
+        between = [
+            self.below[name].where_gone() for name in sorted(more - less)
+        ]
         self.machine.domain += [
             z3.Implies(has_less, has_more),
             z3.Implies(logic.conj(has_more, *between), has_less),
         ]
 
     def only_entries(self) -> Iterable[tuple[frozenset[str], logic.Formula]]:
-        """Return all sets of names that :meth:`has_only` was asked for.
+        """List the sets of names that :meth:`where_only` was asked for.
 
-        :returns: pairs: the names, and on which machines there are no others.
+        :returns: pairs of the names, and the formula that there are no others.
         """
         return self._only.items()
 
     def _value_of_kind(self, kind: str) -> Value:
-        """Return the value of the field where it is of a kind.
+        """Return the value of a kind, with a new term of the solver for it.
 
-        The term of the solver that the kind needs is made.
+        ``text`` gives a :class:`.value.SolverTerm` named like the field.
         """
         if kind == 'absent':
             return values.NOTHING
@@ -245,17 +250,16 @@ class Cell:
         if kind == 'mapping':
             return values.only(values.Mapping(self, {}))
         if kind == 'list':
-            return values.only(self._list())
-        term = self._term(kind)
+            return values.only(self._build_list())
+        term = self._make_term(kind)
         self.terms[kind] = term
         return values.only(values.SolverTerm(term))
 
-    def _list(self) -> values.ItemList:
-        """Return the field as a list, and make the cells of its first items.
+    def _build_list(self) -> values.ItemList:
+        """Return the field as a list, with cells for its first items.
 
-        Its length is a number of the solver. A few items are looked at one by
-        one; that there are no more is a restriction, which the search lifts
-        where it is in the way.
+        The length is a number of the solver. That there are no more items than
+        the first :data:`LONGEST` is a restriction, which the search may lift.
         """
         length = z3.Int(f'length of {self.name}')
         self.terms['list'] = length
@@ -269,7 +273,7 @@ class Cell:
             self.items.append(item)
         return values.ItemList(length, tuple(self.items), self.name, self.uses)
 
-    def _term(self, kind: str) -> logic.Term:
+    def _make_term(self, kind: str) -> logic.Term:
         """Return a new term for a text, a number, a float or a truth value.
 
         1, 1.0, true and "1" are four values to rules: so every kind has terms
@@ -282,22 +286,21 @@ class Cell:
         if kind == 'float':
             # JSON has neither NaN nor infinity.
             number = z3.Real(f'{self.name} as a float')
-            self.machine.domain.append(logic.is_within_floats(number))
+            self.machine.domain.append(logic.where_within_floats(number))
             return number
-        text = self.machine.text(self.name)
+        text = self.machine.new_text(self.name)
         if self.steps[:-1] == CAPABILITIES:
             language = self.machine.alphabet.language(_CAPABILITY)
             self.machine.domain.append(z3.InRe(text, language))
         return text
 
 
-def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
+def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
     """Return the kinds of values that a field may have on any machine.
 
-    What a machine sends may be anything; what Ironic keeps is of one type.
+    ``node.name`` is absent, null or text. What a machine sends is of any kind.
 
-    :param is_item: whether the field is an item of a list, which is not
-        absent.
+    :param is_item: whether the field is an item of a list, and never absent.
     """
     if steps in MAPPINGS:
         return ('mapping',)
@@ -309,26 +312,25 @@ def _kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:
         return ('list',)
     if steps[:-1] == ('ports',):
         return ('mapping',)
-    attribute = _attribute(steps)
+    attribute = _find_attribute(steps)
     if attribute is not None:
-        kind = _KINDS[attribute.kind]
+        known = _KIND_OF_ATTRIBUTE[attribute.kind]
         # An attribute without a default is required, so that no node or port
         # is without it. And Ironic gives {} for a mapping of a node that is
         # null in its database.
-        is_node_mapping = steps[0] == 'node' and kind == 'mapping'
+        is_node_mapping = steps[0] == 'node' and known == 'mapping'
         if attribute.default is ... or is_node_mapping:
-            return (kind,)
-        return ('absent', 'null', kind)
+            return (known,)
+        return ('absent', 'null', known)
     if is_item:
-        return ('null', *_ANY)
-    return ('absent', 'null', *_ANY)
+        return ('null', *_ANY_KIND)
+    return ('absent', 'null', *_ANY_KIND)
 
 
-def _attribute(steps: tuple[str, ...]) -> schema.Attribute | None:
-    """Return the attribute of a node or of a port that a field is.
+def _find_attribute(steps: tuple[str, ...]) -> schema.Attribute | None:
+    """Return the attribute of a node or a port, such as ``node.name``.
 
-    :returns: None if Ironic does not keep the field, so that it may be of any
-        type.
+    :returns: None for any other field, which may be of any type.
     """
     if steps[0] == 'node' and len(steps) == 2:
         return schema.NODE.get(steps[1])

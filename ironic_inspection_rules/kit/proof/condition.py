@@ -38,35 +38,36 @@ Written = Mapping[str, typing.Any]  # A condition as a rule has it.
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """On which machines a condition holds, and on which it is an error.
+    """The formulas that a condition holds, and that it is an error.
 
-    Where it is an error, ``holds`` says nothing: a rule matches where its
-    conditions hold and do not fail.
+    For ``{inventory.cpu.count} > 8``, these are ``count > 8``, and that the
+    count is missing or a text. Where a condition is an error, ``holds`` says
+    nothing: a rule matches where its conditions hold and do not fail.
     """
 
     holds: logic.Formula
     fails: logic.Formula = logic.FALSE
 
     def inverted(self) -> 'Truth':
-        """Return the truth of the opposite, which fails where this does."""
+        """Return the truth of the opposite, with the same errors."""
         return Truth(logic.negated(self.holds), self.fails)
 
-    def where(self, guard: logic.Formula) -> 'Truth':
-        """Return a truth that neither holds nor fails without a guard."""
+    def only_where(self, guard: logic.Formula) -> 'Truth':
+        """Limit the truth to the machines of a guard."""
         return Truth(
             logic.conj(guard, self.holds), logic.conj(guard, self.fails)
         )
 
 
-NEVER = Truth(logic.FALSE)
-ERROR = Truth(logic.FALSE, logic.TRUE)
+NEVER_TRUE = Truth(logic.FALSE)
+ALWAYS_FAILS = Truth(logic.FALSE, logic.TRUE)
 
 
-def _join(parts: Sequence[Truth]) -> Truth:
-    """Return the truth of a condition from those of its cases.
+def _join_cases(parts: Sequence[Truth]) -> Truth:
+    """Join the truths of cases to the truth of a condition.
 
-    The cases exclude one another: every machine is in one of them, and the
-    guard that says so is already part of its truth.
+    Every machine is in one of the cases, and the truth of a case is already
+    limited to its machines.
     """
     holds = logic.disj(*(part.holds for part in parts))
     fails = logic.disj(*(part.fails for part in parts))
@@ -76,13 +77,13 @@ def _join(parts: Sequence[Truth]) -> Truth:
 def all_hold(
     conditions: Iterable[Written], scope: Scope, holding: bool = True
 ) -> Truth:
-    """Return on which machines all conditions hold, asked in order.
+    """Return the truth of several conditions, asked in order.
 
-    As in the engine, a condition is asked only where all before it hold: an
-    error of one that is not asked is none.
+    As in the engine, a condition is asked only where all earlier ones hold:
+    errors of a condition that is not asked do not count.
 
-    :param holding: False to return on which machines none of them holds
-        instead: a condition is then asked only where none before it holds.
+    :param holding: False for the truth of "none of the conditions holds": a
+        condition is then asked only where no earlier one holds.
     """
     going = logic.TRUE
     fails = logic.FALSE
@@ -97,82 +98,82 @@ def all_hold(
     return Truth(going, fails)
 
 
-def translate(condition: Written, scope: Scope) -> Truth:
-    """Return on which machines a condition holds, and on which it fails.
+def translate(written: Written, scope: Scope) -> Truth:
+    """Return the truth of a condition of any form.
 
-    It is decided as the engine does it, with its loop, for a group with all
-    conditions in it, and inverted where its op says so.
+    It may be a group, have a loop, and be inverted by a "!" in its op.
 
-    :param condition: a valid condition, as the rule has it.
+    :param written: a valid condition, as the rule has it.
     """
     scope.machine.keep_going()
-    if condition.get('loop') is not None:
-        return _looped(condition, scope)
-    name, inverted = model.split_op(condition['op'])
+    if written.get('loop') is not None:
+        return _translate_loop(written, scope)
+    name, inverted = model.split_op(written['op'])
     op = registry.installed().conditions[name]
     if isinstance(op.plugin, plugin.ConditionGroup):
-        truth = _group(op, condition['conditions'], scope)
+        truth = _translate_group(op, written['conditions'], scope)
         if inverted:
             return truth.inverted()
         return truth
-    return _single(op, condition.get('args'), inverted, scope)
+    return _translate_single(op, written.get('args'), inverted, scope)
 
 
-def _group(op: registry.Op, parts: Sequence[Written], scope: Scope) -> Truth:
-    """Return on which machines a group of conditions holds.
+def _translate_group(
+    op: registry.Op, parts: Sequence[Written], scope: Scope
+) -> Truth:
+    """Return the truth of a group of conditions.
 
     The engine asks the conditions of ``any-of``, ``all-of`` and ``none-of`` in
-    order, up to the first that decides, as :func:`all_hold` does. Whether a
-    group of another package holds is a guess.
+    order, up to the first that decides, as :func:`all_hold` does.
     """
-    truth = all_hold(parts, scope, op.plugin.HOLDS == 'all')
+    truth = all_hold(parts, scope, holding=op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
-        # all_hold() has returned on which machines none of them holds.
+        # The opposite of "none holds".
         return truth.inverted()
     if op.plugin.HOLDS:
         # "all", or "none".
         return truth
-    # A group of another package that decides by itself.
+    # A group of another package, which decides by itself.
     holds = scope.machine.guess(
         f'{op.name} has no translation', op.name, json.dumps(parts), scope
     )
     return Truth(holds, truth.fails)
 
 
-def _looped(condition: Written, scope: Scope) -> Truth:
-    """Return on which machines a condition with a loop holds.
+def _translate_loop(written: Written, scope: Scope) -> Truth:
+    """Return the truth of a condition with a loop.
 
-    A field that it loops over may be a list on one machine and missing on
-    another: every alternative is decided by itself.
+    The field of the loop may be a list on one machine and missing on another:
+    every alternative is decided by itself.
     """
     parts = []
-    for guard, alternative in looped_over(condition['loop'], scope):
-        truth = _over_alternative(condition, alternative, scope)
-        parts.append(truth.where(guard))
-    return _join(parts)
+    for guard, alternative in evaluate_loop(written['loop'], scope):
+        truth = _translate_over(written, alternative, scope)
+        parts.append(truth.only_where(guard))
+    return _join_cases(parts)
 
 
-def _over_alternative(
-    condition: Written, alternative: values.Alternative, scope: Scope
+def _translate_over(
+    written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
-    """Return on which machines a condition holds over one value of its loop.
+    """Return the truth of a condition over one alternative of its loop.
 
-    As in the engine, over null and what is missing it does not hold, and over
-    anything else than a list or a mapping it is an error.
+    As in the engine, it does not hold over null or a missing value, and is an
+    error over a text or a number.
 
     :param alternative: what the loop goes over.
     """
     if alternative.is_missing:
-        return NEVER
+        return NEVER_TRUE
     if isinstance(alternative, values.Const):
         if alternative.value is None:
-            return NEVER
+            return NEVER_TRUE
         if not isinstance(alternative.value, list | dict):
-            return ERROR
+            return ALWAYS_FAILS
     if isinstance(alternative, values.SolverTerm | values.Failed):
-        return ERROR
+        return ALWAYS_FAILS
     if isinstance(alternative, values.UnknownValue | values.TraitNames):
-        about = (json.dumps(condition), alternative, scope)
+        about = (json.dumps(written), alternative, scope)
         over = 'traits'
         if isinstance(alternative, values.UnknownValue):
             over = alternative.reason
@@ -180,102 +181,105 @@ def _over_alternative(
         holds = scope.machine.guess(reason, 'holds', *about)
         fails = scope.machine.guess(reason, 'fails', *about)
         return Truth(holds, fails)
-    return _holds_over_items(condition, alternative, scope)
+    return _translate_over_items(written, alternative, scope)
 
 
-def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
-    """Return the value that a loop of a condition or an action goes over.
+def evaluate_loop(loop: typing.Any, scope: Scope) -> values.Value:
+    """Evaluate the loop of a condition or an action.
 
-    Where a rule writes the list or mapping itself, the engine fills all its
-    fields before the first item: an error in any of them is one of the loop.
+    If a rule writes the list itself, such as ``['{vars.a}', '{vars.b}']``, the
+    engine fills all fields before the first item: an error in any field is an
+    error of the loop.
     """
     if not isinstance(loop, list | dict):
         return expression.evaluate(loop, scope)
     if isinstance(loop, list):
         items = []
         for item in loop:
-            items.append(values.WrittenItem(_leniently(item, scope)))
+            items.append(values.WrittenItem(_evaluate_leniently(item, scope)))
         length = z3.IntVal(len(items))
-        literal = values.only(values.ItemList(length, tuple(items), 'a list'))
+        written = values.only(values.ItemList(length, tuple(items), 'a list'))
     else:
-        literal = _leniently(loop, scope)
-    is_broken = _cannot_be_filled(loop, scope)
-    return values.choose(is_broken, values.FAILED, literal)
+        written = _evaluate_leniently(loop, scope)
+    is_broken = _where_unfillable(loop, scope)
+    return values.choose(is_broken, values.FAILED, written)
 
 
-def _cannot_be_filled(literal: typing.Any, scope: Scope) -> logic.Formula:
-    """Return on which machines a field in a value of a rule is an error.
+def _where_unfillable(written: typing.Any, scope: Scope) -> logic.Formula:
+    """Return the formula that a field in data of a rule is an error.
 
-    Where a field is not followed, that it may be one is a guess.
+    For an unknown field it is a guess.
 
-    :param literal: a list, a mapping or a text, as the rule has it.
+    :param written: a list, a mapping or a text, as the rule has it.
     """
-    if isinstance(literal, dict):
-        parts = [*literal, *literal.values()]
-    elif isinstance(literal, list):
-        parts = literal
+    if isinstance(written, dict):
+        parts = [*written, *written.values()]
+    elif isinstance(written, list):
+        parts = written
     else:
-        value = expression.evaluate(literal, scope)
-        return logic.disj(values.failed(value), scope.machine.may_fail(value))
-    problems = [_cannot_be_filled(part, scope) for part in parts]
+        value = expression.evaluate(written, scope)
+        return logic.disj(
+            values.where_failed(value), scope.machine.may_fail(value)
+        )
+    problems = [_where_unfillable(part, scope) for part in parts]
     return logic.disj(*problems)
 
 
-def _leniently(item: typing.Any, scope: Scope) -> values.Value:
-    """Return an item that a rule writes, without asking for all its fields.
+def _evaluate_leniently(item: typing.Any, scope: Scope) -> values.Value:
+    """Evaluate an item that a rule writes, whose fields may be missing.
 
-    A mapping exists even where a field in it is missing: only a condition or
-    an action that reads the field has no value.
+    A mapping such as ``{'vlan': '{vars.vlan}'}`` exists even then: only a
+    condition or an action that reads the field has no value.
     """
     if isinstance(item, dict) and not interpolation.fields(list(item)):
         parts = {}
         for name, part in item.items():
-            parts[name] = _leniently(part, scope)
+            parts[name] = _evaluate_leniently(part, scope)
         return values.only(values.LenientMapping(None, parts))
     return expression.evaluate(item, scope)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Item:
-    """An item of a loop, with the truth of the condition for it.
+    """An item of a loop, with the truth of the condition for the item.
 
-    :ivar exists: on which machines the loop has so many items.
+    :ivar exists: holds where the loop has so many items.
     """
 
     exists: logic.Formula
     truth: Truth
 
 
-def _holds_over_items(
-    condition: Written, alternative: values.Alternative, scope: Scope
+def _translate_over_items(
+    written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
-    """Return on which machines a condition holds over the loop's items.
+    """Return the truth of a condition over the items of its loop.
 
-    ``multiple`` says for which of them it has to hold. Over a list without
-    items it never does.
+    ``multiple`` says for which items it has to hold. Over an empty list it
+    never holds.
 
     :param alternative: the list, or a mapping, which is the only item.
     """
-    # The condition without its loop, which is asked for every item.
-    once = {name: part for name, part in condition.items() if name != 'loop'}
+    # The condition without its loop is asked for every item.
+    once = {name: part for name, part in written.items() if name != 'loop'}
     items = []
     for exists, item in alternative.items_of_loop():
         truth = translate(once, scope.within(item=item))
         items.append(_Item(exists, truth))
     if not items:
-        return NEVER
-    multiple = condition.get('multiple') or 'any'
-    rest = _items_beyond(once, multiple, alternative, items, scope)
+        return NEVER_TRUE
+    multiple = written.get('multiple') or 'any'
+    rest = _guess_items_beyond(once, multiple, alternative, items, scope)
     if multiple == 'first':
-        return items[0].truth.where(items[0].exists)
+        return items[0].truth.only_where(items[0].exists)
     if multiple == 'last':
-        return _holds_for_last(items, rest)
+        return _hold_for_last(items, rest)
     if multiple == 'all':
-        return _holds_for_all(items, rest)
-    return _holds_for_any(items, rest)
+        return _hold_for_all(items, rest)
+    return _hold_for_any(items, rest)
 
 
-def _items_beyond(
+def _guess_items_beyond(
     once: Written,
     multiple: str,
     alternative: values.Alternative,
@@ -284,21 +288,21 @@ def _items_beyond(
 ) -> _Item:
     """Return all items after the first ``LONGEST`` of a list as one item.
 
-    A list of a machine has no end, so only its first items have formulas of
-    their own. For the others, whether the condition holds, and whether it
-    fails, are guesses: free variables of the solver. Their names are noted in
-    ``machine.loops`` under the name of the list: by their number
-    :class:`.search.MachineSearch` knows whether longer lists matter at all.
+    Only the first items of a list have formulas of their own. For the others,
+    it is a guess whether the condition holds, and whether it fails. The names
+    of the guesses are noted in ``machine.loops`` under the name of the list:
+    by their number :class:`.search.MachineSearch` knows whether longer lists
+    matter at all.
 
     :param once: the condition without its loop.
     :param items: the first items, which have formulas.
     :returns: an item that never exists where the list cannot be longer.
     """
     if not isinstance(alternative, values.ItemList):
-        return _Item(logic.FALSE, NEVER)
-    exists = logic.settled(alternative.is_longer)
+        return _Item(logic.FALSE, NEVER_TRUE)
+    exists = logic.settled(alternative.where_longer)
     if exists is logic.FALSE:
-        return _Item(logic.FALSE, NEVER)
+        return _Item(logic.FALSE, NEVER_TRUE)
     machine = scope.machine
     about = (json.dumps([once, multiple]), alternative, scope)
     reason = f'more than {cells.LONGEST} items of {alternative.name}'
@@ -306,66 +310,67 @@ def _items_beyond(
     holds = machine.guess(reason, 'holds', *about)
     names_of_guesses.add(str(holds))
     if all(item.truth.fails is logic.FALSE for item in items):
-        # The same condition, which is an error for none of these items, is
-        # none for the others either.
+        # A condition that is no error for the first items is none for later
+        # items.
         return _Item(exists, Truth(holds))
     fails = machine.guess(reason, 'fails', *about)
     names_of_guesses.add(str(fails))
     return _Item(exists, Truth(holds, fails))
 
 
-def _holds_for_last(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return on which machines the condition holds for the last item.
+def _hold_for_last(items: Sequence[_Item], rest: _Item) -> Truth:
+    """Return the truth of a condition with ``multiple: last``.
 
-    :param rest: the items that are not looked at, see :func:`_items_beyond`.
+    :param rest: the items not looked at, see :func:`_guess_items_beyond`.
     """
-    # An item is the last one where the one after it does not exist.
+    # An item is the last where the next item does not exist.
     following = [*(item.exists for item in items[1:]), rest.exists]
     parts = []
     for item, follows in zip(items, following, strict=True):
         is_last = logic.conj(item.exists, logic.negated(follows))
-        parts.append(item.truth.where(is_last))
-    # The last item is one of those looked at, or one of the rest.
-    looked_at = _join(parts)
-    return _join([looked_at, rest.truth.where(rest.exists)])
+        parts.append(item.truth.only_where(is_last))
+    # The last item is one that is looked at, or one of the rest.
+    looked_at = _join_cases(parts)
+    return _join_cases([looked_at, rest.truth.only_where(rest.exists)])
 
 
-def _holds_for_any(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return on which machines the condition holds for any item.
+def _hold_for_any(items: Sequence[_Item], rest: _Item) -> Truth:
+    """Return the truth of a condition with ``multiple: any``.
 
-    The first item for which it does ends the loop. The items that are not
-    looked at are asked as one, after all others.
+    The first item for which the condition holds ends the loop. The items that
+    are not looked at come after all others, as one item.
     """
-    none_holds, fails = _until_first(items, rest, holding=True)
+    none_holds, fails = _loop_until_decided(items, rest, holding=True)
     beyond = logic.conj(rest.exists, rest.truth.holds)
     return Truth(logic.disj(logic.negated(none_holds), beyond), fails)
 
 
-def _holds_for_all(items: Sequence[_Item], rest: _Item) -> Truth:
-    """Return on which machines the condition holds for all items.
+def _hold_for_all(items: Sequence[_Item], rest: _Item) -> Truth:
+    """Return the truth of a condition with ``multiple: all``.
 
     As in the engine, it does not hold for a list without items.
     """
-    all_held, fails = _until_first(items, rest, holding=False)
+    all_held, fails = _loop_until_decided(items, rest, holding=False)
     beyond = logic.disj(logic.negated(rest.exists), rest.truth.holds)
     # There are items where there is a first one.
     return Truth(logic.conj(items[0].exists, all_held, beyond), fails)
 
 
-def _until_first(
+def _loop_until_decided(
     items: Sequence[_Item], rest: _Item, holding: bool
 ) -> tuple[logic.Formula, logic.Formula]:
-    """Return on which machines no item decides, and on which the loop fails.
+    """Return formulas: that no item decides, and that the loop fails.
 
-    As in the engine, the first item that decides ends the loop: an error of
-    the condition for a later item does not matter.
+    As in the engine, the first item that decides ends the loop: for later
+    items the condition is not asked, and is no error.
 
     :param items: the first items, which have formulas of their own.
-    :param rest: the items after them, see :func:`_items_beyond`.
-    :param holding: True where an item decides for which the condition holds
-        (``any``), False where one for which it does not (``all``).
-    :returns: on which machines the loop goes on to ``rest``; and on which it
-        fails for any item.
+    :param rest: the items after them, see :func:`_guess_items_beyond`.
+    :param holding: True for ``any``, where an item decides for which the
+        condition holds, False for ``all``, where it does not hold.
+    :returns: the formula that none of ``items`` decides, so that the loop goes
+        on to ``rest``; and the formula that the condition is an error for an
+        item that is reached, in ``rest`` too.
     """
     goes_on = logic.TRUE
     fails = logic.FALSE
@@ -392,101 +397,98 @@ class _Argument:
     value: values.Value
 
 
-def _single(
+def _translate_single(
     op: registry.Op, args: typing.Any, inverted: bool, scope: Scope
 ) -> Truth:
-    """Return on which machines a condition holds that is no group or loop.
+    """Return the truth of a condition that is no group or loop.
 
-    An argument has several alternatives, each with the guard under which a
-    machine has it. Every combination of them is decided by itself; where the
-    solver has no formula for one, its truth is a guess.
+    Every combination of alternatives of its arguments is decided by itself. If
+    the solver has no formula for a combination, the truth is a guess.
     """
     bound, _problems = op.signature.bind(args)
-    arguments = _arguments(op, bound, scope)
+    arguments = _evaluate_arguments(op, bound, scope)
     names = [argument.name for argument in arguments]
     all_values = [argument.value for argument in arguments]
     parts = []
     for guard, chosen in values.product(all_values, scope.machine.keep_going):
         try:
-            truth = _decide(op, names, chosen, inverted, scope.machine)
+            truth = _decide_combination(
+                op, names, chosen, inverted, scope.machine
+            )
         except logic.Untranslatable as exc:
-            truth = _guess(op, bound, inverted, chosen, scope, str(exc))
-        parts.append(truth.where(guard))
-    return _join(parts)
+            truth = _guess_truth(op, bound, inverted, chosen, scope, str(exc))
+        parts.append(truth.only_where(guard))
+    return _join_cases(parts)
 
 
-def _arguments(
+def _evaluate_arguments(
     op: registry.Op, bound: dict[str, typing.Any], scope: Scope
 ) -> list[_Argument]:
-    """Return the values of the arguments of a condition, for all machines.
+    """Evaluate the arguments of a condition, for all machines.
 
-    They are in the order in which the engine reads them: the first that has
-    no value decides.
+    They are in the order in which the engine reads them: the first without a
+    value decides. A missing value is already what the op gets in its place.
 
     :param bound: the arguments as the rule has them, by name.
     """
     arguments: list[_Argument] = []
-    for name, raw in bound.items():
+    for name, written in bound.items():
         declared = op.signature.by_name[name]
         if name == 'regex' or name in op.plugin.LITERAL:
-            # Braces in them are no fields.
-            arguments.append(_Argument(name, values.const(raw)))
-        elif declared.variadic and isinstance(raw, list):
-            several = raw
-            if len(raw) == 1 and isinstance(raw[0], list):
+            # Braces in such an argument are no fields.
+            arguments.append(_Argument(name, values.const(written)))
+        elif declared.variadic and isinstance(written, list):
+            several = written
+            if len(written) == 1 and isinstance(written[0], list):
                 # A list as the only value is all the values.
-                several = raw[0]
-            fill = functools.partial(_part_of_list, op)
+                several = written[0]
+            fill = functools.partial(_refuse_missing_part, op)
             for part in several:
                 value = values.transform(
                     expression.evaluate(part, scope), fill
                 )
                 arguments.append(_Argument('', value))
         else:
-            # A missing value becomes what the op gets in its place.
-            fill = functools.partial(_instead_of_missing, op, declared)
-            value = values.transform(expression.evaluate(raw, scope), fill)
-            converted = expression.converted(declared, value)
+            fill = functools.partial(_replace_missing, op, declared)
+            value = values.transform(expression.evaluate(written, scope), fill)
+            converted = expression.convert_argument(declared, value)
             arguments.append(_Argument(name, converted))
     return arguments
 
 
-def _instead_of_missing(
+def _replace_missing(
     op: registry.Op,
     declared: engine_arguments.Argument,
     alternative: values.Alternative,
 ) -> values.Value:
-    """Return a value of an argument as the op gets it from the engine.
+    """Replace a missing value of an argument by what the op gets instead.
 
-    Only a missing value may become something else.
-
-    :returns: null for a missing value that the op takes as null, an error
-        where the op asks for missing values but the type of the argument has
-        none; else the value as it is.
+    :returns: null for an op that takes a missing value as null, an error if
+        the op asks for missing values but the type of the argument has none;
+        else the value as it is.
     """
     if not alternative.is_missing:
         return values.only(alternative)
     if op.plugin.SEES_MISSING and declared.type in engine_arguments.TYPES:
-        # The engine gives the op a marker for "missing". Reading that as a
-        # text, a number and so on is an error.
+        # The engine gives the op a marker for "missing". To convert the marker
+        # to a text, a number and so on is an error.
         return values.FAILED
     if op.plugin.ACCEPTS_MISSING and not op.plugin.SEES_MISSING:
-        # A missing value counts as null, for which an argument that is not
-        # required has a default.
+        # For null, an argument that is not required has a default.
         return values.const(None)
     return values.only(alternative)
 
 
-def _part_of_list(
+def _refuse_missing_part(
     op: registry.Op, alternative: values.Alternative
 ) -> values.Value:
-    """Return a value of an op that takes any number of them.
+    """Replace a missing value in a list of arguments by an error.
 
-    A missing one is an error if the op asks for missing values.
+    This is so for an op that asks about missing values.
     """
     if alternative.is_missing and _asks_missing(op):
-        # The values are one argument, which is missing as a whole if one of
-        # them is: the engine cannot take a missing list apart.
+        # The values are one argument, which is missing as a whole if a value
+        # is missing: the engine cannot take a missing list apart.
         return values.FAILED
     return values.only(alternative)
 
@@ -496,7 +498,7 @@ def _asks_missing(op: registry.Op) -> bool:
     return bool(op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING)
 
 
-def _guess(
+def _guess_truth(
     op: registry.Op,
     bound: dict[str, typing.Any],
     inverted: bool,
@@ -506,11 +508,10 @@ def _guess(
 ) -> Truth:
     """Return a guess for a condition that cannot be translated.
 
-    A guess is a free variable of the solver: the engine has to confirm the
-    machine that is found with it. It is the same wherever the same op is asked
-    about the same values.
+    The guess is the same wherever the same op is asked about the same values.
+    The engine has to confirm a machine that is found with it.
 
-    :param bound: its arguments as the rule has them.
+    :param bound: the arguments as the rule has them.
     :param chosen: an alternative of every argument.
     :param cause: why it cannot be translated.
     """
@@ -518,8 +519,7 @@ def _guess(
     raw_arguments = json.dumps(bound, sort_keys=True, default=str)
     about = [op.name, inverted, chosen, raw_arguments]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
-        # It reads more of the data than its arguments: the guess depends on
-        # all of them.
+        # The op reads more than its arguments: the guess depends on all data.
         about.append(scope)
     reason = f'{op.name}: {cause}'
     fails = machine.may_fail(
@@ -530,31 +530,30 @@ def _guess(
     return Truth(machine.guess(reason, *about), fails)
 
 
-def _decide(
+def _decide_combination(
     op: registry.Op,
     names: Sequence[str],
     chosen: Alternatives,
     inverted: bool,
     machine: machines.SymbolicMachine,
 ) -> Truth:
-    """Return on which machines an op holds for chosen alternatives.
+    """Return the truth of a condition for one combination of alternatives.
 
-    :param names: of the arguments; empty for a value of an op that takes any
-        number of them.
+    :param names: the names of the arguments; empty for a value of an op that
+        takes any number of them.
     :param chosen: an alternative of every argument, in the same order.
-
     :raises: :class:`.logic.Untranslatable` where the solver cannot say.
     """
     ended = _truth_without_value(chosen, _asks_missing(op), machine)
     if ended is not None:
-        # Also with "!", a condition without a value does not hold.
+        # Without a value, a condition does not hold even with "!".
         return ended
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
     for alternative in chosen:
         if isinstance(alternative, values.UnknownValue):
             raise logic.Untranslatable(alternative.reason)
-    operands = _operands(op, names, chosen, machine)
+    operands = _build_operands(op, names, chosen, machine)
     if all(isinstance(alternative, values.Const) for alternative in chosen):
         truth = _decide_known(op, operands)
     else:
@@ -567,7 +566,7 @@ def _decide(
     return truth
 
 
-def _operands(
+def _build_operands(
     op: registry.Op,
     names: Sequence[str],
     chosen: Alternatives,
@@ -577,7 +576,7 @@ def _operands(
 
     Values of an op that takes any number of them have no name.
 
-    :param names: of the arguments, empty for such a value.
+    :param names: the names of the arguments, empty for such a value.
     :param chosen: an alternative of every argument, in the same order.
     :raises: :class:`.logic.Untranslatable` for a list of the machine in the
         place of all such values.
@@ -600,11 +599,10 @@ def _operands(
 def _truth_without_value(
     chosen: Alternatives, asks_missing: bool, machine: machines.SymbolicMachine
 ) -> Truth | None:
-    """Return the truth of a condition with an argument that has no value.
+    """Return the truth of a condition that lacks the value of an argument.
 
-    Arguments are read in order: the first that is missing makes the condition
-    false, the first that is an error makes it an error, and the op is not
-    asked.
+    Arguments are read in order. If the first without a value is missing, the
+    condition is false; if it is an error, so is the condition.
 
     :param asks_missing: whether the op itself takes a missing value.
     :returns: None where every argument has a value or may have one, so that
@@ -619,9 +617,9 @@ def _truth_without_value(
             unknown.append(alternative)
         elif isinstance(alternative, values.Failed):
             if not unknown or asks_missing:
-                return ERROR
-            # The unknown value before may be missing. Then it decides, and
-            # the error is not reached.
+                return ALWAYS_FAILS
+            # The unknown value before may be missing, and decide: the error is
+            # not reached then.
             fails = machine.guess('a value before an error', *unknown)
             return Truth(logic.FALSE, fails)
         elif alternative.is_missing and not asks_missing:
@@ -630,10 +628,7 @@ def _truth_without_value(
 
 
 def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
-    """Return whether a condition holds whose values are all known.
-
-    The op itself decides, as it does in an inspection.
-    """
+    """Let the op itself decide a condition whose values are all known."""
     args = {
         name: _known_value(alternative)
         for name, alternative in operands.named.items()
@@ -643,18 +638,18 @@ def _decide_known(op: registry.Op, operands: operators.Operands) -> Truth:
         if 'regex' in args:
             args['regex'] = op.signature.by_name['regex'].type(args['regex'])
         if op.plugin.PAYS:
-            # Such an op takes the budget of a phase before its values. Proofs
-            # have no budget: a machine is not too large for a rule.
+            # Such an op takes the budget of a phase before its values. In a
+            # proof no machine is too large for a rule.
             unnamed.insert(0, budget.UNLIMITED)
         decide = op.bind(args)
         holds = bool(decide(*unnamed))
     except (exceptions.InspectionRulesError, TypeError, ValueError):
         # As in the engine, these are errors of the rule also where an op of
         # another package raises them.
-        return ERROR
-    return Truth(logic.known(holds))
+        return ALWAYS_FAILS
+    return Truth(logic.of_bool(holds))
 
 
 def _known_value(alternative: values.Alternative) -> typing.Any:
-    """Return the value of an alternative that is known to be a constant."""
+    """Return the value of an alternative that is a constant."""
     return typing.cast(values.Const, alternative).value

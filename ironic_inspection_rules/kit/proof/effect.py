@@ -40,14 +40,14 @@ class ActionCall:
 class SymbolicEffects:
     """Applies the actions of one rule, one after another, to all machines.
 
-    Methods take the condition ``when``, and change :attr:`state` only on the
-    machines for which it holds: those on which an action is carried out.
+    Methods take a formula ``when``, which holds on the machines on which an
+    action is carried out, and change :attr:`state` only there.
 
-    :param rule_pass: gets the writes of the rule, and on which machines it
-        ends the inspection.
+    :param rule_pass: gets the writes of the rule, and the formula that it ends
+        the inspection.
     :param state: the machines before the first action.
-    :param traits: all names of traits in the rules; a name that ends in a
-        star stands for all others with its prefix.
+    :param traits: all names of traits in the rules; ``CUSTOM_*`` stands for
+        all others with the prefix.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class SymbolicEffects:
     def end_where(self, when: Formula, broken: Formula) -> Formula:
         """End inspections with an error where something is broken.
 
-        :param broken: the machines on which it is.
-        :returns: on which machines the action goes on.
+        :param broken: holds where it is.
+        :returns: the formula that the action goes on.
         """
         self.end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
@@ -91,18 +91,18 @@ class SymbolicEffects:
     def make_unknown(
         self, call: ActionCall, when: Formula, reason: str, *about: typing.Any
     ) -> None:
-        """Make unknown what an action that cannot be followed may change.
+        """Make the places unknown that an action may change.
 
-        The action may also be an error, or do nothing at all: both are
-        guesses.
+        The action cannot be followed. That it is an error, and that it does
+        anything at all, are guesses.
 
-        :param reason: why it cannot be followed.
+        :param reason: why the action cannot be followed.
         :param about: all that its effect depends on, besides the values at
             the places.
         """
         depends_on = (call.op.name, *about)
         try:
-            places = tuple(states.places(call.op, call.bound))
+            places = tuple(states.places_changed(call.op, call.bound))
         except exceptions.PluginFailed as exc:
             places = states.EVERYWHERE
             reason = f'{call.op.name}: {exc}'
@@ -113,26 +113,25 @@ class SymbolicEffects:
         for place in dict.fromkeys(places):
             root, *steps = place
             if root == 'ports':
-                # Which of the ports it is, is not known: all of them become
-                # unknown.
+                # Which port it is, is not known: all ports become unknown.
                 steps = []
-            root_value = self.state.roots[root]
-            old = values.step(root_value, *steps)
-            lost = states.lost(place, reason, *depends_on, place, old)
+            there = self.state.roots[root]
+            old = values.step(there, *steps)
+            lost = states.lose_value(place, reason, *depends_on, place, old)
             write = states.SymbolicWrite(place, when, lost)
             self._rule_pass.writes.append(write)
-            changed = states.put(self._machine, root_value, tuple(steps), lost)
-            # It may do nothing, for a list without items or by its own
-            # decision. Then the mappings above the place are not made either,
-            # and a value in their place is no error.
+            made = states.put(self._machine, there, tuple(steps), lost)
+            # The action may do nothing, for a list without items or by its own
+            # decision. Then it does not make the mappings above the place
+            # either, and a value in their place is no error.
             does_write = self._machine.guess(
-                reason, 'writes', *depends_on, place, root_value
+                reason, 'writes', *depends_on, place, there
             )
             # The search first takes it that the action writes: most do.
             self._machine.likely[does_write.get_id()] = does_write
             writes = logic.conj(when, does_write)
-            self.end(logic.conj(writes, changed.broken))
-            self._replace_root(root, writes, changed.value)
+            self.end(logic.conj(writes, made.broken))
+            self._replace_root(root, writes, made.value)
 
     def _replace_root(self, root: str, when: Formula, value: Value) -> None:
         """Replace all data under a root where an action is carried out."""
@@ -140,7 +139,7 @@ class SymbolicEffects:
         after = values.choose(when, value, before)
         self.state = self.state.having(**{root: after})
 
-    def _put(
+    def _write(
         self,
         when: Formula,
         path: data_path.Path,
@@ -153,8 +152,8 @@ class SymbolicEffects:
         :param when: the action is carried out.
         :param creates: False where a part is deleted, for which no parents
             are made.
-        :param extends: whether it is one more item of a list or one more
-            trait: two rules that both add one are no conflict.
+        :param extends: whether the value is one more item of a list, or one
+            more trait: two rules that add some do not conflict.
         """
         root = path[0]
         changed = states.put(
@@ -165,27 +164,29 @@ class SymbolicEffects:
         self._rule_pass.writes.append(write)
         self._replace_root(root, is_written, changed.value)
 
-    def _paths(
+    def _known_paths(
         self,
         call: ActionCall,
         when: Formula,
         args: Arguments,
         table: Mapping[str, schema.Attribute] | None = None,
     ) -> Iterator[tuple[Formula, data_path.Path]]:
-        """Yield the known paths that an action may have, each with its guard.
+        """Yield the known paths of an action with their guards.
 
-        An invalid path ends the inspection with an error. One that is not
-        known makes all that the action may write unknown.
+        Other alternatives need no more work by the caller: an invalid path
+        ends the inspection with an error, and an unknown path makes unknown
+        whatever the action may write.
 
         :param when: the action is carried out.
-        :param table: the attributes that a path may begin with, None where it
-            may begin with any name.
+        :param table: the attributes that a path may begin with, None for any
+            name.
+        :returns: pairs of the formula that the action has a path, and the
+            path, such as ``('extra', 'rack')``.
         """
         for guard, alternative in args['path']:
             has_path = logic.conj(when, guard)
             if values.has_no_value(alternative):
-                # Reading this argument has ended the rule with an error
-                # already.
+                # The rule has ended already, as it has read this argument.
                 continue
             if not isinstance(alternative, values.Const):
                 self.make_unknown(
@@ -206,7 +207,7 @@ class SymbolicEffects:
             else:
                 yield has_path, path
 
-    def attribute(
+    def write_attribute(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
         """Set or delete an attribute of the node or a port, or a part of it.
@@ -219,59 +220,65 @@ class SymbolicEffects:
         table = schema.NODE
         if 'port_id' in args:
             table = schema.PORT
-        for guard, path in self._paths(call, when, args, table):
+        for guard, path in self._known_paths(call, when, args, table):
             value = values.NOTHING
             # A whole attribute cannot be deleted: it is set to its default.
             sets = 'value' in args or len(path) == 1
             if sets:
                 # Null in an attribute is its default.
-                raw = args.get('value', values.const(None))
+                written = args.get('value', values.const(None))
                 read = functools.partial(
-                    attributes.read, self._machine, path, table
+                    attributes.convert_to_attribute, self._machine, path, table
                 )
-                value = values.transform(raw, read)
-            is_written = self.end_where(guard, self._is_broken(value))
+                value = values.transform(written, read)
+            is_written = self.end_where(guard, self._where_broken(value))
             if table is schema.PORT:
-                self._put_in_port(
+                self._write_to_port(
                     call, is_written, args['port_id'], path, value
                 )
                 continue
             if 'value' in args:
-                are_spoilt = attributes.spoils_capabilities(
+                are_spoilt = attributes.where_capabilities_spoilt(
                     self._machine, path, value
                 )
                 is_written = self.end_where(is_written, are_spoilt)
-            self._put(is_written, ('node', *path), value, sets)
-            self._follow_capabilities(is_written, path, value, sets)
+            self._write(is_written, ('node', *path), value, sets)
+            self._update_capabilities(is_written, path, value, sets)
 
-    def _is_broken(self, value: Value) -> Formula:
-        """Return on which machines a value is an error, or may be one."""
-        return logic.disj(values.failed(value), self._machine.may_fail(value))
+    def _where_broken(self, value: Value) -> Formula:
+        """Return the formula that a value is an error, or perhaps is one."""
+        return logic.disj(
+            values.where_failed(value), self._machine.may_fail(value)
+        )
 
-    def _follow_capabilities(
+    def _update_capabilities(
         self, when: Formula, path: data_path.Path, value: Value, sets: bool
     ) -> None:
         """Forget the capabilities by name after a write to their text.
 
-        They are kept as the text ``properties/capabilities`` and by name.
+        Capabilities are kept in two forms: as the text
+        ``properties/capabilities``, and by name. After a write of the text, or
+        of all ``properties``, capabilities by name are unknown, or gone with
+        the text.
 
         :param when: the value was written.
-        :param path: where it was written, from the node on.
-        :param sets: whether a value was set, and none removed.
+        :param path: the place of the value, from the node on. Nothing is to
+            be done elsewhere than at the text or around it.
+        :param sets: whether a value was set, and not removed.
         """
         names = cells.CAPABILITY_TEXT[1:]
         if path != names[: len(path)]:
             # The write was neither at the text nor around it.
             return
-        gone = values.absent(values.step(value, *names[len(path) :]))
+        gone = values.where_absent(values.step(value, *names[len(path) :]))
         if path != names and gone is logic.TRUE:
             # A new mapping has replaced ``properties``, and has neither form.
             return
         text = values.unknown('capabilities as a text', value)
         by_name = values.choose(gone, values.NOTHING, text)
-        self._put(when, cells.CAPABILITIES, by_name, sets)
+        self._write(when, cells.CAPABILITIES, by_name, sets)
 
-    def _put_in_port(
+    def _write_to_port(
         self,
         call: ActionCall,
         when: Formula,
@@ -282,15 +289,14 @@ class SymbolicEffects:
         """Write a value in the port that a MAC address names.
 
         The inspection of a machine without such a port ends with an error.
-        Where the port is named by anything else, such as its UUID, all ports
-        become unknown.
+        Where a UUID names the port, all ports become unknown.
 
         :param when: the action is carried out.
-        :param path: in the port.
+        :param path: the place in the port.
         """
         for guard, alternative in port_id:
             names_port = logic.conj(when, guard)
-            address = states.address(alternative)
+            address = states.address_term(alternative)
             if address is None:
                 self.make_unknown(
                     call,
@@ -301,7 +307,7 @@ class SymbolicEffects:
                     value,
                 )
                 continue
-            ports_after, is_there = self._put_in_ports(
+            ports_after, is_there = self._write_to_ports(
                 names_port, address, path, value
             )
             # A port that is not there is an error.
@@ -313,26 +319,26 @@ class SymbolicEffects:
             self._rule_pass.writes.append(write)
             self.state = self.state.having(ports=ports_after)
 
-    def _put_in_ports(
+    def _write_to_ports(
         self,
         when: Formula,
         address: logic.Term,
         path: data_path.Path,
         value: Value,
     ) -> tuple[Value, Formula]:
-        """Write a value in the port of an address, on all machines.
+        """Write a value in the port of an address, in all alternatives.
 
         :param when: the action is carried out.
-        :param path: in the port.
-        :returns: the ports with the value, and on which machines there is
-            such a port.
+        :param path: the place in the port.
+        :returns: the ports with the value, and the formula that there is such
+            a port.
         """
         parts: list[tuple[Formula, Value]] = []
         exists = []
         for guard, ports in self.state.roots['ports']:
             ports_after = ports
             if isinstance(ports, values.ItemList):
-                ports_after, is_there = self._put_in_item(
+                ports_after, is_there = self._write_to_item(
                     when, guard, ports, address, path, value
                 )
             else:
@@ -343,7 +349,7 @@ class SymbolicEffects:
             parts.append((guard, values.only(ports_after)))
         return values.join(parts), logic.disj(*exists)
 
-    def _put_in_item(
+    def _write_to_item(
         self,
         when: Formula,
         guard: Formula,
@@ -352,15 +358,14 @@ class SymbolicEffects:
         path: data_path.Path,
         value: Value,
     ) -> tuple[values.ItemList, Formula]:
-        """Write a value in the port of one list that has an address.
+        """Write a value in the port of an address, in one list of ports.
 
-        The value is written in every item, guarded by whether the item is the
-        port. A path that leads into something else than a mapping or a list
-        ends the inspection with an error.
+        Every item gets the value, guarded by the formula that the item is the
+        port. A path below a text or a number is an error.
 
         :param when: the action is carried out.
         :param guard: the ports of the machine are this list.
-        :returns: the list with the value, and on which machines it has such a
+        :returns: the list with the value, and the formula that it has such a
             port.
         """
         # Not only loops read the list now: see ItemList.
@@ -368,22 +373,24 @@ class SymbolicEffects:
         items = []
         is_any_port = []
         for exists, item in ports.items_of_loop():
-            has_address = states.is_at(self._machine, item, address)
+            has_address = states.where_at(self._machine, item, address)
             is_port = logic.conj(exists, has_address)
             is_any_port.append(is_port)
-            with_value = states.put(self._machine, item, path, value)
-            self.end(logic.conj(when, guard, is_port, with_value.broken))
+            made = states.put(self._machine, item, path, value)
+            self.end(logic.conj(when, guard, is_port, made.broken))
             is_written = logic.conj(when, is_port)
-            item_after = values.choose(is_written, with_value.value, item)
+            item_after = values.choose(is_written, made.value, item)
             items.append(values.WrittenItem(item_after))
         ports_after = dataclasses.replace(ports, items=tuple(items))
         return ports_after, logic.disj(*is_any_port)
 
-    def extend(self, call: ActionCall, when: Formula, args: Arguments) -> None:
+    def extend_list(
+        self, call: ActionCall, when: Formula, args: Arguments
+    ) -> None:
         """Append a value to a list of the node, or of plugin data.
 
         A place that is no list ends the inspection with an error. A list with
-        too many alternatives is followed no longer, and becomes unknown.
+        too many alternatives becomes unknown.
 
         :param when: the action is carried out.
         """
@@ -393,42 +400,42 @@ class SymbolicEffects:
             root = 'node'
             table = schema.NODE
         unique = args.get('unique', values.const(False))
-        for guard, path in self._paths(call, when, args, table):
+        for guard, path in self._known_paths(call, when, args, table):
             if root == 'node' and path[:2] == cells.CAPABILITY_TEXT[1:]:
                 # Capabilities are one text: to append to it is an error.
                 self.end(guard)
                 continue
             old = values.step(self.state.roots[root], *path)
-            is_crowded = len(old) > attributes.MOST
+            is_crowded = len(old) > attributes.MOST_LISTS
             combinations = values.product([old, args['value'], unique])
             extended = []
             # An alternative of the list, of the value to append, and of
             # whether it is appended only once.
             for guard_of_all, (old_list, item, is_unique) in combinations:
-                new_list = attributes.extended(
+                new_list = attributes.extend_list(
                     self._machine, is_crowded, old_list, item, is_unique
                 )
                 extended.append((guard_of_all, new_list))
             new = values.join(extended)
-            is_written = self.end_where(guard, values.failed(new))
-            self._put(is_written, (root, *path), new, extends=True)
+            is_written = self.end_where(guard, values.where_failed(new))
+            self._write(is_written, (root, *path), new, extends=True)
 
-    def plugin_data(
+    def write_plugin_data(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
         """Set a value in plugin data, or delete it."""
         sets = 'value' in args
         value = args.get('value', values.NOTHING)
-        for guard, path in self._paths(call, when, args):
-            self._put(guard, ('plugin_data', *path), value, sets)
+        for guard, path in self._known_paths(call, when, args):
+            self._write(guard, ('plugin_data', *path), value, sets)
 
-    def capability(
+    def write_capability(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
         """Set or remove a capability by its name.
 
-        Capabilities are kept by name, and also as the one text of them all,
-        of which it is not followed how this changes it: it becomes unknown.
+        Capabilities are kept by name, and as one text. How the text changes is
+        not followed: it becomes unknown.
 
         :param when: the action is carried out.
         """
@@ -437,7 +444,7 @@ class SymbolicEffects:
         text = values.NOTHING
         if sets:
             as_text = functools.partial(
-                attributes.capability_text, self._machine
+                attributes.convert_to_capability, self._machine
             )
             text = values.transform(args['value'], as_text)
         for guard, name in args['name']:
@@ -454,19 +461,18 @@ class SymbolicEffects:
                 )
                 continue
             known_name = str(name.value).strip()
-            is_bad_name = sets and not _names_capability(known_name)
+            is_bad_name = sets and not _may_name_capability(known_name)
             is_broken = logic.disj(
-                logic.known(is_bad_name), self._is_broken(text)
+                logic.of_bool(is_bad_name), self._where_broken(text)
             )
             is_written = self.end_where(has_name, is_broken)
             place = (*cells.CAPABILITIES, known_name)
-            self._put(is_written, place, text, sets)
+            self._write(is_written, place, text, sets)
 
     def _forget_capability_text(self, when: Formula, args: Arguments) -> None:
         """Make the text of all capabilities unknown, if a rule has set it.
 
-        Before that, the proof has the capabilities only by name, and there is
-        nothing to forget.
+        If no rule has, the proof has the capabilities only by name.
 
         :param when: a capability is set or removed by its name.
         """
@@ -480,48 +486,52 @@ class SymbolicEffects:
             return
         text = values.step(node, *cells.CAPABILITY_TEXT[1:])
         lost = values.unknown('capabilities as a text', *args.values(), text)
-        # Its "broken" is not asked: capability() finds the same errors when it
-        # writes the capability by name.
-        changed = states.put(
+        # Its "broken" is not asked: write_capability() finds the same errors
+        # when it writes the capability by name.
+        made = states.put(
             self._machine, node, cells.CAPABILITY_TEXT[1:], lost, creates=False
         )
-        self._replace_root('node', when, changed.value)
+        self._replace_root('node', when, made.value)
 
-    def trait(self, call: ActionCall, when: Formula, args: Arguments) -> None:
+    def write_trait(
+        self, call: ActionCall, when: Formula, args: Arguments
+    ) -> None:
         """Add a trait, or remove it."""
-        self._put_trait(when, args['name'], call.op.name != 'remove-trait')
+        self._write_trait(when, args['name'], call.op.name != 'remove-trait')
 
-    def _put_trait(self, when: Formula, name: Value, adds: bool) -> None:
+    def _write_trait(self, when: Formula, name: Value, adds: bool) -> None:
         """Add or remove the trait of a name.
 
-        To add what is no name of a trait ends the inspection with an error.
+        A bad name, such as "fast cpu", cannot be added: it ends the inspection
+        with an error.
 
-        :param when: on which machines the action is carried out.
-        :param adds: False to remove it.
+        :param when: the action is carried out.
+        :param adds: False to remove the trait.
         """
         for guard, alternative in name:
             has_name = logic.conj(when, guard)
             if not isinstance(alternative, values.Const):
-                self._put_computed_trait(has_name, alternative, adds)
+                self._write_computed_trait(has_name, alternative, adds)
             elif adds and not trait_names.is_good(alternative.value):
                 self.end(has_name)
             else:
                 place = (*cells.TRAITS, str(alternative.value))
                 # Two rules that add the same trait do not clash.
-                self._put(has_name, place, values.const(adds), extends=adds)
+                self._write(has_name, place, values.const(adds), extends=adds)
 
-    def _put_computed_trait(
+    def _write_computed_trait(
         self, when: Formula, name: values.Alternative, adds: bool
     ) -> None:
         """Add or remove a trait whose name is read from the machine.
 
-        It may be any trait that a rule names, or another one. All others are
-        kept together under ``*`` or ``CUSTOM_*``, and become unknown.
+        For every trait that rules name, the value depends on whether the name
+        is that of the trait. All other traits, such as ``CUSTOM_*``, become
+        unknown.
 
-        :param adds: False to remove it.
+        :param adds: False to remove the trait.
         """
         reason = 'a trait out of the data of a machine'
-        is_trait = attributes.is_trait(self._machine, name)
+        is_trait = attributes.where_trait_name(self._machine, name)
         if is_trait is None:
             is_trait = self._machine.guess(reason, 'is a trait', name)
         acts = when
@@ -533,7 +543,7 @@ class SymbolicEffects:
             if trait.endswith('*'):
                 new = values.unknown(reason, name, adds, old)
             else:
-                is_named = self._is_trait(name, trait, reason)
+                is_named = self._where_named(name, trait, reason)
                 new = values.choose(is_named, values.const(adds), old)
             node = states.put(
                 self._machine, self.state.roots['node'], place[1:], new
@@ -544,24 +554,26 @@ class SymbolicEffects:
         )
         self._rule_pass.writes.append(write)
 
-    def _is_trait(
-        self, name: values.Alternative, trait: str, reason: str
+    def _where_named(
+        self, name: values.Alternative, known: str, reason: str
     ) -> Formula:
-        """Return on which machines a computed name is that of a trait.
+        """Return the formula that a name is that of a known trait.
 
-        :param name: read from the machine.
-        :param trait: a trait that rules name.
+        The search is to try the trait.
+
+        :param known: a trait that rules name, such as ``CUSTOM_GPU``.
         """
         if isinstance(name, values.SolverTerm) and name.is_text:
-            # The search is to try the trait as a name.
-            self._machine.note(name.term, trait)
-            return name.term == logic.constant(trait)
-        return self._machine.guess(reason, 'is', trait, name)
+            self._machine.note_text(name.term, known)
+            return name.term == logic.text_term(known)
+        return self._machine.guess(reason, 'is', known, name)
 
-    def traits(self, call: ActionCall, when: Formula, args: Arguments) -> None:
+    def replace_traits(
+        self, call: ActionCall, when: Formula, args: Arguments
+    ) -> None:
         """Replace the traits that begin with a prefix by those of a list.
 
-        A list that is none, or has a trait without the prefix, ends the
+        A value that is no list, and a trait without the prefix, end the
         inspection with an error.
 
         :param when: the action is carried out.
@@ -571,9 +583,8 @@ class SymbolicEffects:
             [args['names'], prefixes]
         ):
             has_these = logic.conj(when, guard)
-            if not isinstance(prefix, values.Const) or not isinstance(
-                names, values.Const | values.ItemList
-            ):
+            is_listed = isinstance(names, values.Const | values.ItemList)
+            if not is_listed or not isinstance(prefix, values.Const):
                 self.make_unknown(
                     call,
                     has_these,
@@ -585,24 +596,24 @@ class SymbolicEffects:
                 self.end(has_these)
                 continue
             beginning = str(prefix.value)
-            # First all traits with the prefix go, with a star also those that
-            # no rule names. Then those of the list come.
+            # First all traits with the prefix go, also those that no rule
+            # names. Then the traits of the list come.
             for name in sorted(self._traits):
                 if name.startswith(beginning):
                     place = (*cells.TRAITS, name)
-                    self._put(has_these, place, values.const(False))
+                    self._write(has_these, place, values.const(False))
             for exists, item in names.items_of_loop():
                 is_named = logic.conj(has_these, exists)
-                is_outside = self._is_outside(item, beginning)
+                is_outside = self._where_outside(item, beginning)
                 self.end(logic.conj(is_named, is_outside))
-                self._put_trait(is_named, item, True)
+                self._write_trait(is_named, item, adds=True)
 
-    def _is_outside(self, item: Value, prefix: str) -> Formula:
-        """Return on which machines an item of ``set-traits`` lacks the prefix.
+    def _where_outside(self, item: Value, prefix: str) -> Formula:
+        """Return the formula that an item of ``set-traits`` lacks the prefix.
 
-        To set such a trait is an error of the action.
+        Such an item is an error of the action.
 
-        :param prefix: an empty one is that of every trait.
+        :param prefix: an empty text is the prefix of every trait.
         """
         if not prefix:
             return logic.FALSE
@@ -610,9 +621,9 @@ class SymbolicEffects:
         for guard, name in item:
             begins = logic.FALSE
             if isinstance(name, values.Const):
-                begins = logic.known(str(name.value).startswith(prefix))
+                begins = logic.of_bool(str(name.value).startswith(prefix))
             elif isinstance(name, values.SolverTerm) and name.is_text:
-                begins = z3.PrefixOf(logic.constant(prefix), name.term)
+                begins = z3.PrefixOf(logic.text_term(prefix), name.term)
             elif isinstance(name, values.UnknownValue):
                 begins = self._machine.guess(
                     name.reason, 'begins', prefix, name
@@ -621,7 +632,7 @@ class SymbolicEffects:
         return logic.disj(*outside)
 
 
-def _names_capability(text: str) -> bool:
+def _may_name_capability(text: str) -> bool:
     """Return whether a text can be the name of a capability."""
     return bool(text) and ',' not in text and ':' not in text
 
@@ -629,17 +640,17 @@ def _names_capability(text: str) -> bool:
 Translation = Callable[[SymbolicEffects, ActionCall, Formula, Arguments], None]
 
 TRANSLATIONS: dict[str, Translation] = {
-    'set-attribute': SymbolicEffects.attribute,
-    'del-attribute': SymbolicEffects.attribute,
-    'set-port-attribute': SymbolicEffects.attribute,
-    'del-port-attribute': SymbolicEffects.attribute,
-    'set-plugin-data': SymbolicEffects.plugin_data,
-    'unset-plugin-data': SymbolicEffects.plugin_data,
-    'extend-attribute': SymbolicEffects.extend,
-    'extend-plugin-data': SymbolicEffects.extend,
-    'set-capability': SymbolicEffects.capability,
-    'unset-capability': SymbolicEffects.capability,
-    'add-trait': SymbolicEffects.trait,
-    'remove-trait': SymbolicEffects.trait,
-    'set-traits': SymbolicEffects.traits,
+    'set-attribute': SymbolicEffects.write_attribute,
+    'del-attribute': SymbolicEffects.write_attribute,
+    'set-port-attribute': SymbolicEffects.write_attribute,
+    'del-port-attribute': SymbolicEffects.write_attribute,
+    'set-plugin-data': SymbolicEffects.write_plugin_data,
+    'unset-plugin-data': SymbolicEffects.write_plugin_data,
+    'extend-attribute': SymbolicEffects.extend_list,
+    'extend-plugin-data': SymbolicEffects.extend_list,
+    'set-capability': SymbolicEffects.write_capability,
+    'unset-capability': SymbolicEffects.write_capability,
+    'add-trait': SymbolicEffects.write_trait,
+    'remove-trait': SymbolicEffects.write_trait,
+    'set-traits': SymbolicEffects.replace_traits,
 }

@@ -66,10 +66,10 @@ class GivenUp(Exception):
 
 
 def steps_taken(solver: z3.Solver) -> int:
-    """Return how many steps all solvers have taken since the program began.
+    """Count the steps of all solvers since the program began.
 
-    The solver counts them for all of the process, whichever solver is asked.
-    Only the difference of two counts is of use.
+    Any solver knows the count of the whole process. Only the difference of two
+    counts is of use.
     """
     return int(solver.statistics().get_key_value('rlimit count'))
 
@@ -83,12 +83,12 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     """
     limit.set_on(solver)
     before = steps_taken(solver)
-    result, reason = _check(solver, assumed)
+    result, reason = _check_formulas(solver, assumed)
     if reason is None:
         return bool(result == z3.sat)
     if reason == _INTERRUPTED:
-        # The solver takes the signal for one to itself while it works:
-        # without this the program would go on with the next check.
+        # While the solver works it catches the signal itself: without this
+        # the program would go on with the next check.
         raise KeyboardInterrupt
     if reason == TIME and steps_taken(solver) - before >= limit.steps:
         # The solver says "canceled" for both limits.
@@ -96,19 +96,19 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     raise GivenUp(reason)
 
 
-def _check(
+def _check_formulas(
     solver: z3.Solver, assumed: Sequence[logic.Formula]
 ) -> tuple[z3.CheckSatResult, str | None]:
-    """Let a solver check its formulas, and others with them.
+    """Check whether the formulas of a solver can hold, with assumptions.
 
-    :returns: ``z3.sat`` or ``z3.unsat``, and None; or else ``z3.unknown``, and
-        what has ended the check: a value of ``_REASONS``, or other words of
-        the solver.
+    :returns: ``(z3.sat, None)`` or ``(z3.unsat, None)``; or ``z3.unknown`` and
+        a value of ``_REASONS``, such as :data:`TIME`, or other words of the
+        solver.
     """
     try:
         result = solver.check(*assumed)
     except z3.Z3Exception as exc:
-        # The solver raises where a limit ends a check in its last moment.
+        # The solver raises where a limit ends a check at its last moment.
         reason = reason_of(exc)
         if reason is None:
             raise
@@ -120,9 +120,9 @@ def _check(
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:
-    """Return the limit that an error of the solver reports.
+    """Return the limit that an error reports, such as :data:`MEMORY`.
 
-    :returns: None where it is another error.
+    :returns: None for any other error.
     """
     words = error.value
     if isinstance(words, bytes):

@@ -20,53 +20,53 @@ MOST_ROWS = 50
 """Most rows of a table that is looked at: each costs formulas."""
 
 
-def of_key(
+def find_row(
     expected: table.Table, key: Value, machine: machines.SymbolicMachine
 ) -> Value:
-    """Return the row of a key, which is missing where there is none.
+    """Find the row of a key; it is missing where the table has no such row.
 
-    :param key: what the template ``of`` is for all machines.
+    :param key: the value of the template ``of`` on all machines.
     """
     return values.join(
-        (guard, _row_of_alternative(expected, alternative, machine))
+        (guard, _find_row_of_alternative(expected, alternative, machine))
         for guard, alternative in key
     )
 
 
-def unknown(
-    expected: table.Table | None, text: str, fingerprint: typing.Hashable
+def unknown_row(
+    expected: table.Table | None, written: str, fingerprint: typing.Hashable
 ) -> Value | None:
-    """Return the unknown value of a field whose table is not looked at.
+    """Return an unknown value for a field whose table is not looked at.
 
     :param expected: the table, None if there is none of that name.
-    :param text: the field as the rule has it.
+    :param written: the field as the rule has it.
     :param fingerprint: of the scope of the field.
     :returns: None where the table is looked at.
     """
     if expected is None:
         return values.unknown(
-            'a row of a table that is not there', text, fingerprint
+            'a row of a table that is not there', written, fingerprint
         )
     if len(expected) > MOST_ROWS:
-        return values.unknown('a row of a large table', text, fingerprint)
+        return values.unknown('a row of a large table', written, fingerprint)
     return None
 
 
-def _row_of_alternative(
+def _find_row_of_alternative(
     expected: table.Table,
     alternative: values.Alternative,
     machine: machines.SymbolicMachine,
 ) -> Value:
-    """Return the row whose key is one alternative of a value.
+    """Find the row of a table whose key is an alternative of a value.
 
-    For a text or a number of the solver it is a value with an alternative for
+    For a text or a number of the solver, the value has an alternative for
     every row of the table.
     """
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
     if isinstance(alternative, values.Const):
-        return _row_of_known(expected, alternative.value)
+        return _find_row_of_constant(expected, alternative.value)
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(
             alternative.reason, expected.definition.name, alternative
@@ -76,34 +76,37 @@ def _row_of_alternative(
         return values.NOTHING
     row = values.NOTHING
     for key in expected.keys:
-        holds = _is_key(alternative, key, machine)
+        holds = _where_key(alternative, key, machine)
         if holds is None:
             return values.unknown('a row of a number', key, alternative)
-        row = values.choose(holds, _row(expected, key), row)
+        row = values.choose(holds, _build_row(expected, key), row)
     return row
 
 
-def _row_of_known(expected: table.Table, key: typing.Any) -> Value:
-    """Return the row of a key that is known."""
+def _find_row_of_constant(expected: table.Table, key: typing.Any) -> Value:
+    """Find the row of a known key, such as 8 for the row "8"."""
     if key is data_path.ABSENT or isinstance(key, list | dict):
         return values.NOTHING
     text = table_key.key_text(key)
     if text is None:
         return values.NOTHING
-    return _row(expected, text)
+    return _build_row(expected, text)
 
 
-def _is_key(
+def _where_key(
     alternative: values.SolverTerm, key: str, machine: machines.SymbolicMachine
 ) -> logic.Formula | None:
-    """Return on which machines a value is a key, None where that is not known.
+    """Return the formula that a value is the key of a row.
 
-    The solver is told to try the key, as a text or a number.
+    The search is to try the key, as a text or a number.
+
+    :returns: None if the formula is not known, as for the key "0.1" and a
+        float.
     """
     term = alternative.term
     if alternative.is_text:
-        machine.note(term, key)
-        return term == logic.constant(key)
+        machine.note_text(term, key)
+        return term == logic.text_term(key)
     if alternative.is_boolean:
         # A key is a truth value as JSON has it.
         if key == 'true':
@@ -112,8 +115,8 @@ def _is_key(
             return logic.negated(term)
         return logic.FALSE
     if not z3.is_int(term):
-        # Which text a float has, the solver does not know. But many keys are
-        # that of none, such as serial numbers.
+        # The solver knows nothing about the texts of floats. But many keys,
+        # such as serial numbers, are not the text of any float.
         if texts.may_be_float(key):
             return None
         return logic.FALSE
@@ -128,12 +131,11 @@ def _is_key(
     return term == number
 
 
-def _row(expected: table.Table, key: str) -> Value:
-    """Return the row of a key as a value of a proof, missing without one.
+def _build_row(expected: table.Table, key: str) -> Value:
+    """Return the row of a key as a value, missing if there is no such row.
 
-    A secret column is an unknown value: sensitive rules read the secret there,
-    all others a mask. The other columns are known, and that there is a row:
-    a secret column is never part of a key.
+    A secret column is unknown: sensitive rules read the secret there, and all
+    others a mask.
     """
     row = expected.row(key)
     if row is data_path.ABSENT:

@@ -42,7 +42,7 @@ class Scope:
 
     @property
     def fingerprint(self) -> Hashable:
-        """A key that is the same for scopes that surely are."""
+        """A key, which is equal for scopes of the same data."""
         return tuple(
             (name, values.fingerprint(self.roots[name]))
             for name in sorted(self.roots)
@@ -54,10 +54,10 @@ class Scope:
 
 
 def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
-    """Return the value of a text with fields.
+    """Evaluate a text with fields, such as ``['rack-', <field>]``.
 
-    A text that is a field and nothing else has the value of the field, of any
-    type. All others are texts.
+    The value of a single field may be of any type, that of any other text is
+    a text.
     """
     parts: list[Value] = []
     for piece in pieces:
@@ -67,76 +67,78 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
             parts.append(evaluate_field(piece, scope))
     if len(parts) == 1:
         return parts[0]
-    if math.prod(len(part) for part in parts) > values.MOST:
-        return _text_of_many(parts)
+    if math.prod(len(part) for part in parts) > values.MOST_ALTERNATIVES:
+        return _forget_long_text(parts)
     return values.join(
-        (guard, _text(alternatives, scope.machine))
+        (guard, _join_text(alternatives, scope.machine))
         for guard, alternatives in values.product(
             parts, scope.machine.keep_going
         )
     )
 
 
-def evaluate(raw: typing.Any, scope: Scope) -> Value:
-    """Return the value of what a rule writes, with its fields filled in.
+def evaluate(written: typing.Any, scope: Scope) -> Value:
+    """Evaluate data of a rule, such as ``{'rack': '{vars.rack}'}``.
 
-    It is missing or an error where a part is.
+    The value is missing or an error where a part is.
 
-    :param raw: any JSON, in whose texts there may be fields.
+    :param written: any JSON, in whose texts there may be fields.
     """
     # Raises where the time of the proof is over.
     scope.machine.keep_going()
-    if isinstance(raw, str):
-        return evaluate_pieces(interpolation.parse(raw), scope)
-    has_fields = isinstance(raw, list | dict) and bool(
-        interpolation.fields(raw)
+    if isinstance(written, str):
+        return evaluate_pieces(interpolation.parse(written), scope)
+    has_fields = isinstance(written, list | dict) and bool(
+        interpolation.fields(written)
     )
     if not has_fields:
-        return values.const(template.compile_value(raw))
-    if isinstance(raw, list):
-        parts = [evaluate(part, scope) for part in raw]
+        return values.const(template.compile_value(written))
+    if isinstance(written, list):
+        parts = [evaluate(part, scope) for part in written]
         items = tuple(map(values.WrittenItem, parts))
-        return _whole(
+        return _require_parts(
             parts, values.ItemList(z3.IntVal(len(items)), items, 'a list')
         )
-    if interpolation.fields(list(raw)):
+    if interpolation.fields(list(written)):
         return values.unknown(
             'a key with a field in it',
             scope.fingerprint,
-            json.dumps(raw, default=str),
+            json.dumps(written, default=str),
         )
-    entries = {name: evaluate(part, scope) for name, part in raw.items()}
-    return _whole(list(entries.values()), values.Mapping(None, entries))
+    entries = {name: evaluate(part, scope) for name, part in written.items()}
+    return _require_parts(
+        list(entries.values()), values.Mapping(None, entries)
+    )
 
 
-def _whole(parts: list[Value], whole: values.Alternative) -> Value:
-    """Return a list or mapping, or no value where one of its parts has none.
+def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
+    """Return a list or mapping where all its parts have a value.
 
-    The engine reads the parts in order, and the first that has no value
-    decides: a missing part makes the whole missing, an error makes it one.
+    The engine reads the parts in order, and the first without a value decides:
+    a missing part makes the whole missing, and an error makes it an error.
 
-    :param parts: their values.
-    :param whole: the list or mapping where all parts have a value.
+    :param parts: the values of the parts.
+    :param whole: the list or mapping.
     """
-    # From the last part to the first: what the parts after a part decide is
-    # then known, and holds where that part does not decide.
+    # From the last part to the first: what the later parts decide holds where
+    # a part does not decide.
     decided = values.only(whole)
     for part in reversed(parts):
         decided = values.join(
-            (guard, _until(alternative, parts, decided))
+            (guard, _decide_part(alternative, parts, decided))
             for guard, alternative in part
         )
     return decided
 
 
-def _until(
+def _decide_part(
     alternative: values.Alternative, parts: list[Value], others: Value
 ) -> Value:
-    """Return what one part decides about the whole.
+    """Return the whole list or mapping for one alternative of a part.
 
-    :param alternative: of the part.
-    :param parts: all of them, on which an unknown value depends.
-    :param others: what the parts after it decide.
+    :param alternative: an alternative of the part.
+    :param parts: all parts, on which an unknown value depends.
+    :param others: what the later parts decide.
     """
     if values.has_no_value(alternative):
         return values.only(alternative)
@@ -145,27 +147,29 @@ def _until(
     return others
 
 
-def argument(
+def evaluate_argument(
     declared: arguments.Argument, written: typing.Any, scope: Scope
 ) -> Value:
-    """Return an argument, read as the type that its op declares."""
-    return converted(declared, evaluate(written, scope))
+    """Evaluate an argument, and convert it as its op declares."""
+    return convert_argument(declared, evaluate(written, scope))
 
 
-def converted(declared: arguments.Argument, value: Value) -> Value:
-    """Return the value of an argument as the type that its op declares."""
+def convert_argument(declared: arguments.Argument, value: Value) -> Value:
+    """Convert the value of an argument to the type that its op declares."""
     if not declared.converts:
         return value
-    return values.transform(value, functools.partial(_converted, declared))
+    return values.transform(
+        value, functools.partial(_convert_alternative, declared)
+    )
 
 
-def _converted(
+def _convert_alternative(
     declared: arguments.Argument, alternative: values.Alternative
 ) -> Value:
-    """Return one value of an argument as the type that the op declares.
+    """Convert an alternative of an argument to the type that an op declares.
 
-    As in the engine, a value of another type is an error where it cannot be
-    converted; what only the engine can tell is unknown.
+    "8" becomes 8 for an ``int``. A value that cannot be converted is an error;
+    a text of the machine is unknown, as only the engine can convert it.
     """
     if values.has_no_value(alternative):
         return values.only(alternative)
@@ -187,7 +191,7 @@ def _converted(
             return values.only(alternative)
         return values.FAILED
     if not isinstance(alternative, values.SolverTerm):
-        # Lists and mappings are no plain value.
+        # A list or a mapping is neither text nor number.
         return values.FAILED
     if declared.type is str:
         return values.only(alternative)
@@ -197,38 +201,38 @@ def _converted(
     return unknown
 
 
-def path(raw: str, scope: Scope) -> Value:
-    """Return a path with its fields filled in.
+def evaluate_path(written: str, scope: Scope) -> Value:
+    """Evaluate a path, such as ``/extra/{inventory.hostname}``.
 
     A field is one token, also if its text has separators in it.
 
-    :returns: a value with a tuple of tokens where the path is known.
+    :returns: a value with tuples of tokens, where the path is known.
     """
     tokens = []
-    for pieces in engine_call.split(interpolation.parse(raw)):
+    for pieces in engine_call.split(interpolation.parse(written)):
         # Between a separator and a field there is an empty text.
         filled = [piece for piece in pieces if piece]
         tokens.append(evaluate_pieces(filled, scope))
     return values.join(
-        (guard, _path_of(chosen, raw))
+        (guard, _build_path(chosen, written))
         for guard, chosen in values.product(tokens, scope.machine.keep_going)
     )
 
 
-def _path_of(tokens: tuple[values.Alternative, ...], raw: str) -> Value:
-    """Return the path that some tokens make, as a constant.
+def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
+    """Build a path of tokens, as a constant such as ``('extra', 'rack')``.
 
-    What a rule writes can be followed only to a known place: a token that the
-    machine sends makes the whole path an unknown value.
+    A token that the machine sends makes the path unknown: a write can be
+    followed only to a known place.
 
-    :param raw: the path as the rule has it.
+    :param written: the path as the rule has it.
     """
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
     # Whether the rule writes "-", the end of a list, into the path.
-    appends_to_list = raw.endswith(('/-', '.-')) or '/-/' in raw
-    path_tokens: list[str] = []
+    appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
+    made: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
             return values.unknown(
@@ -238,23 +242,23 @@ def _path_of(tokens: tuple[values.Alternative, ...], raw: str) -> Value:
             return values.FAILED
         text = str(token.value)
         if appends_to_list and data_path.appends(text):
-            path_tokens.append(text)
+            made.append(text)
         else:
-            # Also a "-" that a field gives: it is a key of a mapping.
-            path_tokens.append(data_path.Key(text))
+            # A "-" out of a field is the key of a mapping, too.
+            made.append(data_path.Key(text))
     try:
-        data_path.check(path_tokens, raw)
+        data_path.check(made, written)
     except exceptions.OperationError:
         return values.FAILED
-    return values.const(tuple(path_tokens))
+    return values.const(tuple(made))
 
 
-def _text(
+def _join_text(
     parts: tuple[values.Alternative, ...], machine: machines.SymbolicMachine
 ) -> Value:
-    """Return the text of some values, one after another.
+    """Join values to one text: "rack-" and 8 to "rack-8".
 
-    Where one of them is missing or an error, the whole is that.
+    Where a value is missing or an error, so is the text.
     """
     for part in parts:
         if values.has_no_value(part):
@@ -274,66 +278,63 @@ def _text(
     return values.only(values.SolverTerm(z3.Concat(*texts)))
 
 
-def _text_of_many(parts: list[Value]) -> Value:
-    """Return the text of values that have many combinations of alternatives.
+def _forget_long_text(parts: list[Value]) -> Value:
+    """Return an unknown text for values with too many combinations.
 
-    It is unknown, but missing or an error where a part is. A term for every
-    combination, or a term with all of them in it, would be exact, and the
-    solver would spend the time of all other questions on it.
+    It is missing or an error where a part is. A term for every combination
+    would be exact, and the solver would spend the time of all other questions
+    on such terms.
     """
     reason = 'a value with too many alternatives'
     ((_always, text),) = values.unknown(reason, 'text', *parts)
-    return _whole(parts, text)
+    return _require_parts(parts, text)
 
 
 def evaluate_field(field: interpolation.Field, scope: Scope) -> Value:
-    """Return the value of a field, as filters and its format make it."""
+    """Evaluate a field, with its filters and its format."""
     if effects.reads_table(field):
         # The look-up of a row is the first of its filters.
-        value = _row_of_table(field, scope)
+        value = _evaluate_row(field, scope)
     else:
-        value = _filtered(field.filters, _look_up(field, scope), scope)
+        value = _apply_filters(field.filters, _look_up(field, scope), scope)
     # The solver can make the text of a value, but no other format of it.
     if field.conversion == 's' and not field.spec:
-        as_text = functools.partial(_as_text, scope.machine)
+        as_text = functools.partial(_convert_to_text, scope.machine)
         return values.transform(value, as_text)
     if field.conversion or field.spec:
-        in_format = functools.partial(_in_format, field)
+        in_format = functools.partial(_forget_format, field)
         return values.transform(value, in_format)
     return value
 
 
-def _as_text(
+def _convert_to_text(
     machine: machines.SymbolicMachine, alternative: values.Alternative
 ) -> Value:
-    """Return the text of a value, as ``!s`` makes it."""
-    return _text((alternative,), machine)
+    """Return the text of an alternative, as ``!s`` makes it."""
+    return _join_text((alternative,), machine)
 
 
-def _in_format(
+def _forget_format(
     field: interpolation.Field, alternative: values.Alternative
 ) -> Value:
-    """Return what any other conversion or format of a field makes of a value.
-
-    The solver does not know it, so the result is unknown.
-    """
+    """Return an unknown value for a format such as ``{node.memory:>8}``."""
     if alternative.is_missing:
         return values.only(alternative)
     return values.unknown(f'the format of {{{field.text}}}', alternative)
 
 
-def _row_of_table(field: interpolation.Field, scope: Scope) -> Value:
-    """Return the row of a table that a field reads, as later filters make it.
+def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
+    """Evaluate a field that reads a row of a table.
 
     Only ``{tables.NAME | row}`` without a key, the row of the machine itself,
-    is followed; of any other key the value is unknown.
+    is followed. With any other key the value is unknown.
     """
     if not _is_row_of_machine(field):
         return values.unknown(
             'a row of a table by another key', field.text, scope.fingerprint
         )
     expected = scope.machine.tables.get(field.steps[0])
-    unknown = expected_row.unknown(expected, field.text, scope.fingerprint)
+    unknown = expected_row.unknown_row(expected, field.text, scope.fingerprint)
     if unknown is not None:
         return unknown
     assert expected is not None
@@ -347,30 +348,31 @@ def _row_of_table(field: interpolation.Field, scope: Scope) -> Value:
             'a row by a key of several fields', field.text, scope.fingerprint
         )
     key = evaluate(expected.definition.of, scope)
-    row = expected_row.of_key(expected, key, scope.machine)
+    row = expected_row.find_row(expected, key, scope.machine)
     # The first filter is ``row`` itself.
-    return _filtered(field.filters[1:], row, scope)
+    return _apply_filters(field.filters[1:], row, scope)
 
 
 def _is_row_of_machine(field: interpolation.Field) -> bool:
-    """Return whether a field reads the row that its table has for a machine.
+    """Return whether a field reads the row of the machine itself.
 
-    It does not where it names a key itself, or has other fields in it.
+    ``{tables.cpus | row}`` does; with an argument the key is another.
     """
     if field.root != interpolation.TABLES or not field.filters:
         return False
     if field.filters[0].arguments:
-        # The arguments of "row" are another key.
         return False
-    return len(effects.of_field(field)) == 1
+    has_inner_fields = len(effects.of_field(field)) > 1
+    return not has_inner_fields
 
 
 def _look_up(field: interpolation.Field, scope: Scope) -> Value:
-    """Return the value at the path of a field, as its filters get it.
+    """Return the value at the path of a field, with secrets masked.
 
-    Secrets of the machine are masked, as in the engine.
+    It is what the first filter of the field gets.
     """
-    root, steps = field.root or '', field.steps
+    root = field.root or ''
+    steps = field.steps
     value = scope.roots.get(root, values.NOTHING)
     if root in rendering.PORT_ROOTS and steps:
         is_by_address = data_path.index(steps[0]) is None
@@ -384,81 +386,78 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     is_by_rule = root in secret.MADE_BY_RULES
     value = secret.step(scope.machine, value, *steps, by_rule=is_by_rule)
     if not is_by_rule:
-        hide = functools.partial(secret.without_secrets, scope.machine)
+        hide = functools.partial(secret.mask_inside, scope.machine)
         value = values.transform(value, hide)
     if root == interpolation.ITEM:
         # An item that the rule writes out may have fields in it, some of them
         # missing: read as a whole, it is then missing itself.
-        value = values.transform(value, _whole_item)
+        value = values.transform(value, _read_whole_item)
     if root == 'plugin_data' and steps:
         # A machine may have sent it in its inventory, by another name.
-        value = _or_second_name(value, steps, scope)
+        value = _try_second_names(value, steps, scope)
     return value
 
 
-def _whole_item(alternative: values.Alternative) -> Value:
-    """Return an item of a loop as a rule reads it that does not step into it.
+def _read_whole_item(alternative: values.Alternative) -> Value:
+    """Return the item of a loop that a rule reads as a whole, as ``{item}``.
 
-    An item that the rule writes out has no value where one of its parts has
-    none. Any other item stays as it is.
+    An item that the rule writes has no value where a part has none. Any other
+    item stays as it is.
     """
     # Only items that a rule writes out are of this class.
     if not isinstance(alternative, values.LenientMapping):
         return values.only(alternative)
     parts = [
-        values.transform(entry, _whole_item)
+        values.transform(entry, _read_whole_item)
         for entry in alternative.entries.values()
     ]
-    return _whole(parts, alternative)
+    return _require_parts(parts, alternative)
 
 
-def _or_second_name(
+def _try_second_names(
     value: Value, steps: data_path.Path, scope: Scope
 ) -> Value:
-    """Return a value of plugin data, or that of its second place if missing.
+    """Return a value of plugin data, or from its second place if missing.
 
     Rules for ironic-inspector expect some values of the inventory in plugin
-    data. As in the engine, an empty value there counts as missing.
+    data. As in the engine, an empty value at the second place is passed over.
     """
     chosen = value
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
         second = secret.step(
             scope.machine, scope.roots[root], *parents, *steps[1:]
         )
-        is_usable = logic.negated(_is_empty(second, scope.machine))
-        is_taken = logic.conj(values.absent(chosen), is_usable)
+        is_usable = logic.negated(_where_empty(second, scope.machine))
+        is_taken = logic.conj(values.where_absent(chosen), is_usable)
         chosen = values.choose(is_taken, second, chosen)
     return chosen
 
 
-def _is_empty(
+def _where_empty(
     value: Value, machine: machines.SymbolicMachine
 ) -> logic.Formula:
-    """Return on which machines a value is missing, or false to Python.
-
-    Such a value at a second name is passed over, as in the engine.
-    """
+    """Return the formula that a value is missing, or false to Python."""
     parts = []
     for guard, alternative in value:
         is_empty = logic.FALSE
         if isinstance(alternative, values.Const):
-            is_empty = logic.known(
+            is_empty = logic.of_bool(
                 alternative.is_missing or not alternative.value
             )
         elif isinstance(alternative, values.SolverTerm):
-            is_empty = _is_empty_term(alternative)
+            is_empty = _where_term_empty(alternative)
         elif isinstance(alternative, values.ItemList):
             is_empty = alternative.length == 0
         elif isinstance(alternative, values.Mapping):
-            is_empty = alternative.is_empty(machine)
+            is_empty = alternative.where_empty(machine)
         elif isinstance(alternative, values.UnknownValue):
             is_empty = machine.guess(alternative.reason, 'empty', alternative)
         parts.append(logic.conj(guard, is_empty))
     return logic.disj(*parts)
 
 
-def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
-    """Return on which machines a term is an empty text, false or zero."""
+def _where_term_empty(alternative: values.SolverTerm) -> logic.Formula:
+    """Return the formula that a term is an empty text, false or zero."""
     if alternative.is_text:
         return alternative.term == ''
     if alternative.is_boolean:
@@ -466,22 +465,22 @@ def _is_empty_term(alternative: values.SolverTerm) -> logic.Formula:
     return alternative.term == 0
 
 
-def _filtered(
+def _apply_filters(
     calls: Sequence[filter_syntax.FilterCall], value: Value, scope: Scope
 ) -> Value:
-    """Return what filters make of a value, one after another."""
+    """Apply filters to a value, one after another."""
     for call in calls:
-        value = _filtered_once(call, value, scope)
+        value = _apply_filter(call, value, scope)
     return value
 
 
-def _filtered_once(
+def _apply_filter(
     call: filter_syntax.FilterCall, value: Value, scope: Scope
 ) -> Value:
-    """Return what one filter makes of a value.
+    """Apply a filter to a value.
 
-    Where an argument is a field, or the filter applies another one, the result
-    is unknown: the engine's own code computes with the arguments.
+    The result is unknown where an argument is a field, or where the filter
+    applies another filter: the engine computes with known arguments only.
     """
     op = registry.filters()[call.name]
     args, _problems = op.signature.bind_call(call.arguments)
@@ -492,11 +491,11 @@ def _filtered_once(
     has_unnamed = any(not name for name, _part in call.arguments)
     applies_filter = op.plugin.TAKES_FILTER and has_unnamed
     if has_field or applies_filter:
-        argument = 'field'
+        kind_of_argument = 'field'
         if applies_filter:
-            argument = 'filter'
+            kind_of_argument = 'filter'
         return values.unknown(
-            f'filter {call.name} with a {argument} as argument',
+            f'filter {call.name} with a {kind_of_argument} as argument',
             value,
             str(call),
             scope.fingerprint,

@@ -32,15 +32,17 @@ Value = values.Value
 
 # Filters by the types that they take, see FilterTranslation._takes(). Those of
 # the first set make a text of any text: there is no error and nothing missing.
-_ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'regex_replace'))
-_NUMBERS = frozenset(('int', 'float'))
-_OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date', 'trait'}
+_ALWAYS_MAKE_TEXT = frozenset(
+    ('lower', 'upper', 'trim', 'replace', 'regex_replace')
+)
+_MAKE_NUMBER = frozenset(('int', 'float'))
+_OF_TEXT = _ALWAYS_MAKE_TEXT | _MAKE_NUMBER | {'regex_search', 'date', 'trait'}
 _OF_NUMBERS = frozenset(('round', 'abs', 'tier', *floats.OPERATIONS))
 _OF_LISTS = frozenset(
     ('length', 'join', 'sum', 'min', 'max', 'first', 'last', 'unique', 'sort')
 )
 
-_FAILED, _MISSING, _MADE = 0, 1, 2
+_FAILS, _RETURNS_NOTHING, _RETURNS_VALUE = 0, 1, 2
 """Whether a filter fails for a text, returns nothing, or returns a value."""
 
 
@@ -63,14 +65,12 @@ class FilterTranslation:
         self._key = json.dumps([op.name, args], sort_keys=True, default=str)
 
     def apply(self, value: typing.Any) -> typing.Any:
-        """Return what the filter of the engine makes of a known value.
-
-        For such a value nothing has to be asked of the solver.
+        """Apply the filter of the engine to a known value.
 
         :raises: :class:`.exceptions.OperationError` as the filter does.
         """
-        # The engine runs filters only of a field in a text: so the value
-        # becomes a field.
+        # The engine applies filters to fields only: the value becomes the
+        # field {item}.
         call = filter_syntax.FilterCall(self._name, tuple(self._args.items()))
         field = interpolation.Field('item', 'item', filters=(call,))
         result = template.join([field]).render(budget.View({'item': value}))
@@ -79,12 +79,11 @@ class FilterTranslation:
         return result
 
     def result_for(self, alternative: values.Alternative) -> Value:
-        """Return what the filter makes of one of the values a field may have.
+        """Return what the filter makes of an alternative of a value.
 
-        Where that is not known, it is an unknown value, which is the same
-        wherever the same filter gets the same value.
+        An unknown result is the same value wherever the same filter gets the
+        same alternative.
         """
-        # What needs no solver comes first.
         if alternative.is_missing:
             if self._name == 'default':
                 return values.const(self._args.get('default', ''))
@@ -108,19 +107,19 @@ class FilterTranslation:
         return result
 
     def _takes(self, alternative: values.Alternative) -> bool:
-        """Return whether the filter may take values of this type.
+        """Return whether the filter takes values of such a type.
 
-        Where it does not, one is an error of the rule. Truth values pass here
-        with numbers: of these the filter itself is asked later.
+        Any other value is an error of the rule. A truth value counts as a
+        number here, and the filter itself is asked about true and false later.
         """
-        is_plain = isinstance(alternative, values.SolverTerm)
-        is_no_text = is_plain and alternative.kind != 'text'
+        is_term = isinstance(alternative, values.SolverTerm)
+        is_number = is_term and alternative.kind != 'text'
         if self._name in _OF_NUMBERS:
-            return is_no_text
+            return is_number
         if self._name in _OF_TEXT:
-            return is_plain
+            return is_term
         if self._name in _OF_LISTS:
-            return not is_no_text
+            return not is_number
         return True
 
     def _translate(self, alternative: values.Alternative) -> Value | None:
@@ -166,8 +165,8 @@ class FilterTranslation:
     def _translate_list(self, items: values.ItemList) -> Value | None:
         """Return what the filter makes of a list, None if unknown.
 
-        The filter may depend on the number of items. So it is noted as a use
-        of the list: no machine with fewer items stands for those with more.
+        The filter is noted as a use of the list, as it may depend on the
+        number of items: a short list does not stand for longer lists.
         """
         items.uses.add(self._name)
         if self._name == 'length':
@@ -182,7 +181,7 @@ class FilterTranslation:
         """Return what the filter makes of a plain value, None if unknown."""
         term = alternative.term
         if alternative.is_boolean:
-            # Of its two values the result is known.
+            # The results for true and for false are known.
             return values.choose(
                 term,
                 self.result_for(values.Const(True)),
@@ -201,17 +200,17 @@ class FilterTranslation:
     ) -> Value | None:
         """Return what the filter makes of a number, None if unknown.
 
-        As in Python, an integer stays one but for ``float`` and ``divide``:
-        as text, 5 and 5.0 differ.
+        An integer becomes a float only by ``float`` and ``divide``, as in
+        Python: 2 and 2.0 are different values, and different texts.
         """
         term = alternative.term
         is_integer = z3.is_int(term)
         if self._name == 'tier':
-            return self._tier(term)
+            return self._find_label(term)
         if self._name in floats.OPERATIONS:
             return self._calculate(term)
         if self._name == 'float' and is_integer:
-            return floats.of_integer(self._machine, term)
+            return floats.convert_integer(self._machine, term)
         if self._name == 'int':
             result = _without_fraction(term)
         elif self._name == 'float':
@@ -229,22 +228,25 @@ class FilterTranslation:
         precision = self._args.get('precision', 0)
         return isinstance(precision, int) and precision >= 0
 
-    def _tier(self, term: logic.Term) -> Value:
-        """Return the label of the highest bound that a number reaches."""
+    def _find_label(self, term: logic.Term) -> Value:
+        """Return the label of the highest bound that a number reaches.
+
+        64 reaches the bound 32 of ``[[32, 'small'], [128, 'large']]``.
+        """
         label = values.const(self._args.get('default', data_path.ABSENT))
-        # From the lowest bound on: a later one that is reached decides. Of
+        # From the lowest bound on: the last bound that is reached decides. Of
         # equal bounds the first in the table decides, so it comes last here.
         backwards = reversed(self._args['table'])
-        for bound, label_of_bound in sorted(backwards, key=_bound):
+        for bound, label_of_bound in sorted(backwards, key=_bound_of_row):
             label = values.choose(
-                term >= logic.number(bound),
+                term >= logic.number_term(bound),
                 values.const(label_of_bound),
                 label,
             )
         return label
 
     def _calculate(self, term: logic.Term) -> Value | None:
-        """Return what arithmetic makes of a number, None if unknown."""
+        """Calculate with a number of the machine, None if unknown."""
         number = self._args.get('number')
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
@@ -253,31 +255,34 @@ class FilterTranslation:
     def _translate_text(self, term: logic.Term) -> Value | None:
         """Return what the filter makes of a text: an error, nothing, a value.
 
-        The solver cannot run the filter: it chooses the result, which the
-        search ties to the texts that it tries.
+        The solver cannot apply the filter. So it chooses the result: a number
+        says which of the three it is, and a second term is the value. The
+        search applies the filter to the texts that it tries, and ties the
+        results to these texts.
 
-        :returns: None, for unknown, of a text that is put together of others.
+        :param term: the text.
+        :returns: None, for unknown, if the text is made of several fields:
+            such texts are not tried.
         """
         facet = self._machine.facet(
-            term, self._key, self._make_terms, self._compute
+            term, self._key, self._make_terms, self._compute_result
         )
         if facet is None:
             return None
-        # Which of the three the result is, as a number; and the value.
         state, result = facet.terms
-        if self._name in _ANY_TEXT:
+        if self._name in _ALWAYS_MAKE_TEXT:
             # There is a value for any text.
-            self._machine.domain.append(state == _MADE)
-        if self._name in _NUMBERS:
+            self._machine.domain.append(state == _RETURNS_VALUE)
+        if self._name in _MAKE_NUMBER:
             # Texts to be tried, as rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             result = z3.ToInt(result)
-        has_none = logic.disj(state == _FAILED, state == _MISSING)
+        has_none = logic.disj(state == _FAILS, state == _RETURNS_NOTHING)
         return values.join(
             (
-                (state == _FAILED, values.FAILED),
-                (state == _MISSING, values.NOTHING),
+                (state == _FAILS, values.FAILED),
+                (state == _RETURNS_NOTHING, values.NOTHING),
                 (
                     logic.negated(has_none),
                     values.only(values.SolverTerm(result)),
@@ -288,27 +293,28 @@ class FilterTranslation:
     def _make_terms(self, name: str) -> tuple[logic.Term, logic.Term]:
         """Return the terms for the result of :meth:`_translate_text`.
 
-        The first is one of _FAILED, _MISSING and _MADE; the second is the
-        value where it is _MADE.
+        The first is _FAILS, _RETURNS_NOTHING or _RETURNS_VALUE, the second is
+        the value, which matters with _RETURNS_VALUE only.
         """
-        if self._name in _NUMBERS:
+        if self._name in _MAKE_NUMBER:
             result = z3.Real(name)
         else:
-            result = self._machine.text(name, derived=True)
+            result = self._machine.new_text(name, derived=True)
         return z3.Int(f'{name} exists'), result
 
-    def _compute(self, text: str) -> tuple[int, typing.Any]:
-        """Return what the filter makes of a text that the search tries.
+    def _compute_result(self, text: str) -> tuple[int, typing.Any]:
+        """Return what these terms are for a known text.
 
-        ``int`` gives ``(_MADE, 8)`` for "8", and ``(_FAILED, None)`` for "x".
+        For ``int`` it is ``(_RETURNS_VALUE, 8)`` with "8", and
+        ``(_FAILS, None)`` with "x".
         """
         try:
             result = self.apply(text)
         except exceptions.OperationError:
-            return _FAILED, None
+            return _FAILS, None
         if result is data_path.ABSENT:
-            return _MISSING, None
-        return _MADE, result
+            return _RETURNS_NOTHING, None
+        return _RETURNS_VALUE, result
 
 
 def _without_fraction(term: logic.Term) -> logic.Term:
@@ -319,5 +325,5 @@ def _without_fraction(term: logic.Term) -> logic.Term:
     return z3.If(term < 0, -z3.ToInt(-term), z3.ToInt(term))
 
 
-def _bound(row: typing.Sequence[typing.Any]) -> typing.Any:
+def _bound_of_row(row: typing.Sequence[typing.Any]) -> typing.Any:
     return row[0]

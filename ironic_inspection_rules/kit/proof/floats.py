@@ -36,43 +36,42 @@ OPERATIONS: dict[str, Callable[[logic.Term, logic.Term], logic.Term]] = {
 }
 """Filters that calculate with one more number."""
 
-_ERROR = z3.RealVal(fractions.Fraction(1, 2**51))
-"""How far a result is from the exact one at most, as a part of that.
+_MAX_RELATIVE_ERROR = z3.RealVal(fractions.Fraction(1, 2**51))
+"""How far a result is from the exact one at most, as a share of the latter.
 
-Rounding costs 2 ** -53, and it happens up to three times: also numbers that
-are calculated with are rounded first, where they are integers that no float
-has.
+Rounding costs 2 ** -53, and it happens up to three times: an integer that is
+no float is rounded before Python calculates with it.
 """
 
-_LEAST = z3.RealVal(fractions.Fraction(1, 2**1074))
-"""The least float above zero: below it numbers are rounded to it or zero."""
+_SMALLEST_FLOAT = z3.RealVal(fractions.Fraction(1, 2**1074))
+"""The smallest float above zero."""
 
-_NORMAL = logic.number(sys.float_info.min)
-"""From it on floats have all their digits."""
+_SMALLEST_NORMAL = logic.number_term(sys.float_info.min)
+"""Floats of this size and larger ones have all their digits."""
 
 _TOO_LARGE = z3.IntVal(template.TOO_LARGE)
 """The engine refuses larger results, which it could not write as text."""
 
-_LARGEST_INTEGER = 2**53
-"""Up to it all integers are floats."""
+_LARGEST_EXACT_INTEGER = 2**53
+"""All integers up to this one are floats."""
 
 
-def of_integer(machine: Machine, term: logic.Term) -> values.Value:
-    """Return an integer as the float that Python makes of it."""
-    return _round(machine, z3.ToReal(term), _is_float(term))
+def convert_integer(machine: Machine, term: logic.Term) -> values.Value:
+    """Convert an integer to the float that Python makes of it."""
+    return _round(machine, z3.ToReal(term), _where_float(term))
 
 
 def calculate(
     machine: Machine, name: str, term: logic.Term, number: float
 ) -> values.Value | None:
-    """Return the result of one of :data:`OPERATIONS` on a number.
+    """Calculate with a number of the machine, such as ``memory / 1024``.
 
-    It is an error where the engine has one: of a division by zero, and of a
-    result that is too large.
+    As in the engine, a division by zero and a result that is too large are
+    errors.
 
-    :param name: of the operation.
+    :param name: the name of one of :data:`OPERATIONS`.
     :param term: the number of the machine, on the left.
-    :param number: that the rule writes, on the right.
+    :param number: the number that the rule writes, on the right.
     :returns: None where the result is not followed.
     """
     is_of_integers = z3.is_int(term) and isinstance(number, int)
@@ -81,21 +80,23 @@ def calculate(
     if abs(number) > sys.float_info.max:
         return None
     if name in ('add', 'subtract') and float(number) != number:
-        # Python rounds such an integer to a float first. That is too much of
-        # an error where the result is a small difference of large numbers.
+        # Python rounds such an integer to a float first. For a small
+        # difference of large numbers that is too much of an error.
         return None
     if number == 0 and name == 'divide':
         return values.FAILED
     real = term
     if z3.is_int(term):
         real = z3.ToReal(term)
-    exact = OPERATIONS[name](real, logic.number(fractions.Fraction(number)))
-    is_exact = _is_exact(name, term, number, exact)
+    exact = OPERATIONS[name](
+        real, logic.number_term(fractions.Fraction(number))
+    )
+    is_exact = _where_exact(name, term, number, exact)
     rounded = _round(machine, exact, is_exact)
     if z3.is_int(term) and not is_of_integers:
-        # Python makes a float of the integer first, an error if it is too
-        # large for one.
-        fits = logic.is_within_floats(real)
+        # Python makes a float of the integer first: too large an integer is
+        # an error.
+        fits = logic.where_within_floats(real)
         return values.choose(fits, rounded, values.FAILED)
     return rounded
 
@@ -103,54 +104,54 @@ def calculate(
 def _calculate_integer(
     name: str, term: logic.Term, number: float
 ) -> values.Value:
-    """Return the result of an operation on two integers, which is one.
-
-    Integers of Python are exact, as those of the solver.
-    """
+    """Calculate with two integers, exactly as Python does."""
     integer = OPERATIONS[name](term, number)
     fits = z3.And(integer > -_TOO_LARGE, integer < _TOO_LARGE)
     result = values.only(values.SolverTerm(integer))
     return values.choose(fits, result, values.FAILED)
 
 
-def _is_exact(
+def _where_exact(
     name: str, term: logic.Term, number: float, exact: logic.Term
 ) -> logic.Formula:
-    """Return on which machines Python surely does not round a result.
+    """Return a formula that holds only where Python rounds nothing.
 
-    Such are products and quotients with a power of two, which changes none of
-    the digits of a float.
+    A product or a quotient with a power of two has the digits of the first
+    number.
 
     :param term: the number of the machine.
-    :param number: that the rule writes.
+    :param number: the number that the rule writes.
     :param exact: the result as a real number.
     """
     mantissa, _exponent = math.frexp(abs(number))
     is_power_of_two = mantissa == 0.5
     if name not in ('multiply', 'divide') or not is_power_of_two:
         return logic.FALSE
-    has_all_digits = z3.Or(exact >= _NORMAL, exact <= -_NORMAL)
+    has_all_digits = z3.Or(
+        exact >= _SMALLEST_NORMAL, exact <= -_SMALLEST_NORMAL
+    )
     if z3.is_int(term):
-        return z3.And(has_all_digits, _is_float(term))
+        return z3.And(has_all_digits, _where_float(term))
     return has_all_digits
 
 
-def _is_float(integer: logic.Term) -> logic.Formula:
-    """Return on which machines an integer surely is one of the floats."""
-    return z3.And(integer >= -_LARGEST_INTEGER, integer <= _LARGEST_INTEGER)
+def _where_float(integer: logic.Term) -> logic.Formula:
+    """Return a formula that holds only where an integer is a float."""
+    return z3.And(
+        integer >= -_LARGEST_EXACT_INTEGER, integer <= _LARGEST_EXACT_INTEGER
+    )
 
 
 def _round(
     machine: Machine, exact: logic.Term, is_exact: logic.Formula
 ) -> values.Value:
-    """Return a real number as Python rounds it to a float.
+    """Round a real number to a float, as Python does.
 
-    It is a new number of the solver, somewhere near the exact one: how Python
-    rounds, the solver does not know. One that is too large for a float is an
+    The result is a new number of the solver, near the exact one: how Python
+    rounds, the solver does not know. A number too large for a float is an
     error.
 
-    :param is_exact: on which machines the number is a float, so that it is
-        not rounded.
+    :param is_exact: holds where the number is a float, and is not rounded.
     """
     key = exact.get_id()
     if key not in machine.rounded:
@@ -159,7 +160,7 @@ def _round(
         machine.rounded[key] = exact, rounded
         machine.reasons[name] = 'how a float is rounded'
         size = z3.If(exact < 0, -exact, exact)
-        error = size * _ERROR + _LEAST
+        error = size * _MAX_RELATIVE_ERROR + _SMALLEST_FLOAT
         machine.domain += [
             rounded >= exact - error,
             rounded <= exact + error,
@@ -169,6 +170,6 @@ def _round(
             z3.Implies(is_exact, rounded == exact),
         ]
     _exact, rounded = machine.rounded[key]
-    fits = logic.is_within_floats(rounded)
+    fits = logic.where_within_floats(rounded)
     result = values.only(values.SolverTerm(rounded))
     return values.choose(fits, result, values.FAILED)

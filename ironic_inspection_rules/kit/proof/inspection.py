@@ -33,13 +33,13 @@ State = states.State
 RulePass = states.RulePass
 
 _ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
-_UNKNOWN = ('port_groups', 'previous')  # Roots of which nothing is followed.
+_UNKNOWN_ROOTS = ('port_groups', 'previous')
 
 
-def texts(rules: Iterable[model.Rule]) -> set[str]:
-    """Return all texts that are written in rules, keys of mappings too.
+def collect_texts(rules: Iterable[model.Rule]) -> set[str]:
+    """Return all texts in rules, keys of mappings included.
 
-    The proof tries such texts as the values of machines.
+    A proof makes the texts of machines from the characters in these texts.
     """
     words: set[str] = set()
     ahead: list[typing.Any] = []
@@ -57,7 +57,7 @@ def texts(rules: Iterable[model.Rule]) -> set[str]:
     return words
 
 
-def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
+def _list_trait_prefixes(rules: Iterable[model.Rule]) -> set[str]:
     """Return the prefixes of traits with which rules call ``set-traits``."""
     op = registry.installed().actions['set-traits']
     prefixes = set()
@@ -90,35 +90,34 @@ class SymbolicInspection:
         self._deadline = deadline
         self._messages = pair.Messages()
         # Two caches have the id() of objects in their keys: truths of
-        # conditions, see _holds(), and compiled rules by the rule. The id may
-        # become that of another object once the first is gone: so the
-        # conditions and the rules are kept as well.
+        # conditions, see _translate_conditions(), and compiled rules. Another
+        # object may get the id once the first is gone: so the conditions and
+        # the rules are kept as well.
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._kept_conditions: list[typing.Any] = []
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept_rules: list[model.Rule] = []
         # The traits that the proof distinguishes: every text of the rules that
-        # may be a trait. "PREFIX*" stands for all others that begin so, and
-        # "*" for all others.
-        self._traits = set(filter(trait_names.is_good, texts(rules)))
+        # may be a trait. "PREFIX*" stands for all others with that prefix, and
+        # "*" for all that are left.
+        self._traits = set(filter(trait_names.is_good, collect_texts(rules)))
         self._traits.add('*')
-        for prefix in _prefixes(rules):
+        for prefix in _list_trait_prefixes(rules):
             self._traits.add(f'{prefix}*')
 
     def decides_first(self, rule: model.Rule) -> bool:
         """Return whether a rule is decided before any rule of its phase acts.
 
-        An error of its conditions then ends the inspection before other rules
-        have written.
+        Rules of ironic-inspector are, and rules that may undo what they did.
         """
-        return self._plan(rule).decides_first
+        return self._compile(rule).decides_first
 
-    def _undoes(self, rule: model.Rule) -> bool:
+    def _may_undo(self, rule: model.Rule) -> bool:
         """Return whether a rule may undo what it did in the past."""
-        return any(action.reverts for action in self._plan(rule).actions)
+        return any(action.reverts for action in self._compile(rule).actions)
 
-    def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
-        """Return a rule compiled, from the cache after the first time."""
+    def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
+        """Compile a rule, or return it from the cache."""
         key = id(rule)
         if key not in self._plans:
             ops = registry.installed()
@@ -139,8 +138,7 @@ class SymbolicInspection:
         :param rules: in the order in which they run.
         :param state: the machines before the first of these rules; None for
             the machines at the begin of an inspection.
-        :param notes: a list to which what every rule did is appended; None
-            if nobody needs it.
+        :param notes: gets what every rule did; None if nobody needs that.
         :returns: the machines after the last rule.
         """
         if state is None:
@@ -153,42 +151,41 @@ class SymbolicInspection:
             ]
             if not in_phase:
                 continue
-            # What the first rule of the phase finds.
-            phase_state = state
+            first_state = state
             if phase == model.EARLY:
                 # The node is not known yet.
                 no_node = dict.fromkeys(interpolation.OF_NODE, values.NOTHING)
-                phase_state = state.having(**no_node)
-            state = self._run_phase(in_phase, state, phase_state, phase, notes)
+                first_state = state.having(**no_node)
+            state = self._run_phase(in_phase, state, first_state, phase, notes)
         return state
 
     def _first_state(self) -> State:
-        """Return all machines as an inspection finds them, before any rule.
+        """Return the machines before any rule.
 
-        Of some roots the proof knows nothing.
+        ``previous`` and ``port_groups`` are unknown.
         """
         roots = {name: self.machine.root(name) for name in _ROOTS}
-        for name in _UNKNOWN:
+        for name in _UNKNOWN_ROOTS:
             roots[name] = values.unknown(f'what is in {name}')
         return State(roots)
 
     def resume(
         self, rule_pass: RulePass, others: Sequence[model.Rule], number: int
     ) -> State:
-        """Return the machines after an inspection without one of the rules.
+        """Return the machines after an inspection without a certain rule.
 
-        Only the rules after that one run again, from the state before it.
+        So a proof finds out what the rule changes in the end. Only later rules
+        run again, from the state before the rule: earlier rules did the same.
 
         :param rule_pass: what the rule did in a run of all rules.
-        :param others: all rules without that one, in order.
-        :param number: the index in ``others`` of the rule that followed it.
+        :param others: all other rules, in order.
+        :param number: the index in ``others`` of the next rule.
         """
         phase = rule_pass.rule.phase
         all_of_phase = [rule for rule in others if rule.phase == phase]
         if any(map(self.decides_first, (rule_pass.rule, *all_of_phase))):
-            # Rules that are decided first also undo first what they did in
-            # earlier inspections: the state before the rule depends on all of
-            # them, so everything runs again.
+            # Rules that are decided first also undo first: the state before
+            # the rule depends on all of them, so that everything runs again.
             return self.run(others)
         rules_after = others[number:]
         rest_of_phase = [rule for rule in rules_after if rule.phase == phase]
@@ -211,15 +208,13 @@ class SymbolicInspection:
         :param begin: the machines before the phase; a machine on which an
             error ends the phase stays as it was then.
         :param state: the machines as the first of the rules finds them.
-        :param notes: a list to which what every rule did is appended; None if
-            nobody needs it.
+        :param notes: gets what every rule did; None if nobody needs that.
         :returns: the machines after the phase.
         """
         scope = values.step(
             begin.roots['node'], 'properties', model.SCOPE_PROPERTY
         )
         before_all_rules = state
-        # Rules of ironic-inspector, and those with actions that are undone.
         # A rule in mode audit undoes and ends nothing.
         decided_first = [
             rule
@@ -227,28 +222,28 @@ class SymbolicInspection:
             if rule.mode != model.AUDIT and self.decides_first(rule)
         ]
         if decided_first:
-            state = self._after_decisions(decided_first, begin, state)
+            state = self._decide_first(decided_first, begin, state)
         for rule in rules:
             # The machines as the conditions of the rule find them.
             decided_on = state
             if self.decides_first(rule):
                 decided_on = before_all_rules
-            rule_pass, state = self._pass(
+            rule_pass, state = self._run_rule(
                 rule, state, begin, scope, decided_on
             )
             if notes is not None:
                 notes.append(rule_pass)
-        return self._after_phase(begin, state, phase)
+        return self._end_phase(begin, state, phase)
 
-    def _after_decisions(
+    def _decide_first(
         self, decided: Sequence[model.Rule], begin: State, state: State
     ) -> State:
         """Return the machines after some rules are decided, before any acts.
 
-        A decision may be an error, which ends the inspection: the solver may
-        choose. A rule that does not match may undo what it did in an earlier
-        inspection. Nobody knows what that was: after such a rule, node, plugin
-        data and ports are unknown.
+        A decision may be an error, which ends the inspection: that is a guess.
+        A rule that does not match may undo what it did in an earlier
+        inspection, which is unknown: so are node, plugin data and ports
+        afterwards, if any of the rules can undo.
 
         :param decided: the rules that are decided first.
         :param begin: the machines before the phase.
@@ -259,30 +254,29 @@ class SymbolicInspection:
             raw_rules.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
-        # Two proofs guess alike where all this is equal.
+        # Equal decisions on equal data are the same unknown.
         about = (
             *begin.roots.values(),
             *state.roots.values(),
             json.dumps(raw_rules, default=str),
         )
         reason = 'what is decided before rules act'
-        if any(map(self._undoes, decided)):
+        if any(map(self._may_undo, decided)):
             reason = 'what rules undo where they do not match'
             lost = {}
             for name in ('node', 'plugin_data', 'ports'):
-                lost[name] = states.lost((name,), reason, name, *about)
+                lost[name] = states.lose_value((name,), reason, name, *about)
             state = state.having(**lost)
         return state.ended(self.machine.guess(reason, 'ends', *about))
 
     @staticmethod
-    def _after_phase(begin: State, state: State, phase: str) -> State:
+    def _end_phase(begin: State, state: State, phase: str) -> State:
         """Return the machines after a phase, which saves all or nothing.
 
-        Machines on which an error ended the phase are as before it. Roots
-        about the node are as before an early phase, which does not know it.
+        Machines on which an error ended the phase are as before the phase. An
+        early phase does not know the node, and leaves it as it is.
         """
-        # Only errors of this phase: an inspection that has ended before it is
-        # as it was left then.
+        # Only errors of this phase: "going" before it.
         ended_with_error = logic.settled(
             logic.conj(begin.going, state.result == states.ERROR)
         )
@@ -296,7 +290,7 @@ class SymbolicInspection:
                 )
         return dataclasses.replace(state, roots=roots)
 
-    def _pass(
+    def _run_rule(
         self,
         rule: model.Rule,
         state: State,
@@ -313,17 +307,17 @@ class SymbolicInspection:
         :param begin: the machines before its phase.
         :param scope: the scope of the node, to compare with that of the rule.
         :param decided_on: the machines as vars and conditions find them:
-            ``state``, or those before all rules of the phase.
+            ``state``, or the machines before all rules of the phase.
         :returns: what the rule did, and the machines after it.
         :raises: :class:`.search.Exhausted` after the deadline of the proof.
         """
-        # Called for the error that it raises after the deadline.
+        # Raises after the deadline.
         self._deadline.left()
-        applies = self._applies(rule, scope)
+        applies = self._where_in_scope(rule, scope)
         # Variables are computed before the conditions, and an error of one is
         # an error of the rule, also where no condition reads it.
-        data, vars_fail = self._with_vars(rule, decided_on)
-        conditions = self._holds(rule.conditions, data)
+        data, vars_fail = self._compute_vars(rule, decided_on)
+        conditions = self._translate_conditions(rule.conditions, data)
         # A rule does not run where the inspection ended before it, or where
         # the node is of another scope.
         runs = logic.conj(state.going, applies)
@@ -350,14 +344,14 @@ class SymbolicInspection:
             doing.act(action)
         return rule_pass, doing.state
 
-    def _with_vars(
+    def _compute_vars(
         self, rule: model.Rule, state: State
     ) -> tuple[expression.Scope, logic.Formula]:
         """Compute the vars of a rule, one after the other.
 
-        :param state: the machines on which they are computed.
+        :param state: the machines on which the vars are computed.
         :returns: the data that conditions and actions read, with the vars;
-            and on which machines one of the vars is an error.
+            and the formula that a variable is an error.
         """
         data = expression.Scope(self.machine, state.roots)
         own_vars: dict[str, Value] = {}
@@ -365,7 +359,7 @@ class SymbolicInspection:
         for name, raw in rule.vars.items():
             value = expression.evaluate(raw, data)
             fails = logic.disj(
-                fails, values.failed(value), self.machine.may_fail(value)
+                fails, values.where_failed(value), self.machine.may_fail(value)
             )
             own_vars[name] = value
             # A variable sees those before it.
@@ -373,10 +367,10 @@ class SymbolicInspection:
             data = data.within(vars=values.only(vars_so_far))
         return data, fails
 
-    def _applies(self, rule: model.Rule, scope: Value) -> logic.Formula:
-        """Return on which machines the node has the scope of a rule.
+    def _where_in_scope(self, rule: model.Rule, scope: Value) -> logic.Formula:
+        """Return the formula that a rule has the scope of the node.
 
-        A rule without a scope applies to all machines.
+        A rule without a scope applies to all nodes.
 
         :param scope: the scope of the node, with its alternatives.
         """
@@ -391,24 +385,24 @@ class SymbolicInspection:
                     alternative.reason, 'scope', alternative, rule.scope
                 )
             elif isinstance(alternative, values.Const):
-                is_same = logic.known(alternative.value == rule.scope)
+                is_same = logic.of_bool(alternative.value == rule.scope)
             elif (
                 isinstance(alternative, values.SolverTerm)
                 and alternative.is_text
             ):
                 # A text that the search has to try for this term.
-                self.machine.note(alternative.term, rule.scope)
-                is_same = alternative.term == logic.constant(rule.scope)
+                self.machine.note_text(alternative.term, rule.scope)
+                is_same = alternative.term == logic.text_term(rule.scope)
             parts.append(logic.conj(guard, is_same))
         return logic.disj(*parts)
 
-    def _holds(
+    def _translate_conditions(
         self, conditions: Sequence[typing.Any], scope: expression.Scope
     ) -> condition.Truth:
-        """Return on which machines the conditions of a rule hold.
+        """Return the truth of the conditions of a rule.
 
-        The result is cached: a proof runs the same rules many times, on data
-        that are mostly the same.
+        It is cached: a proof runs the same rules many times, mostly on the
+        same data.
 
         :param scope: the data that conditions read, with the rule's vars.
         """
@@ -418,13 +412,12 @@ class SymbolicInspection:
         for name, op in registry.installed().conditions.items():
             if name in text and op.plugin.NEEDS_VIEW:
                 reads_all = True
-        # Only roots that the conditions read are part of the key, and the
-        # rule's own values. Any text with the name of a root counts as a
-        # read: at worst the conditions are translated again although nothing
-        # that they read has changed.
+        # The key has the roots that the conditions read, and the rule's own
+        # values. Any text with the name of a root counts as reading it: at
+        # worst the conditions are translated again in vain.
         data_of_key = []
         for name, value in scope.roots.items():
-            is_of_machine = name in (*_ROOTS, *_UNKNOWN)
+            is_of_machine = name in (*_ROOTS, *_UNKNOWN_ROOTS)
             if reads_all or not is_of_machine or name in text:
                 data_of_key.append((name, values.fingerprint(value)))
         key = id(conditions), tuple(data_of_key)

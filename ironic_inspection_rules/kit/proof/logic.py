@@ -31,7 +31,7 @@ class Untranslatable(Exception):
     """The solver has no words for something; the message says for what."""
 
 
-def known(holds: bool) -> Formula:
+def of_bool(holds: bool) -> Formula:
     """Return :data:`TRUE` or :data:`FALSE` for a truth value of Python."""
     if holds:
         return TRUE
@@ -52,23 +52,23 @@ def simplified(formula: Formula) -> Formula:
 
 
 def settled(formula: Formula) -> Formula:
-    """Return :data:`TRUE` or :data:`FALSE` for a formula that is always so.
+    """Return :data:`TRUE` or :data:`FALSE` for a formula that is constant.
 
     Any other formula is returned as it is.
     """
     simple = simplified(formula)
     if simple is TRUE or simple is FALSE:
         return simple
-    # Not the simplified one: a formula that is simplified twice may be two,
-    # and caches would not find their entries again.
+    # Not the simplified one: the solver may simplify a formula to two
+    # different ones, depending on its past, and caches with a formula in
+    # their keys would not find their entries again.
     return formula
 
 
 def conj(*parts: Formula) -> Formula:
-    """Return the conjunction of formulas, made simple where it can be.
+    """Return the conjunction of formulas, without those that are true.
 
-    It is true without parts and false with a false one; true parts are left
-    out, and a single part is returned as it is.
+    It is :data:`TRUE` without parts, and :data:`FALSE` with a false part.
     """
     open_parts = [part for part in parts if part is not TRUE]
     if any(part is FALSE for part in open_parts):
@@ -81,10 +81,9 @@ def conj(*parts: Formula) -> Formula:
 
 
 def disj(*parts: Formula) -> Formula:
-    """Return the disjunction of formulas, made simple where it can be.
+    """Return the disjunction of formulas, without those that are false.
 
-    It is false without parts and true with a true one; false parts are left
-    out, and a single part is returned as it is.
+    It is :data:`FALSE` without parts, and :data:`TRUE` with a true part.
     """
     open_parts = [part for part in parts if part is not FALSE]
     if any(part is TRUE for part in open_parts):
@@ -97,7 +96,7 @@ def disj(*parts: Formula) -> Formula:
 
 
 def negated(part: Formula) -> Formula:
-    """Return the negation of a formula, made simple if it is a constant."""
+    """Return the negation of a formula; that of TRUE is FALSE itself."""
     if part is TRUE:
         return FALSE
     if part is FALSE:
@@ -105,29 +104,28 @@ def negated(part: Formula) -> Formula:
     return z3.Not(part)
 
 
-def constant(text: str) -> Term:
+def text_term(text: str) -> Term:
     """Return a text as a term."""
-    # The solver reads \u{41} as A. A text that has these characters must not
-    # be read so, and its backslashes are escaped themselves.
+    # The solver reads "\u{41}" as "A". A text that has these very characters
+    # must not be read so: its backslashes are escaped.
     return z3.StringVal(text.replace('\\', r'\u{5c}'))
 
 
-def number(value: float | fractions.Fraction) -> Term:
-    """Return a finite number as a term, which has exactly its value.
+def number_term(value: float | fractions.Fraction) -> Term:
+    """Return a finite number as a term of exactly the same value.
 
-    The shortest text of a float would be nearly the same. But the engine
-    compares integers with floats exactly: 10 ** 23 is more than 1e23, which
-    is 99999999999999991611392.
+    The engine compares integers with floats exactly: 10 ** 23 is more than
+    1e23, which is 99999999999999991611392.
     """
     if isinstance(value, int):
         return z3.IntVal(value)
     return z3.RealVal(fractions.Fraction(value))
 
 
-def is_within_floats(number: Term) -> Formula:
-    """Return on which machines a real number is in the range of floats.
+def where_within_floats(number: Term) -> Formula:
+    """Return the formula that a real number is not too large for a float.
 
-    What a rule calculates beyond it is an error of the rule.
+    A rule that calculates a larger number fails.
     """
     return z3.And(number >= -_LARGEST_FLOAT, number <= _LARGEST_FLOAT)
 
@@ -138,10 +136,9 @@ def text_of(term: Term) -> str:
 
 
 def example_of(term: Term, solver: z3.Solver) -> str:
-    """Return a text that a term may be, where the last check found a model.
+    """Return the text of a term in the model of the last check.
 
-    A text that the formulas leave open has no value in the model: it may be
-    any, and the solver takes one.
+    If the formulas leave the text open, the solver chooses it.
     """
     return text_of(solver.model().eval(term, model_completion=True))
 

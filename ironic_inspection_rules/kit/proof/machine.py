@@ -123,10 +123,10 @@ class SymbolicMachine:
             self.cells[key] = cells.Cell(self, steps, field, is_item)
         return self.cells[key]
 
-    def text(self, name: str, derived: bool = False) -> logic.Term:
-        """Return a new text, which the solver chooses, as a term.
+    def new_text(self, name: str, derived: bool = False) -> logic.Term:
+        """Make a text that the solver chooses, and return its term.
 
-        :param name: of the term, as reasons of answers show it.
+        :param name: the name of the term, such as ``inventory.hostname``.
         :param derived: whether a filter makes it of another text.
         """
         term = z3.String(name)
@@ -138,8 +138,8 @@ class SymbolicMachine:
     def keep_marks_out(self, text: logic.Term) -> None:
         """Add to the domain that a text has no marks in it.
 
-        The marks stand for anchors of regular expressions, see
-        :func:`.alphabet.marked`; one in the text would be taken for an anchor.
+        A mark in the text would be taken for an anchor of a regular
+        expression, see :func:`.alphabet.marked`.
 
         :param text: a text of the solver, or several in a row.
         """
@@ -160,7 +160,7 @@ class SymbolicMachine:
             no constant.
         """
         if isinstance(alternative, values.Const):
-            return logic.constant(str(alternative.value))
+            return logic.text_term(str(alternative.value))
         if not isinstance(alternative, values.SolverTerm):
             return None
         term = alternative.term
@@ -176,10 +176,10 @@ class SymbolicMachine:
         return self._number_texts[number]
 
     def _text_of_number(self, term: logic.Term) -> logic.Term:
-        """Return the text of a number, for :meth:`text_of`.
+        """Return the text of a number as a term.
 
-        Of an integer the solver computes it; of a float it is a new text that
-        may be that of any float.
+        The solver computes the text of an integer. For a float it is a new
+        term, which may be the text of any float.
         """
         if z3.is_int(term):
             # The solver has no texts of negative numbers.
@@ -187,43 +187,43 @@ class SymbolicMachine:
             is_negative = term < 0
             text_if_negative = z3.Concat(minus, z3.IntToStr(-term))
             return z3.If(is_negative, text_if_negative, z3.IntToStr(term))
-        # Which text a float is, it does not know at all.
-        text = self.text(
+        # The solver knows nothing about the texts of floats.
+        text = self.new_text(
             f'text {len(self._number_texts)} of a float', derived=True
         )
         floats = self.alphabet.language(texts.FLOAT)
         self.domain.append(z3.InRe(text, floats))
         return text
 
-    def asks_text(
+    def ask_of_number_text(
         self,
         number: logic.Term,
         question: str,
         compute: Callable[[str], bool],
         near: str = '',
     ) -> logic.Formula:
-        """Return on which machines something holds of the text of a number.
+        """Return the formula that the text of a number has a property.
 
         The solver hardly finds a machine where it has to look into such a
-        text. So the answer is computed for a few numbers that are tried.
+        text. So the answer is computed for a few numbers, which are tried.
 
-        :param number: a term.
-        :param question: a name for what is asked: questions with one name
-            have one formula.
-        :param compute: answers the question for the text of a known number.
-        :param near: a text for which the answer may be another one than for
-            most numbers. Where it is the text of an integer, that is tried.
+        :param number: the number, a term.
+        :param question: a name of the property, such as ``search '8$'``:
+            questions with one name have one formula.
+        :param compute: returns whether the text of a known number has it.
+        :param near: a text for which the answer may be unusual. If it is the
+            text of an integer, the integer is tried.
         """
         if re.fullmatch(texts.INTEGER, near) and len(near) < _MOST_DIGITS:
             self.note_number(number, int(near))
-        return self._number(number).asks(question, compute)
+        return self._number_variable(number).ask(question, compute)
 
     def note_number(self, number: logic.Term, value: float) -> None:
-        """Store a value that a number is compared with, to be tried."""
-        self._number(number).near.add(int(value))
+        """Let the search try the value that a number is compared with."""
+        self._number_variable(number).near.add(int(value))
 
-    def _number(self, term: logic.Term) -> texts.NumberVariable:
-        """Return what is kept of a number that is tried, made once."""
+    def _number_variable(self, term: logic.Term) -> texts.NumberVariable:
+        """Return the variable of a number, made when first asked for."""
         key = term.get_id()
         if key not in self.numbers:
             name = f'number {len(self.numbers)}'
@@ -233,11 +233,15 @@ class SymbolicMachine:
     def guess(self, reason: str, *about: typing.Any) -> logic.Formula:
         """Return a truth value that the solver may choose.
 
-        So what a proof cannot follow leads to "unknown", never to a wrong
-        "no": the solver finds a machine for either choice.
+        With guesses an answer becomes "unknown", and never a wrong "no": the
+        solver finds a machine for either choice. If the engine does not
+        confirm the machine, the reasons of its guesses are those of the
+        answer.
 
-        :param reason: why it is not known.
-        :param about: all that it depends on; equal things have one guess.
+        :param reason: why the truth is not known, such as ``the format of
+            {inventory.cpu}``.
+        :param about: all that the truth depends on: equal things have the same
+            guess.
         """
         key = tuple(map(values.fingerprint, about))
         if key not in self._guesses:
@@ -249,21 +253,23 @@ class SymbolicMachine:
         return self._guesses[key]
 
     def may_fail(self, value: Alternatives) -> logic.Formula:
-        """Return on which machines an unknown value may be an error."""
-        return self._may_be('an error', value)
+        """Return the guess that an unknown value is an error."""
+        return self._guess_state('an error', value)
 
     def may_lack(self, value: Alternatives) -> logic.Formula:
-        """Return on which machines an unknown value may be missing."""
-        return self._may_be('missing', value)
+        """Return the guess that an unknown value is missing."""
+        return self._guess_state('missing', value)
 
     def may_be_null(self, value: Alternatives) -> logic.Formula:
-        """Return on which machines an unknown value may be null."""
-        return self._may_be('null', value)
+        """Return the guess that an unknown value is null."""
+        return self._guess_state('null', value)
 
-    def _may_be(self, state: str, value: Alternatives) -> logic.Formula:
-        """Return on which machines an unknown value may be in a state.
+    def _guess_state(self, state: str, value: Alternatives) -> logic.Formula:
+        """Return the guess that an unknown value is in a state.
 
-        Whether it is, is a guess; a known value never is.
+        A known value never is.
+
+        :param state: ``an error``, ``missing`` or ``null``.
         """
         parts = []
         for guard, alternative in value:
@@ -281,13 +287,16 @@ class SymbolicMachine:
     ) -> texts.Facet | None:
         """Return values that Python computes from a text, as terms.
 
-        An example is what a filter makes of the text. The values are computed
-        for the texts that the search tries, see :meth:`settle`.
+        The solver cannot compute e.g. the number in a text. It is computed for
+        the texts that the search tries, and :meth:`settle` ties the terms to
+        these texts.
 
-        :param key: names what is computed.
+        :param term: the text.
+        :param key: names the values, such as ``number``: for a text and a key
+            there is one facet.
         :param make: returns the terms of the values, given a name for them.
         :param compute: computes the values of a known text.
-        :returns: None for a text that is put together of others.
+        :returns: None for a text made of several fields, which is not tried.
         """
         text = self.texts.get(term.get_id())
         if text is None:
@@ -298,13 +307,13 @@ class SymbolicMachine:
         return text.facets[key]
 
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> logic.Term:
-        """Return the place of a text in an order that the solver lacks.
+        """Return the rank of a text in an order that the solver lacks.
 
-        Such as that of versions: ``1.9`` is before ``1.10``.
+        Versions have such an order: the rank of "1.9" is less than that of
+        "1.10". :meth:`settle` decides which numbers the ranks are.
 
         :param key: returns what the text is ordered by.
-        :returns: a real number, which :meth:`settle` decides on; texts with
-            an equal key have the same.
+        :returns: a real number of the solver; texts of equal keys have one.
         """
         sort_key = key(text)
         if sort_key not in self._ranks:
@@ -313,11 +322,10 @@ class SymbolicMachine:
             self._ranks[sort_key] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[sort_key]
 
-    def note(self, term: logic.Term, text: str) -> None:
-        """Store a text that a term is compared with, to be tried.
+    def note_text(self, term: logic.Term, text: str) -> None:
+        """Let the search try the text that a term is compared with.
 
-        Only whole fields have texts that are tried, and not texts made of
-        several.
+        Texts made of several fields are not tried.
         """
         known = self.texts.get(term.get_id())
         if known is not None:
@@ -327,8 +335,8 @@ class SymbolicMachine:
     def asked(self) -> tuple[int, ...]:
         """Counts of all that :meth:`settle` and the search depend on.
 
-        They only grow: a search collects the facts again where the counts are
-        others than before.
+        They only grow: a search collects the facts again when the counts have
+        changed.
         """
         of_texts = 0
         for text in self.texts.values():
@@ -348,16 +356,16 @@ class SymbolicMachine:
         )
 
     def settle(self) -> tuple[list[logic.Formula], list[cells.Restriction]]:
-        """Return all that holds of machines, and all restrictions.
+        """Return the formulas that hold of all machines, and restrictions.
 
-        Which texts are tried depends on all that was asked of the machine. So
-        a search calls this again if more was asked since the last one.
+        They depend on all that was asked of the machine: a search calls it
+        again if more was asked since the last search.
         """
         domain = list(self.domain)
         restrictions = list(self.restrictions)
         for text in self.texts.values():
-            # A text that a filter makes is what the filter makes of those
-            # that are tried of the text before it.
+            # A text that a filter makes is computed from the texts that are
+            # tried before the filter.
             if text.derived or not text.facets:
                 continue
             equations, is_tried = self._try_texts(text)
@@ -369,30 +377,30 @@ class SymbolicMachine:
             )
         for number in self.numbers.values():
             if number.is_asked:
-                equations, is_tried = number.tried()
+                equations, is_tried = number.try_numbers()
                 domain += equations
                 restrictions.append(
                     cells.Restriction(
                         is_tried, 'other numbers as text than were tried'
                     )
                 )
-        # Last: computing the equations has asked for the last ranks.
-        for index, sort_key in enumerate(sorted(self._ranks)):
-            domain.append(self._ranks[sort_key] == index)
+        # Last, as the equations above have asked for ranks.
+        for index, known in enumerate(sorted(self._ranks)):
+            domain.append(self._ranks[known] == index)
         return domain, restrictions
 
     def _try_texts(
         self, text: texts.TextVariable
     ) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return what the engine computes for the texts that are tried.
+        """Return formulas about the texts that the search tries of a field.
 
-        :returns: formulas that say what holds if the text is one of them, and
-            the formula that it is one of them.
+        :returns: such as ``text == "8" → number == 8`` for all these texts,
+            and the formula that the text is one of them.
         """
         equations = []
         is_tried = []
-        for candidate in text.candidates(self.texts):
-            is_candidate = text.term == logic.constant(candidate)
+        for candidate in text.list_candidates(self.texts):
+            is_candidate = text.term == logic.text_term(candidate)
             is_tried.append(is_candidate)
             computed = text.equations(self.texts, candidate)
             equations.append(z3.Implies(is_candidate, z3.And(*computed)))

@@ -26,16 +26,16 @@ from ironic_inspection_rules.plugins.conditions import (
 
 Machine = machines.SymbolicMachine
 
-_YES = '[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]'
-_NO = '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]'
+_TRUE_WORDS = '[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]'
+_FALSE_WORDS = '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]'
 
 
 @dataclasses.dataclass(frozen=True)
 class Operands:
     """An op of a condition with one alternative of each of its arguments.
 
-    None of them is an error or an unknown value. A translation is asked where
-    at least one is no constant, else the op itself decides.
+    No alternative is an error or an unknown value, and at least one is no
+    constant: about constants the op itself is asked.
 
     :ivar named: the arguments by name.
     :ivar unnamed: the values of an op that takes any number of them.
@@ -50,10 +50,10 @@ class Operands:
 Translation = Callable[[Operands], logic.Formula]
 
 
-def _compare(operands: Operands) -> logic.Formula:
-    """Return on which machines every value has the op's relation to the next.
+def _where_compared(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where the values compare as the op says.
 
-    This is the translation of ``eq``, ``ne``, ``lt`` and so on; with
+    It is the translation of ``eq``, ``ne``, ``lt`` and so on. With
     ``force_strings`` the values are compared as texts.
 
     :raises: :class:`.logic.Untranslatable`.
@@ -63,16 +63,15 @@ def _compare(operands: Operands) -> logic.Formula:
     if not isinstance(force_strings, values.Const):
         raise logic.Untranslatable('force_strings out of the data')
     if force_strings.value:
-        compared = _as_texts(operands.machine, compared)
-    return relations.chain(operands.machine, operands.op, compared)
+        compared = _convert_to_texts(operands.machine, compared)
+    return relations.between_all(operands.machine, operands.op, compared)
 
 
-def _as_texts(
+def _convert_to_texts(
     machine: Machine, compared: Sequence[values.Alternative]
 ) -> list[values.Alternative]:
-    """Return the texts of values, as the engine writes them.
+    """Convert values to texts, as ``force_strings`` does: 8 becomes "8".
 
-    :param compared: the values of an op with ``force_strings``.
     :raises: :class:`.logic.Untranslatable` for a list or a mapping.
     """
     as_texts: list[values.Alternative] = []
@@ -87,54 +86,55 @@ def _as_texts(
     return as_texts
 
 
-def _compare_versions(operands: Operands) -> logic.Formula:
-    """Return on which machines the versions are in the relation of the op."""
-    return relations.versions(
+def _where_versions_compared(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where versions compare as the op says."""
+    return relations.between_versions(
         operands.machine,
         operands.op.removeprefix('version-'),
         operands.unnamed,
     )
 
 
-def _matches(operands: Operands) -> logic.Formula:
-    """Return on which machines a regular expression matches a value's text.
+def _where_matching(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where a regular expression matches.
 
-    The solver has languages for texts alone. But mostly all numbers match, or
-    none does, and so do lists and mappings: then no text is needed.
+    The solver has languages for texts. Other values seldom need a text: mostly
+    all numbers, all lists or all mappings match, or none does.
     """
     machine = operands.machine
     value = operands.named['value']
     regex = typing.cast(values.Const, operands.named['regex']).value
-    # The engine puts the item of a loop into a regular expression. All other
-    # braces in it are no fields: they count repetitions.
-    if any(
+    # The engine fills in the item of a loop. All other braces are no fields:
+    # they count repetitions.
+    has_item = any(
         field.root == interpolation.ITEM
         for field in interpolation.fields(regex)
-    ):
+    )
+    if has_item:
         raise logic.Untranslatable('an item in a regular expression')
     searches = operands.op == 'contains'
     if isinstance(value, values.SolverTerm) and value.is_boolean:
-        return _boolean_matches(machine, value, regex, searches)
+        return _where_boolean_matches(machine, value, regex, searches)
     if isinstance(value, values.SolverTerm) and not value.is_text:
-        return _number_matches(machine, value, regex, searches)
+        return _where_number_matches(machine, value, regex, searches)
     text = machine.text_of(value)
     if text is not None:
-        return _text_matches(machine, text, regex, searches)
-    # What is in a list or a mapping is not known, but all of them have
-    # brackets or braces around it.
+        return _where_text_matches(machine, text, regex, searches)
+    # What is in a list or a mapping is not known, but its text begins and ends
+    # with a bracket or a brace.
     among = machines.LIST
     if isinstance(value, values.Mapping):
         among = machines.MAPPING
     all_match = machine.alphabet.all_match(regex, searches, among)
     if all_match is None:
         raise logic.Untranslatable('a list or mapping as text')
-    return logic.known(all_match)
+    return logic.of_bool(all_match)
 
 
-def _text_matches(
+def _where_text_matches(
     machine: Machine, text: logic.Term, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return on which machines a regular expression matches a text.
+    """Return the formula that holds where a regular expression matches a text.
 
     :param searches: whether a part of the text is enough.
     """
@@ -151,32 +151,34 @@ def _text_matches(
     return holds
 
 
-def _boolean_matches(
+def _where_boolean_matches(
     machine: Machine, value: values.SolverTerm, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return on which machines the text of a truth value matches.
+    """Return the formula that holds where the text of a truth value matches.
 
-    That is ``True`` or ``False``: mostly it is known of both whether they
+    The text is ``True`` or ``False``: mostly it is known of both whether they
     match, and the solver needs no text.
     """
     of_true = machine.alphabet.all_match(regex, searches, 'True')
     of_false = machine.alphabet.all_match(regex, searches, 'False')
     if of_true is None or of_false is None:
-        return _text_matches(machine, machine.text_of(value), regex, searches)
+        return _where_text_matches(
+            machine, machine.text_of(value), regex, searches
+        )
     return logic.disj(
-        logic.conj(value.term, logic.known(of_true)),
-        logic.conj(z3.Not(value.term), logic.known(of_false)),
+        logic.conj(value.term, logic.of_bool(of_true)),
+        logic.conj(z3.Not(value.term), logic.of_bool(of_false)),
     )
 
 
-def _number_matches(
+def _where_number_matches(
     machine: Machine, value: values.SolverTerm, regex: str, searches: bool
 ) -> logic.Formula:
-    """Return on which machines the text of a number matches.
+    """Return the formula that holds where the text of a number matches.
 
-    Numbers as text cost the solver much, and hardly a regular expression is
-    about them: most match all numbers or none, which is decided without the
-    solver. Else Python decides, for the numbers that the search tries.
+    Numbers as text cost the solver much, and few regular expressions are about
+    them: most match all numbers or none. Else Python decides, for the numbers
+    that the search tries.
 
     :param searches: whether a part of the text is enough.
     """
@@ -184,15 +186,15 @@ def _number_matches(
     all_numbers = texts.pattern_of(value.term)
     all_match = machine.alphabet.all_match(regex, searches, all_numbers)
     if all_match is not None:
-        return logic.known(all_match)
+        return logic.of_bool(all_match)
     way = 'fullmatch'
     compute_match = functools.partial(_matches_whole, regex)
     if searches:
         way = 'search'
         compute_match = functools.partial(_matches_part, regex)
-    # A text that matches, so that a number that matches is tried.
+    # With it, the search tries a number that matches.
     example = machine.alphabet.example(regex, searches, all_numbers)
-    return machine.asks_text(
+    return machine.ask_of_number_text(
         value.term, f'{way} {regex!r}', compute_match, example
     )
 
@@ -205,18 +207,18 @@ def _matches_part(regex: str, text: str) -> bool:
     return re.search(regex, text) is not None
 
 
-def _one_of(operands: Operands) -> logic.Formula:
-    """Return on which machines a value is one of several.
+def _where_one_of(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where a value is one of several.
 
-    These are the traits of the node, a list of the machine, or a list that is
-    known.
+    It is looked for in the traits of the node, in a list of the machine, or in
+    a known list.
     """
     value = operands.named['value']
     among = operands.named['values']
     if isinstance(among, values.TraitNames):
-        return _has_trait(value, among)
+        return _where_trait_set(value, among)
     if isinstance(among, values.ItemList):
-        return _is_item(operands.machine, value, among)
+        return _where_in_list(operands.machine, value, among)
     if not isinstance(among, values.Const) or not among.is_list:
         raise logic.Untranslatable('membership in what is no list')
     parts = []
@@ -228,22 +230,29 @@ def _one_of(operands: Operands) -> logic.Formula:
     return logic.disj(*parts)
 
 
-def _has_trait(
-    trait: values.Alternative, traits: values.TraitNames
+def _where_trait_set(
+    wanted: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
-    """Return on which machines the node has a trait.
+    """Return the formula that holds where the node has a trait.
 
-    If an earlier rule adds it where the memory is large, that is: the memory
-    is large, or it is not and the node had the trait before.
+    If an earlier rule adds the trait where the memory is large, the value of
+    the trait is::
 
-    :param trait: what ``one-of`` looks for among ``{node.traits}``.
-    :param traits: those of the node, after the earlier rules.
-    :raises: :class:`.logic.Untranslatable` if the rule does not name the
-        trait, or an earlier rule has changed traits that are not known.
+        memory is large      → True
+        memory is not large  → a term: had the node the trait before?
+
+    and the formula: the memory is large, or it is not and the node had the
+    trait before.
+
+    :param wanted: what ``one-of`` looks for among ``{node.traits}``.
+    :param traits: the traits of the node, after the earlier rules.
+    :raises: :class:`.logic.Untranslatable` if the trait is read from the
+        machine and not named by the rule, or if an earlier rule has added or
+        removed unknown traits.
     """
-    if not isinstance(trait, values.Const):
+    if not isinstance(wanted, values.Const):
         raise logic.Untranslatable('a trait of a field')
-    name = trait.value
+    name = wanted.value
     if not isinstance(name, str) or not trait_names.is_good(name):
         # No node can have such a trait.
         return logic.FALSE
@@ -261,13 +270,13 @@ def _has_trait(
     return logic.disj(*formulas)
 
 
-def _is_item(
+def _where_in_list(
     machine: Machine, value: values.Alternative, among: values.ItemList
 ) -> logic.Formula:
-    """Return on which machines a list has an item that is equal to a value.
+    """Return the formula that holds where a value is an item of a list.
 
-    Only the first items have formulas of their own: whether the value is
-    among the items behind them is a guess.
+    Only the first items have formulas of their own. Whether the value is
+    among later items is a guess.
     """
     parts = []
     for exists, item in among.items_of_loop():
@@ -286,42 +295,43 @@ def _is_item(
         among,
         value,
     )
-    return logic.disj(*parts, logic.conj(among.is_longer, beyond))
+    return logic.disj(*parts, logic.conj(among.where_longer, beyond))
 
 
-def _is_true(operands: Operands) -> logic.Formula:
-    """Return on which machines a value is true.
+def _where_true(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where a value is true.
 
-    That is the word yes or true in any case, true itself, or a number other
-    than 0. Anything else is not true, and may not be false either.
+    True are the words yes and true in any case, true itself, and any number
+    but 0. Another value is not true, and may not be false either.
     """
     value = operands.named['value']
     if value.kind == 'text':
-        return _is_word(operands.machine, value, _YES)
+        return _where_word(operands.machine, value, _TRUE_WORDS)
     if value.kind in ('boolean', 'number'):
         return relations.as_number(value) != 0
     return logic.FALSE
 
 
-def _is_false(operands: Operands) -> logic.Formula:
-    """Return on which machines a value is false.
+def _where_false(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where a value is false.
 
-    That is the word no or false in any case, false itself, or 0.
+    False are the words no and false in any case, false itself, and 0.
     """
     value = operands.named['value']
     if value.kind == 'text':
-        return _is_word(operands.machine, value, _NO)
+        return _where_word(operands.machine, value, _FALSE_WORDS)
     if value.kind in ('boolean', 'number'):
         return relations.as_number(value) == 0
     return logic.FALSE
 
 
-def _is_word(
+def _where_word(
     machine: Machine, value: values.Alternative, words: str
 ) -> logic.Formula:
-    """Return on which machines a text is one of some words.
+    """Return the formula that holds where a text is one of some words.
 
-    :param words: :data:`_YES` or :data:`_NO`, regular expressions.
+    :param words: a regular expression, :data:`_TRUE_WORDS` or
+        :data:`_FALSE_WORDS`.
     """
     text = value.as_term()
     machine.keep_marks_out(text)
@@ -329,17 +339,17 @@ def _is_word(
     return z3.InRe(alphabets.marked(text), language)
 
 
-def _is_empty(operands: Operands) -> logic.Formula:
-    """Return on which machines a value is an empty list, mapping or text.
+def _where_empty(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where a list, mapping or text is empty.
 
-    Null and missing values are not asked about here: they are known, and the
-    op itself decides. Numbers and truth values are never empty.
+    Numbers and truth values are never empty. About null and missing values,
+    which are constants, the op itself is asked.
     """
     value = operands.named['value']
     if isinstance(value, values.ItemList):
         return value.length == 0
     if isinstance(value, values.Mapping):
-        return value.is_empty(operands.machine)
+        return value.where_empty(operands.machine)
     if isinstance(value, values.TraitNames):
         raise logic.Untranslatable('whether there are traits')
     if value.kind == 'text':
@@ -347,19 +357,18 @@ def _is_empty(operands: Operands) -> logic.Formula:
     return logic.FALSE
 
 
-def _is_none(operands: Operands) -> logic.Formula:
-    # Null is a constant, about which the op itself is asked: what gets here
-    # is another value.
+def _where_none(operands: Operands) -> logic.Formula:
+    # About null, a constant, the op itself is asked: this is another value.
     return logic.FALSE
 
 
-def _exists(operands: Operands) -> logic.Formula:
-    # A missing value is a constant as well, see above.
+def _where_existing(operands: Operands) -> logic.Formula:
+    # About a missing value, a constant, the op itself is asked.
     return logic.TRUE
 
 
-def _in_net(operands: Operands) -> logic.Formula:
-    """Return on which machines a text is an address in a subnet.
+def _where_in_subnet(operands: Operands) -> logic.Formula:
+    """Return the formula that holds where a text is an address in a subnet.
 
     Addresses are integers to the solver. The bounds of these integers are
     added to what every machine fulfils.
@@ -379,20 +388,19 @@ def _in_net(operands: Operands) -> logic.Formula:
         network = ipaddress.ip_network(str(subnet.value).strip(), strict=False)
     except ValueError:
         raise logic.Untranslatable('what is no subnet') from None
-    # The solver cannot read an address out of a text. It gets the version
-    # and the number as two integers of which it knows no connection with the
-    # text but for the addresses that are tried: those around the ends of each
-    # subnet that rules name. Integers and not bits, because one order has to
-    # do for addresses of 32 and of 128 bits.
+    # The solver cannot read an address in a text. It gets the version and the
+    # number as two integers, which are computed for the addresses that are
+    # tried: those around the ends of every subnet that rules name. They are
+    # integers and not bits, because addresses have 32 or 128 bits.
     facet = machine.facet(
         address.as_term(), 'address', _make_address, _compute_address
     )
     if facet is None:
         raise logic.Untranslatable('text made of others as an address')
     version, number = facet.terms
-    facet.near |= _addresses_around(network)
-    # Where the text is none of those, the solver chooses the integers. They
-    # are still to be those of some address, or version 0 for none.
+    facet.near |= _addresses_at_ends(network)
+    # For any other text the solver chooses the integers. They are still to be
+    # those of an address, or version 0 for a text that is no address.
     machine.domain += [
         z3.Or(version == 0, version == 4, version == 6),
         number >= 0,
@@ -422,12 +430,13 @@ def _compute_address(text: str) -> tuple[int, int]:
     return address.version, int(address)
 
 
-def _addresses_around(
+def _addresses_at_ends(
     network: ipaddress.IPv4Network | ipaddress.IPv6Network,
 ) -> set[str]:
-    """Return addresses at both ends of a subnet, inside and outside.
+    """Return the addresses next to both ends of a subnet.
 
-    The solver tries them as texts before it chooses any other address.
+    For ``10.0.0.0/24`` these are ``9.255.255.255``, ``10.0.0.0``,
+    ``10.0.0.1``, ``10.0.0.255`` and ``10.0.1.0``.
     """
     first = int(network[0])
     last = int(network[-1])
@@ -455,18 +464,18 @@ NEVER_FAIL = frozenset(
         'exists',
     )
 )
-"""Ops that are no error for any values that they get."""
+"""Ops for which no values are an error."""
 
 TRANSLATIONS: dict[str, Translation] = {
-    **dict.fromkeys(relations.COMPARE, _compare),
-    **dict.fromkeys(_VERSIONS, _compare_versions),
-    'contains': _matches,
-    'matches': _matches,
-    'one-of': _one_of,
-    'is-true': _is_true,
-    'is-false': _is_false,
-    'is-none': _is_none,
-    'is-empty': _is_empty,
-    'exists': _exists,
-    'in-net': _in_net,
+    **dict.fromkeys(relations.COMPARE, _where_compared),
+    **dict.fromkeys(_VERSIONS, _where_versions_compared),
+    'contains': _where_matching,
+    'matches': _where_matching,
+    'one-of': _where_one_of,
+    'is-true': _where_true,
+    'is-false': _where_false,
+    'is-none': _where_none,
+    'is-empty': _where_empty,
+    'exists': _where_existing,
+    'in-net': _where_in_subnet,
 }

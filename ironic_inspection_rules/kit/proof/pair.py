@@ -18,11 +18,11 @@ from ironic_inspection_rules.kit.proof import value as values
 Machine = machines.SymbolicMachine
 Roots = typing.Mapping[str, values.Value]
 
-_TEXTS = {
+_TEXT_FORMS = {
     cells.CAPABILITIES: cells.CAPABILITY_TEXT,
     cells.TRAITS: ('node', 'traits'),
 }
-"""The fields in which rules read as a whole what the proof has by name."""
+"""The place of a text or list as a whole, by the place of its names."""
 
 _CHANGING = ('node', 'ports', 'plugin_data', 'item')
 """Roots whose data rules may change: two messages of one text that read them
@@ -50,67 +50,68 @@ class Messages:
     ) -> int:
         """Return the number of a message; equal messages have the same.
 
-        Messages are equal if their texts in the rules are, and the data that
-        their fields read.
+        A proof compares the numbers, as messages such as ``{node.name} is too
+        small`` may have unknown data in them. Messages are equal if their
+        written texts are, and the data in them that rules may change.
 
-        :param args: of the action that fails the inspection.
+        :param args: the arguments of the action that fails the inspection.
         :param roots: the data when the action is carried out.
         """
         written: list[typing.Any] = [args]
         places = list(effects.places(written))
-        if any(root == model.VARS for root, _steps in places):
-            # What the variables are, is part of the text.
+        reads_vars = any(root == model.VARS for root, _steps in places)
+        if reads_vars:
+            # The variables are part of the text.
             written.append(dict(rule.vars))
             places = list(effects.places(written))
         changing = [
             (root, *steps) for root, steps in places if root in _CHANGING
         ]
         read = []
-        for root, *steps in (*changing, *_in_other_forms(changing)):
+        for root, *steps in (*changing, *_by_name_forms(changing)):
             data = roots.get(root, values.NOTHING)
             read.append(values.step(data, *steps))
-        key = (json.dumps(written, default=str), *map(_key, read))
+        key = (json.dumps(written, default=str), *map(_key_of_value, read))
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
             self._kept.append(read)
         return self._numbers[key]
 
 
-def _key(value: values.Value) -> Hashable:
-    """Return a key of a value. Values with equal keys are the same."""
+def _key_of_value(value: values.Value) -> Hashable:
+    """Return a key, which is equal for values that are the same."""
     pairs = []
     for guard, alternative in value:
         pairs.append((guard.get_id(), alternative.identity))
     return tuple(pairs)
 
 
-def _in_other_forms(
+def _by_name_forms(
     places: Iterable[data_path.Path],
 ) -> Iterator[data_path.Path]:
-    """Yield the places by name of traits and capabilities read as a whole.
+    """Yield the places of traits and capabilities by name.
 
-    :param places: where rules read.
+    For ``node.traits``, which rules read as a list, it is ``node.#traits``.
+
+    :param places: the places that rules read.
     """
     for place in places:
-        for by_name, as_text in _TEXTS.items():
+        for by_name, as_text in _TEXT_FORMS.items():
             if overlap(place, as_text):
                 yield by_name
 
 
-def overlap(first: data_path.Path, second: data_path.Path) -> bool:
-    """Return whether two places are the same, or one is above the other.
+def overlap(one: data_path.Path, other: data_path.Path) -> bool:
+    """Return whether a write to one place is seen at the other.
 
-    A write to one of them is then seen at the other.
-
-    A port without a known MAC address may be any port.
+    ``node.extra`` overlaps ``node.extra.rack``, and not ``node.name``. A port
+    without a known MAC address may be any port.
     """
-    for number, (first_token, second_token) in enumerate(
-        zip(first, second, strict=False)
-    ):
-        is_port = number == 1 and first[0] == 'ports'
-        if is_port and states.ANY_PORT in (first_token, second_token):
+    for number, (here, there) in enumerate(zip(one, other, strict=False)):
+        is_port = number == 1 and one[0] == 'ports'
+        if is_port and states.ANY_PORT in (here, there):
             continue
-        if first_token != second_token:
+        if here != there:
             return False
     return True
 
@@ -118,9 +119,10 @@ def overlap(first: data_path.Path, second: data_path.Path) -> bool:
 def clash(
     machine: Machine, first: states.SymbolicWrite, second: states.SymbolicWrite
 ) -> logic.Formula:
-    """Return on which machines two writes leave different values at one place.
+    """Return the formula that two writes leave different values at a place.
 
-    So ``prove`` finds rules that conflict.
+    So ``prove`` finds rules that conflict. The order of the writes does not
+    matter.
     """
     if first.extends and second.extends:
         # Two items in one list, or two traits, are no conflict.
@@ -128,19 +130,19 @@ def clash(
     if not overlap(first.place, second.place):
         return logic.FALSE
     for write in (first, second):
-        # A name with a star stands for many traits, but for none that rules
-        # name.
+        # "CUSTOM_*" stands for many traits, but for none that rules name.
         if write.place[-1].endswith('*') and write.place[:2] == cells.TRAITS:
             return logic.FALSE
-    # The upper place has the lower one in it, or is the same.
+    # "below" is at the same place as "above", or inside of it.
     above, below = first, second
     if len(second.place) < len(first.place):
         above, below = second, first
-    inside = values.step(above.value, *below.place[len(above.place) :])
-    differing = values.differ(machine, inside, below.value)
-    if len(above.place) < len(below.place):
+    steps_below = below.place[len(above.place) :]
+    inside = values.step(above.value, *steps_below)
+    differing = values.where_different(machine, inside, below.value)
+    if steps_below:
         # To make a mapping in one rule and fill it in another is usual.
-        is_there = logic.negated(values.absent(inside))
+        is_there = logic.negated(values.where_absent(inside))
         differing = logic.conj(differing, is_there)
     if first.port is not None and second.port is not None:
         differing = logic.conj(differing, first.port == second.port)
@@ -148,7 +150,7 @@ def clash(
 
 
 def as_text(place: data_path.Path) -> str:
-    """Return a place of a machine as people write it, for a finding."""
+    """Write a place for people: ``('node', 'name')`` becomes ``/name``."""
     if place[:2] == cells.TRAITS:
         if place[2:]:
             return f'the trait {place[-1]}'

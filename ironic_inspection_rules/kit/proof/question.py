@@ -109,12 +109,16 @@ class Proof:
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         all_rules = [*self._rules, *self._other]
-        texts = inspections.texts(all_rules) | _texts(tables or {})
+        texts = inspections.collect_texts(all_rules) | _list_table_texts(
+            tables or {}
+        )
         alphabet = alphabets.Alphabet(texts)
         self._machine = machines.SymbolicMachine(
             alphabet, tables, self._deadline.left
         )
-        self._same_tables = _same_tables(tables or {}, other_tables or {})
+        self._has_same_tables = _are_same_tables(
+            tables or {}, other_tables or {}
+        )
         self._inspection = inspections.SymbolicInspection(
             self._machine, self._deadline, all_rules
         )
@@ -131,7 +135,7 @@ class Proof:
         except Unclear as exc:
             self._stopped = str(exc)
         except _MISTAKES as exc:
-            self._stopped = _reason_of(exc)
+            self._stopped = _explain_mistake(exc)
         self._search = search.MachineSearch(self._machine, self._deadline)
         self._engine = witnesses.Engine(tables)
         # Machines that a rule matches, by the number of the rule.
@@ -149,17 +153,18 @@ class Proof:
             concerns, without those that are trivial.
         """
         for question in questions:
-            for numbers in self._rules_concerned(question):
+            for numbers in self._list_rules_concerned(question):
                 answer = self._answer(question, *numbers)
                 if answer is not None:
                     yield answer
 
-    def _rules_concerned(self, question: str) -> Iterator[tuple[int, ...]]:
-        """Yield, for every answer to a question, the rules that it is about.
+    def _list_rules_concerned(
+        self, question: str
+    ) -> Iterator[tuple[int, ...]]:
+        """Yield the indexes of the rules that answers to a question are about.
 
-        A rule is given by its index in the order in which rules run. Some
-        questions are about one rule, some about a pair; others are about all
-        rules together, and have one answer without an index.
+        ``dead`` gives ``(0,)``, ``(1,)`` and so on, ``conflict`` gives pairs.
+        Any other question is about all rules, and has one answer: ``()``.
         """
         numbers = range(len(self._rules))
         if question in (DEAD, SHADOWED):
@@ -182,12 +187,12 @@ class Proof:
         :param numbers: the indices of the rules in the order they run in.
         """
         asks: dict[str, Callable[..., Answer | None]] = {
-            DEAD: self._dead,
-            SHADOWED: self._shadowed,
-            CONFLICT: self._conflict,
-            DIFFERENT: self._different,
+            DEAD: self._answer_dead,
+            SHADOWED: self._answer_shadowed,
+            CONFLICT: self._answer_conflict,
+            DIFFERENT: self._answer_different,
         }
-        ask = asks.get(question, functools.partial(self._gap, question))
+        ask = asks.get(question, functools.partial(self._answer_gap, question))
         self._search.begin_question()
         try:
             return ask(*numbers)
@@ -195,12 +200,12 @@ class Proof:
             reason = str(exc)
         except _MISTAKES as exc:
             # The other questions are answered all the same.
-            reason = _reason_of(exc)
+            reason = _explain_mistake(exc)
         rules = tuple(self._rules[number] for number in numbers)
         return Answer(question, rules, UNKNOWN, reason)
 
     def _pass_of(self, number: int) -> states.RulePass:
-        """Return what a rule did on all machines.
+        """Return what the rule with an index did on all machines.
 
         :raises: :class:`Unclear` where it could not be followed.
         """
@@ -222,33 +227,35 @@ class Proof:
         self,
         question: str,
         rules: tuple[model.Rule, ...],
-        formula: logic.Formula,
+        wanted: logic.Formula,
         confirms: Callable[[Witness], bool],
         reason: str,
     ) -> Answer:
         """Answer by a search for a machine, which the engine has to confirm.
 
-        :param formula: when a machine is an example for "yes".
-        :param confirms: whether the machine is one for the engine, too.
-        :param reason: of the answer "yes".
+        The answer is "no" only if there is no such machine. A machine that the
+        engine does not confirm leaves the question open: where formulas guess,
+        they allow more than the engine does, and another machine may do.
+
+        :param wanted: holds where a machine is an example for "yes".
+        :param confirms: asks the engine whether the machine is an example.
+        :param reason: the reason of the answer "yes".
         :raises: :class:`Unclear` if the engine does not confirm the machine,
             or the solver does not know.
         """
-        witness = self._search.find(formula)
+        witness = self._search.find(wanted)
         if witness is None:
             return Answer(question, rules, NO)
         if not confirms(witness):
-            # Formulas allow more than the engine does, as where they guess:
-            # it might confirm another machine.
-            raise Unclear(self._search.reasons(formula))
+            raise Unclear(self._search.why_unconfirmed(wanted))
         return Answer(question, rules, YES, reason, witness)
 
-    def _machine_that_matches(self, number: int) -> Witness | None:
-        """Return a machine that a rule matches, None if there is none.
+    def _find_machine_that_matches(self, number: int) -> Witness | None:
+        """Return a machine that a rule matches, confirmed by the engine.
 
-        The engine has confirmed that the rule matches it.
-
-        :raises: :class:`Unclear` where it does not, or the search gives up.
+        :returns: None if no machine matches.
+        :raises: :class:`Unclear` where the engine does not confirm the match,
+            or the search gives up.
         """
         rule_pass = self._pass_of(number)
         if number in self._matching:
@@ -262,7 +269,7 @@ class Proof:
         if witness is None:
             return None
         if not self._matches(rule_pass.rule, witness):
-            raise Unclear(self._search.reasons(rule_pass.matched))
+            raise Unclear(self._search.why_unconfirmed(rule_pass.matched))
         self._witnesses.append(witness)
         self._matching[number] = witness
         return witness
@@ -270,9 +277,9 @@ class Proof:
     def _matches(self, rule: model.Rule, machine: Witness) -> bool:
         """Return whether the engine finds that a rule matches a machine."""
         done = self._engine.evaluate(self._rules, machine)
-        return witnesses.matched(done, rule)
+        return witnesses.has_matched(done, rule)
 
-    def _dead(self, number: int) -> Answer | None:
+    def _answer_dead(self, number: int) -> Answer | None:
         """Answer whether no machine can match a rule.
 
         :returns: None for a rule that matches all machines, which is trivial.
@@ -280,17 +287,17 @@ class Proof:
         rule_pass = self._pass_of(number)
         if logic.settled(rule_pass.matched) is logic.TRUE:
             return None
-        if self._machine_that_matches(number) is None:
+        if self._find_machine_that_matches(number) is None:
             return Answer(
                 DEAD, (rule_pass.rule,), YES, 'no machine can match it'
             )
         return Answer(DEAD, (rule_pass.rule,), NO)
 
-    def _shadowed(self, number: int) -> Answer | None:
-        """Answer whether a rule has no effect on any machine that it matches.
+    def _answer_shadowed(self, number: int) -> Answer | None:
+        """Answer whether a rule never has an effect.
 
-        It has none if every machine ends the same without the rule, and the
-        rule makes no call and no log entry.
+        A rule is shadowed if every inspection ends the same without the rule,
+        and if the rule makes no call and no log entry.
 
         :returns: None for a rule in mode ``audit``, which is to change
             nothing, and for a rule that matches no machine.
@@ -299,7 +306,7 @@ class Proof:
         rules = (rule_pass.rule,)
         if rule_pass.rule.mode == model.AUDIT:
             return None
-        match = self._machine_that_matches(number)
+        match = self._find_machine_that_matches(number)
         if match is None:
             # It is dead, which is another question.
             return None
@@ -308,20 +315,20 @@ class Proof:
         for machine in (match, *self._witnesses):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        for formula in self._effects(rule_pass, without, number):
-            witness = self._search.find(formula)
+        for wanted in self._effect_formulas(rule_pass, without, number):
+            witness = self._search.find(wanted)
             if witness is None:
                 continue
             has_effect = self._engine.differs(
                 self._rules, without, witness
             ) or self._has_lasting_effect(rule_pass.rule, witness)
             if not has_effect:
-                # The engine finds none on the machine that the solver found.
-                raise Unclear(self._search.reasons(formula))
+                # The engine finds no effect on the machine of the solver.
+                raise Unclear(self._search.why_unconfirmed(wanted))
             self._witnesses.append(witness)
             return Answer(SHADOWED, rules, NO)
-        # The rule matches the machine, and without the rule it ends alike:
-        # the engine has confirmed that above.
+        # The engine has confirmed above that the rule matches the machine, and
+        # that the inspection ends the same without the rule.
         return Answer(
             SHADOWED,
             rules,
@@ -330,27 +337,27 @@ class Proof:
             match,
         )
 
-    def _effects(
+    def _effect_formulas(
         self,
         rule_pass: states.RulePass,
         without: Sequence[model.Rule],
         number: int,
     ) -> list[logic.Formula]:
-        """Return on which machines a rule has an effect, in several formulas.
+        """Return formulas, one of which holds where a rule has an effect.
 
-        It has one where the inspection ends otherwise than without the rule,
-        or where the rule made a call or a log entry. A machine is searched for
-        by one formula after the other: mostly the first one has some.
+        The inspection then ends otherwise than without the rule, or the rule
+        made a call or a log entry. A machine is searched for by one formula
+        after the other: mostly the first finds a machine.
 
         :param rule_pass: what the rule did.
-        :param without: all rules but this one.
-        :param number: of the rule.
+        :param without: all other rules.
+        :param number: the index of the rule.
         """
-        # First, as the end may be unclear: then it would be in vain to run
-        # the rules again, which takes long.
+        # First, as it raises where the end is unclear: then it would be in
+        # vain to run the rules again, which takes long.
         end = self._end
         end_without = self._inspection.resume(rule_pass, without, number)
-        ends_differ = self._ends_differ(end, end_without)
+        ends_differ = self._where_ends_differ(end, end_without)
         has_effect = logic.disj(rule_pass.lasts, ends_differ)
         # Also where it did not match: an error of its vars or conditions ends
         # the inspection.
@@ -359,16 +366,17 @@ class Proof:
             logic.conj(rule_pass.ends, has_effect),
         ]
         if self._inspection.decides_first(rule_pass.rule):
-            # So is what it undoes where it does not match, or is an error of
-            # its conditions where other rules would fail the inspection.
+            # A rule that does not match may undo what it did before, and an
+            # error of its conditions may come before another rule fails the
+            # inspection.
             effects.append(has_effect)
         return effects
 
     def _has_lasting_effect(self, rule: model.Rule, machine: Witness) -> bool:
         """Return whether a rule makes a call or a log entry for a machine.
 
-        Such an effect lasts also where the inspection fails, and its end does
-        not show it.
+        Such an effect lasts also where the inspection fails. The state at the
+        end of the inspection does not show it.
         """
         done = self._engine.evaluate(self._rules, machine)
         for record in done.traces:
@@ -379,112 +387,112 @@ class Proof:
                     return True
         return False
 
-    def _ends_differ(
-        self, first: states.State, second: states.State
+    def _where_ends_differ(
+        self, one: states.State, other: states.State
     ) -> logic.Formula:
-        """Return on which machines two inspections end apart.
+        """Return the formula that holds where two inspections end apart.
 
         The inventory is not compared: rules do not change it.
         """
-        differing = [first.result != second.result]
+        differing = [one.result != other.result]
         for name in ('node', 'plugin_data', 'ports'):
             differing.append(
-                values.differ(
-                    self._machine, first.roots[name], second.roots[name]
+                values.where_different(
+                    self._machine, one.roots[name], other.roots[name]
                 )
             )
         return logic.disj(*differing)
 
-    def _conflict(self, first: int, second: int) -> Answer | None:
-        """Answer whether two rules write two values to one place.
+    def _answer_conflict(self, first: int, second: int) -> Answer | None:
+        """Answer whether two rules of one priority write different values.
 
+        They conflict if both may write to ``driver_info/address`` of the same
+        machine, for example.
+
+        :param first: the index of a rule; ``second`` is that of a later rule.
         :returns: None for two rules that never write to a common place, and
-            for two of different priorities.
+            for two rules of different priorities.
         """
-        rules = (self._rules[first], self._rules[second])
-        if rules[0].priority != rules[1].priority:
-            # Whoever gives them priorities wants one to have the last word.
+        first_rule = self._rules[first]
+        second_rule = self._rules[second]
+        if first_rule.priority != second_rule.priority:
+            # Whoever gives priorities wants one rule to have the last word.
             return None
         pairs_of_writes = list(
             itertools.product(
                 self._pass_of(first).writes, self._pass_of(second).writes
             )
         )
-        unclear = ''
+        last_unclear: Unclear | None = None
         for write, other_write in pairs_of_writes:
             try:
-                answer = self._clash(first, second, write, other_write)
+                answer = self._answer_clash(first, second, write, other_write)
             except search.Exhausted:
-                # It is an Unclear, but nothing is left for other pairs.
+                # No time or steps are left for the other pairs of writes.
                 raise
             except Unclear as exc:
-                # Another pair of writes may show it.
-                unclear = str(exc)
+                # Another pair of writes may still show a conflict.
+                last_unclear = exc
                 continue
             if answer.verdict == YES:
                 return answer
-        if unclear:
-            raise Unclear(unclear)
+        if last_unclear is not None:
+            raise last_unclear
         for write, other_write in pairs_of_writes:
             if pair.overlap(write.place, other_write.place):
-                return Answer(CONFLICT, rules, NO)
+                return Answer(CONFLICT, (first_rule, second_rule), NO)
         # They write to no common place: "no" would be trivial.
         return None
 
-    def _clash(
+    def _answer_clash(
         self,
         first: int,
         second: int,
-        first_write: states.SymbolicWrite,
-        second_write: states.SymbolicWrite,
+        mine: states.SymbolicWrite,
+        theirs: states.SymbolicWrite,
     ) -> Answer:
-        """Answer whether two rules clash by a write of each.
+        """Answer whether a write of one rule clashes with a write of another.
 
-        :param first_write: of the rule with the index ``first``.
-        :param second_write: of the rule with the index ``second``.
-        :raises: :class:`Unclear` where the engine does not confirm it.
+        :param mine: a write of the rule with the index ``first``.
+        :param theirs: a write of the rule with the index ``second``.
+        :raises: :class:`Unclear` where the engine does not confirm the clash.
         """
-        differing = pair.clash(self._machine, first_write, second_write)
-        formula = logic.conj(
+        differing = pair.clash(self._machine, mine, theirs)
+        wanted = logic.conj(
             self._pass_of(first).matched,
             self._pass_of(second).matched,
-            first_write.when,
-            second_write.when,
+            mine.when,
+            theirs.when,
             differing,
         )
         # One place may be above the other: they clash at the lower one.
-        place = max(first_write.place, second_write.place, key=len)
+        place = max(mine.place, theirs.place, key=len)
         confirms = functools.partial(
-            self._engine.clashes,
-            self._rules,
-            first,
-            second,
-            place,
-            first_write,
+            self._engine.clashes, self._rules, first, second, place, mine
         )
         return self._answer_by_search(
             CONFLICT,
             (self._rules[first], self._rules[second]),
-            formula,
+            wanted,
             confirms,
             f'both write {pair.as_text(place)}',
         )
 
-    def _gap(self, question: str) -> Answer:
-        """Answer whether rules leave some machine without a value somewhere.
+    def _answer_gap(self, question: str) -> Answer:
+        """Answer whether rules leave some machine without a value at a place.
 
-        :param question: ``gap:`` with the path of the place.
+        :param question: names the place, such as ``gap:/resource_class``.
         """
-        # Raises where nothing is left: what follows may take long as well.
+        # Raises where no time is left: what follows may take long as well.
         self._deadline.left()
-        path = _place(question.partition(':')[2])
+        path = _parse_place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
-        # A value that nobody knows may be missing or null. Whether it is, the
-        # engine says of the machine that is found.
+        # An unknown value may be missing or null. Whether it is so on the
+        # machine that is found, the engine says.
         lacks_it = logic.disj(
             self._machine.may_lack(end),
             self._machine.may_be_null(end),
-            values.when(end, _is_nothing),
+            values.where(end, _is_null_or_missing),
         )
         formula = logic.conj(self._end.going, lacks_it)
         return self._answer_by_search(
@@ -500,19 +508,19 @@ class Proof:
         done = self._engine.evaluate(self._rules, machine)
         if done.error is not None:
             return False
-        value = data_path.get(witnesses.state(done.facts), path)
+        value = data_path.get(witnesses.comparable_state(done.facts), path)
         return value in (None, data_path.ABSENT)
 
-    def _different(self) -> Answer:
+    def _answer_different(self) -> Answer:
         """Answer whether the two sets of rules treat a machine differently.
 
-        Only sets with the same tables can be compared. That they have the same
-        rules answers "no" without a search.
+        Only sets with the same tables can be compared. For the same rules the
+        answer is "no" without a search.
         """
-        if not self._same_tables:
+        if not self._has_same_tables:
             raise Unclear(_('the tables differ'))
         others = [rule for rule in self._other if rule.mode != model.OFF]
-        if _same(self._rules, others):
+        if _do_the_same(self._rules, others):
             return Answer(DIFFERENT, (), NO)
         self._deadline.left()
         end = self._inspection.run(self._other)
@@ -522,24 +530,24 @@ class Proof:
         return self._answer_by_search(
             DIFFERENT,
             (),
-            self._ends_differ(self._end, end),
+            self._where_ends_differ(self._end, end),
             differs,
             'a machine is treated differently',
         )
 
 
-def _is_nothing(alternative: values.Alternative) -> bool:
+def _is_null_or_missing(alternative: values.Alternative) -> bool:
     """Return whether a value is missing or null."""
     return isinstance(alternative, values.Const) and (
         alternative.value in (None, data_path.ABSENT)
     )
 
 
-def _reason_of(mistake: Exception) -> str:
+def _explain_mistake(mistake: Exception) -> str:
     """Return the reason of an answer that an error has prevented.
 
-    An error of the solver may be a limit that it has reached, and no mistake.
-    Else the reason says where the error was raised.
+    It is the limit that the solver has reached, or names the error and where
+    it was raised, such as ``… KeyError in _answer_gap, line 480``.
     """
     if isinstance(mistake, z3.Z3Exception):
         limit = effort.reason_of(mistake)
@@ -552,10 +560,11 @@ def _reason_of(mistake: Exception) -> str:
     )
 
 
-def _same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
-    """Return whether two sets have rules that do the same, in one order.
+def _do_the_same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
+    """Return whether two sets of rules are written alike, in one order.
 
-    Their UUIDs, descriptions and priorities may differ.
+    UUIDs, descriptions and priorities may differ: rules that run in one order
+    do the same with other priorities.
     """
     if len(old) != len(new):
         return False
@@ -569,7 +578,7 @@ def _same(old: Sequence[model.Rule], new: Sequence[model.Rule]) -> bool:
 
 
 def _behaviour(rule: model.Rule) -> model.Rule:
-    """Return a rule with only the fields that decide what it does.
+    """Return a rule without its UUID, description, priority and revision.
 
     The priority decides about the order alone, which callers compare.
     """
@@ -583,10 +592,10 @@ def _behaviour(rule: model.Rule) -> model.Rule:
     )
 
 
-def _texts(tables: table.Tables) -> set[str]:
-    """Return the texts in tables: their keys, columns, cells and templates.
+def _list_table_texts(tables: table.Tables) -> set[str]:
+    """Return the texts in tables: keys, columns, cells and templates.
 
-    The solver makes the texts of machines from the characters of these.
+    The texts of machines in a proof consist of the characters of such texts.
     """
     texts: set[str] = set()
     for expected in tables.values():
@@ -606,8 +615,8 @@ def _texts(tables: table.Tables) -> set[str]:
     return texts
 
 
-def _same_tables(old: table.Tables, new: table.Tables) -> bool:
-    """Return whether two sets have equal tables, with rows in equal order."""
+def _are_same_tables(old: table.Tables, new: table.Tables) -> bool:
+    """Return whether two sets have the same tables, rows in one order."""
     if old.keys() != new.keys():
         return False
     for name, old_table in old.items():
@@ -631,7 +640,7 @@ def parse(questions: str) -> list[str]:
         kind, _colon, path = question.partition(':')
         if kind == GAP and path:
             try:
-                root, *steps = _place(path)
+                root, *steps = _parse_place(path)
                 if root == 'node' and steps:
                     schema.check_path(tuple(steps), schema.NODE)
             except exceptions.InspectionRulesError as exc:
@@ -647,8 +656,8 @@ def parse(questions: str) -> list[str]:
     return asked_for
 
 
-def _place(path: str) -> data_path.Path:
-    """Return a path with the name of its root, the node if it has none."""
+def _parse_place(path: str) -> data_path.Path:
+    """Return a path with its root: ``/name`` is ``('node', 'name')``."""
     place = data_path.parse(path)
     if place[0] in ('node', 'plugin_data', 'ports'):
         return place

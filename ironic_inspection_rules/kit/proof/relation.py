@@ -41,7 +41,7 @@ COMPARE: dict[str, Callable[..., typing.Any]] = {
 }
 """What compares two terms, by the op of a condition."""
 
-_REVERSED = {'lt': 'gt', 'le': 'ge', 'gt': 'lt', 'ge': 'le'}
+_SWAPPED = {'lt': 'gt', 'le': 'ge', 'gt': 'lt', 'ge': 'le'}
 """The relation of the second value to the first one, by that of the first
 to the second."""
 
@@ -49,10 +49,10 @@ _OPPOSITE = {'gt': 'le', 'ge': 'lt'}
 """What holds exactly where a relation of two texts does not."""
 
 
-def chain(
+def between_all(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return on which machines some values are in a relation, pair by pair.
+    """Return the formula that holds where all neighbours are in a relation.
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine.
     """
@@ -64,20 +64,19 @@ def chain(
     return logic.conj(*parts)
 
 
-def versions(
+def between_versions(
     machine: Machine, relation: str, several: Alternatives
 ) -> logic.Formula:
-    """Return on which machines some versions are in a relation, pair by pair.
+    """Return the formula that holds where versions are in a relation.
 
     ``[a, b, c]`` and ``lt`` mean a < b and b < c, as in the engine. To the
-    solver a version is a number: its rank among all versions that this proof
-    has asked for.
+    solver a version is a number: its rank among all versions of this proof.
 
     :param relation: a key of :data:`COMPARE`.
     :raises: :class:`.logic.Untranslatable` for a single list, and for text of
         several fields.
     """
-    # A single value has no next one to differ from.
+    # A single value has no neighbour.
     if is_alone(several):
         return logic.TRUE
     if any(alternative.kind != 'text' for alternative in several):
@@ -98,12 +97,12 @@ def versions(
 def _rank_of_text(
     machine: Machine, alternative: values.Alternative, others: Alternatives
 ) -> logic.Term:
-    """Return the rank of a version that a machine sends, a variable.
+    """Return the rank of a version that a machine sends, as a term.
 
-    The engine's own order computes it for every version that is tried.
+    The engine's own order computes the rank for every version that is tried.
 
-    :param others: what it is compared with; versions around the known ones
-        of these are tried.
+    :param others: what the version is compared with: known versions among
+        these, and versions near to them, are tried.
     :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
     compute_rank = functools.partial(_compute_rank, machine)
@@ -114,8 +113,8 @@ def _rank_of_text(
         raise logic.Untranslatable('text made of others as a version')
     for other in others:
         if isinstance(other, values.Const):
-            # The version itself, one after it, one before it ("~" comes
-            # before the end), and one before nearly all.
+            # The known version, a later one, an earlier one ("~" comes before
+            # the end), and one that is before nearly all.
             facet.near |= {
                 other.value,
                 f'{other.value}.1',
@@ -134,10 +133,10 @@ def _compute_rank(machine: Machine, text: str) -> tuple[logic.Term]:
 
 
 def is_alone(several: Alternatives) -> bool:
-    """Return whether a comparison has a single value: it holds in any case.
+    """Return whether a comparison has a single value, and so always holds.
 
-    :raises: :class:`.logic.Untranslatable` for a single list: the engine
-        compares its items.
+    :raises: :class:`.logic.Untranslatable` for a single list, of which the
+        engine compares the items.
     """
     if len(several) != 1:
         return False
@@ -152,7 +151,7 @@ def between(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines a relation holds between two values.
+    """Return the formula that holds where a relation holds between two values.
 
     It depends on their kinds, as the comparison of the engine does.
 
@@ -161,22 +160,22 @@ def between(
     """
     machine.keep_going()
     if isinstance(left, values.Const) and isinstance(right, values.Const):
-        return logic.known(_holds(relation, left.value, right.value))
+        return logic.of_bool(_is_related(relation, left.value, right.value))
     kinds = {left.kind, right.kind}
     if kinds == {'text'}:
         return _between_texts(machine, relation, left, right)
     if kinds == {'number', 'text'}:
         return _between_number_and_text(machine, relation, left, right)
     if kinds <= {'number', 'boolean'}:
-        _note_number(machine, left, right)
-        _note_number(machine, right, left)
+        _note_known_number(machine, left, right)
+        _note_known_number(machine, right, left)
         return COMPARE[relation](as_number(left), as_number(right))
     if kinds == {'mapping'} and relation in ('eq', 'ne'):
         return _between_mappings(machine, relation, left, right)
     if kinds in ({'list'}, {'mapping'}):
         raise logic.Untranslatable('a comparison of lists or mappings')
     # Values of other types have no order, and are not equal.
-    return logic.known(relation == 'ne')
+    return logic.of_bool(relation == 'ne')
 
 
 def _between_mappings(
@@ -185,31 +184,29 @@ def _between_mappings(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines a mapping is ``{}``, or is not.
+    """Return the formula that a mapping is ``{}``, or that it is not.
 
-    Mappings are compared with the empty one only.
-
-    :param relation: ``eq``; any other means that they differ.
-    :raises: :class:`.logic.Untranslatable` for other mappings and lists.
+    :param relation: ``eq``, or ``ne`` for the opposite.
+    :raises: :class:`.logic.Untranslatable` if neither mapping is ``{}``.
     """
-    for mapping, constant in ((left, right), (right, left)):
+    for mapping, known in ((left, right), (right, left)):
         if not isinstance(mapping, values.Mapping):
             continue
-        if isinstance(constant, values.Const) and constant.value == {}:
-            is_empty = mapping.is_empty(machine)
+        if isinstance(known, values.Const) and known.value == {}:
+            is_empty = mapping.where_empty(machine)
             if relation == 'eq':
                 return is_empty
             return logic.negated(is_empty)
     raise logic.Untranslatable('a comparison of lists or mappings')
 
 
-def _holds(relation: str, left: typing.Any, right: typing.Any) -> bool:
-    """Return whether a relation holds between two known values, by its op."""
-    if comparison.equal(left, right):
-        # What holds of two zeros holds of any two equal values.
+def _is_related(relation: str, one: typing.Any, other: typing.Any) -> bool:
+    """Return whether two known values are in a relation, as its op says."""
+    if comparison.equal(one, other):
+        # Any two equal values are in the relations of two zeros.
         return bool(COMPARE[relation](0, 0))
     op = registry.installed().conditions[relation]
-    return bool(op.plugin.holds(left, right))
+    return bool(op.plugin.holds(one, other))
 
 
 def _between_texts(
@@ -218,14 +215,17 @@ def _between_texts(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines two texts are in a relation by characters."""
+    """Return the formula that holds where two texts are in a relation.
+
+    A known text is noted for the field that it is compared with, so that the
+    search tries it.
+    """
     has_all_characters = True
     for text, compared_with in ((left, right), (right, left)):
         if isinstance(compared_with, values.Const):
             has_all_characters &= machine.alphabet.has(compared_with.value)
-            # The results of filters are computed for the texts noted here.
-            machine.note(text.as_term(), compared_with.value)
-    holds = _compare_texts(machine, relation, left, right)
+            machine.note_text(text.as_term(), compared_with.value)
+    holds = _where_texts_compare(machine, relation, left, right)
     if has_all_characters:
         return holds
     # The rule's text has characters that no text of the solver has. That the
@@ -235,15 +235,15 @@ def _between_texts(
     )
 
 
-def _compare_texts(
+def _where_texts_compare(
     machine: Machine,
     relation: str,
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines two texts are in a relation.
+    """Return the formula that holds where two texts are in a relation.
 
-    At least one of them is a text of the machine. The texts before or after a
+    At least one of the texts is of the machine. The texts before or after a
     known text are a regular language, and the solver finds a text of a
     language much faster than two texts in an order.
 
@@ -252,36 +252,38 @@ def _compare_texts(
     if relation in ('eq', 'ne'):
         return COMPARE[relation](left.as_term(), right.as_term())
     if isinstance(right, values.Const):
-        return _order_beside(machine, relation, left.as_term(), right.value)
+        return _where_ordered(machine, relation, left.as_term(), right.value)
     if isinstance(left, values.Const):
-        return _order_beside(
-            machine, _REVERSED[relation], right.as_term(), left.value
+        return _where_ordered(
+            machine, _SWAPPED[relation], right.as_term(), left.value
         )
     if relation in ('gt', 'ge'):
         # The solver has "<" and "<=" of texts only.
-        compare = COMPARE[_REVERSED[relation]]
+        compare = COMPARE[_SWAPPED[relation]]
         return compare(right.as_term(), left.as_term())
     return COMPARE[relation](left.as_term(), right.as_term())
 
 
-def _order_beside(
+def _where_ordered(
     machine: Machine, relation: str, term: logic.Term, text: str
 ) -> logic.Formula:
-    """Return on which machines a text is in an order with a known text.
+    """Return the formula that a text is before or after a known text.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
     """
     if relation in _OPPOSITE:
         opposite = _OPPOSITE[relation]
-        return logic.negated(_order_beside(machine, opposite, term, text))
-    is_before = _is_before(machine, term, text)
+        return logic.negated(_where_ordered(machine, opposite, term, text))
+    is_before = _where_text_before(machine, term, text)
     if relation == 'lt':
         return is_before
-    return logic.disj(is_before, term == logic.constant(text))
+    return logic.disj(is_before, term == logic.text_term(text))
 
 
-def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
-    """Return on which machines a text sorts before a known text.
+def _where_text_before(
+    machine: Machine, term: logic.Term, text: str
+) -> logic.Formula:
+    """Return the formula that holds where a text sorts before a known text.
 
     :param term: the text: one of the machine, or the text of a number.
     """
@@ -289,17 +291,19 @@ def _is_before(machine: Machine, term: logic.Term, text: str) -> logic.Formula:
     if number is None:
         return z3.InRe(term, machine.alphabet.below(text))
     # The solver hardly ever finds a number whose text is in a language. But
-    # the texts of all numbers are before most texts, or after them: then
-    # there is nothing to find. Else numbers are tried.
+    # most texts are after the texts of all numbers, or before: then there is
+    # nothing to find. Else numbers are tried.
     all_before = machine.alphabet.all_below(text, texts.pattern_of(number))
     if all_before is not None:
-        return logic.known(all_before)
-    compute_order = functools.partial(_comes_before, text)
-    return machine.asks_text(number, f'before {text!r}', compute_order, text)
+        return logic.of_bool(all_before)
+    compute_order = functools.partial(_is_before, text)
+    return machine.ask_of_number_text(
+        number, f'before {text!r}', compute_order, text
+    )
 
 
-def _comes_before(text: str, known: str) -> bool:
-    """Return whether a known text comes before the other one."""
+def _is_before(text: str, known: str) -> bool:
+    """Return whether a known text sorts before ``text``."""
     return known < text
 
 
@@ -309,44 +313,46 @@ def _between_number_and_text(
     left: values.Alternative,
     right: values.Alternative,
 ) -> logic.Formula:
-    """Return on which machines a number and a text are in a relation.
+    """Return the formula that holds where a number and a text compare.
 
-    Either of them is the text. It counts as the number that it reads as; one
-    that reads as none is not equal to a number, and has no order.
+    Either value is the text. "8" counts as the number 8; "x" is not equal to
+    any number, and neither less nor greater.
     """
     if left.kind == 'text':
-        is_number, left_term = _number_in(machine, left, right)
+        is_number, left_term = _read_number(machine, left, right)
         right_term = right.as_term()
     else:
-        is_number, right_term = _number_in(machine, right, left)
+        is_number, right_term = _read_number(machine, right, left)
         left_term = left.as_term()
     holds_of_numbers = COMPARE[relation](left_term, right_term)
-    holds_of_other_text = logic.known(relation == 'ne')
+    holds_of_other_text = logic.of_bool(relation == 'ne')
     return logic.disj(
         logic.conj(is_number, holds_of_numbers),
         logic.conj(logic.negated(is_number), holds_of_other_text),
     )
 
 
-def _number_in(
+def _read_number(
     machine: Machine,
     text: values.Alternative,
     compared_with: values.Alternative,
 ) -> tuple[logic.Formula, logic.Term]:
-    """Return on which machines a text reads as a number, and that number.
+    """Return the formula that a text reads as a number, and the number.
 
-    The solver cannot read numbers in texts: the engine's own function does,
-    for every text that is tried.
+    The solver cannot read numbers in texts. So the number is a variable of
+    the solver, and the engine's own function computes it for every text that
+    is tried.
 
-    :param text: a known text, or one of the machine.
+    :param text: a known text, or a text of the machine.
     :param compared_with: the number that the text is compared with.
+    :returns: the formula, and a term that means nothing where it is false.
     :raises: :class:`.logic.Untranslatable` for text of several fields.
     """
     if isinstance(text, values.Const):
         number = comparison.as_number(text.value)
         if number is None:
-            # Any term will do: nobody looks at it where there is no number.
-            return logic.FALSE, values.Const(0).as_term()
+            any_term = values.Const(0).as_term()
+            return logic.FALSE, any_term
         return logic.TRUE, values.Const(number).as_term()
     facet = machine.facet(
         text.as_term(), 'number', _make_number, _compute_number
@@ -374,20 +380,24 @@ def _compute_number(text: str) -> tuple[bool, typing.Any]:
     return number is not None, number
 
 
-def _note_number(
-    machine: Machine,
-    number: values.Alternative,
-    compared_with: values.Alternative,
+def _note_known_number(
+    machine: Machine, number: values.Alternative, mate: values.Alternative
 ) -> None:
-    """Let the search try a constant that a number is compared with."""
+    """Let the search try a known number for a number of the machine.
+
+    Nothing happens for other pairs of values.
+
+    :param number: the number of the machine.
+    :param mate: the known number that it is compared with.
+    """
     if not isinstance(number, values.SolverTerm) or number.is_boolean:
         return
-    if isinstance(compared_with, values.Const):
-        machine.note_number(number.term, compared_with.value)
+    if isinstance(mate, values.Const):
+        machine.note_number(number.term, mate.value)
 
 
 def as_number(alternative: values.Alternative) -> logic.Term:
-    """Return a number or a truth value as a number."""
+    """Return a number, or 1 for true and 0 for false, as a term."""
     term = alternative.as_term()
     if z3.is_bool(term):
         return z3.If(term, z3.IntVal(1), z3.IntVal(0))

@@ -74,10 +74,10 @@ class Deadline:
 class _Fact:
     """A formula that holds of all machines, or an assumption about them.
 
-    :ivar names: of the constants in the formula, see :func:`names`.
-    :ivar label: of an assumption: the name of the truth value that switches
-        it on, and by which the solver names it in a contradiction. Empty for
-        what holds of all machines.
+    :ivar names: see :func:`find_constant_names`.
+    :ivar label: the name of the truth value that switches an assumption on,
+        such as ``usual 2 inventory.cpu``: by it the solver names the
+        assumption in a contradiction. Empty for what holds of all machines.
     """
 
     formula: logic.Formula
@@ -107,18 +107,18 @@ class MachineSearch:
         self._asked: tuple[int, ...] = ()
         # Reasons of the restrictions that do not hold for the machine found
         # last.
-        self._lifted: list[str] = []
+        self._lifted_reasons: list[str] = []
         self.begin_question()
 
     def begin_question(self) -> None:
-        """Begin to count the steps of all searches for the next answer."""
+        """Reset the number of steps that are left, for the next answer."""
         self._steps_left = effort.STEPS_OF_QUESTION
 
     def _collect_facts(self) -> None:
-        """Collect all facts about the machine, unless they are as before.
+        """Collect all facts about the machine, unless nothing is new.
 
-        Whoever follows further rules asks for more parts of the machine, which
-        have facts of their own: the next search needs these, too.
+        Rules that are followed later ask for more parts of the machine: the
+        next search needs the facts about these, too.
         """
         if self._asked == self._machine.asked:
             return
@@ -129,28 +129,28 @@ class MachineSearch:
         # The numbers of the facts in which a name is, by the name.
         self._about: dict[str, list[int]] = {}
         for formula in domain:
-            self._note(formula)
+            self._note_fact(formula)
         for number, restriction in enumerate(restrictions):
             # The solver sees the label: with another word in it, the search
             # might take another way, and other steps.
             label = f'limit {number}'
             self._restrictions[label] = restriction
-            self._note(restriction.formula, label)
+            self._note_fact(restriction.formula, label)
         for cell in list(self._machine.cells.values()):
-            for rank, usual in witnesses.usual_parts(cell):
-                self._note(usual, f'usual {rank} {cell.name}')
+            for rank, usual in witnesses.usual_formulas(cell):
+                self._note_fact(usual, f'usual {rank} {cell.name}')
         for exact, rounded in self._machine.rounded.values():
             # The formulas allow more rounded numbers than Python computes.
             # The engine hardly ever confirms a machine with one of those that
             # are not exact.
-            self._note(rounded == exact, f'usual 0 {rounded}')
+            self._note_fact(rounded == exact, f'usual 0 {rounded}')
         for guess in self._machine.likely.values():
-            self._note(guess, f'usual 0 {guess}')
+            self._note_fact(guess, f'usual 0 {guess}')
         self._asked = self._machine.asked
 
-    def _note(self, formula: logic.Formula, label: str = '') -> None:
-        """Add a fact, which is an assumption if it has a label."""
-        fact = _Fact(formula, names(formula), label)
+    def _note_fact(self, formula: logic.Formula, label: str = '') -> None:
+        """Note a fact; with a label, such as ``limit 3``, an assumption."""
+        fact = _Fact(formula, find_constant_names(formula), label)
         for name in fact.names:
             self._about.setdefault(name, []).append(len(self._facts))
         self._facts.append(fact)
@@ -174,18 +174,18 @@ class MachineSearch:
         self._collect_facts()
         self._solver = z3.Solver()
         self._solver.add(simplified)
-        labels = self._add_facts(names(simplified))
+        labels = self._add_facts(find_constant_names(simplified))
         return self._find_in_rounds(simplified, labels)
 
     def _add_facts(self, wanted_names: set[str]) -> list[str]:
         """Give the solver all facts that may decide about a wanted formula.
 
-        These are the facts about its names, and those about further names that
-        such facts relate them to. All others are about parts of a machine that
-        do not matter, and would only cost time.
+        A fact about ``cpu`` and ``disks`` makes the facts about ``disks``
+        matter for a formula about ``cpu``. Facts without such a connection
+        would only cost time.
 
-        :param wanted_names: the names in the formula.
-        :returns: the labels of the assumptions among these facts.
+        :param wanted_names: the names of the constants in the formula.
+        :returns: the labels of the assumptions among the facts.
         """
         labels: list[str] = []
         seen: set[str] = set()
@@ -212,18 +212,18 @@ class MachineSearch:
         return labels
 
     def _find_in_rounds(
-        self, formula: logic.Formula, labels: list[str]
+        self, wanted: logic.Formula, labels: list[str]
     ) -> witnesses.Witness | None:
-        """Return a machine that is wanted, and as usual as may be.
+        """Return a machine that is wanted, and as usual as possible.
 
         A round gives up assumptions that the solver names as contradicting:
-        first what is usual, then restrictions. Fewer might do, but to look for
-        them would cost more checks.
+        first what is usual, then restrictions. Fewer might do, but finding out
+        which would cost more checks.
 
-        :param formula: the formula that holds for the machine.
-        :param labels: of all assumptions.
-        :returns: None where there is no machine: nothing that could be given
-            up is in the way.
+        :param wanted: the formula that holds for the machine.
+        :param labels: the labels of all assumptions.
+        :returns: None where there is no machine, and no assumption is to
+            blame.
         :raises: :class:`Unclear` where the solver does not know.
         """
         restrictions = []
@@ -235,23 +235,23 @@ class MachineSearch:
                 usual.append(label)
         reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
-            contradicting = self._check([*usual, *restrictions])
+            contradicting = self._find_contradiction([*usual, *restrictions])
             if contradicting is None:
                 # Also where restrictions were lifted: the engine may confirm
                 # such a machine. Where it does not, they are the reason.
-                self._lifted = reasons
+                self._lifted_reasons = reasons
                 return witnesses.Witness.of(
                     self._machine, self._solver.model()
                 )
-            given_up = _least_usual(contradicting)
+            given_up = _least_usual_labels(contradicting)
             if given_up:
                 usual = [label for label in usual if label not in given_up]
                 continue
             lifted = self._restrictions_to_lift(
-                restrictions, contradicting, formula
+                restrictions, contradicting, wanted
             )
             if not lifted:
-                # What is wanted contradicts itself, or restrictions that leave
+                # The formula contradicts itself, or restrictions that leave
                 # out no machine that matters.
                 return None
             for label in lifted:
@@ -271,9 +271,9 @@ class MachineSearch:
         contradicting: set[str],
         formula: logic.Formula,
     ) -> list[str]:
-        """Return the restrictions that may keep a machine from being found.
+        """List the restrictions that may hide a machine.
 
-        :param restrictions: the labels of those that are not lifted yet.
+        :param restrictions: the labels of restrictions that still hold.
         :param contradicting: the labels that the solver has named.
         :param formula: the formula that is to hold on the machine.
         """
@@ -286,13 +286,13 @@ class MachineSearch:
                 to_lift.append(label)
         return to_lift
 
-    def _check(self, assumed: list[str]) -> set[str] | None:
-        """Return the labels of assumptions that contradict; None if none do.
+    def _find_contradiction(self, assumed: list[str]) -> set[str] | None:
+        """Return the labels of assumptions that contradict the formulas.
 
-        They contradict what was added to the solver, or one another; the set
-        is empty where what was added contradicts itself. After None the
-        solver has a model, which is the machine.
-
+        :param assumed: the labels, such as ``limit 3``.
+        :returns: None where all assumptions can hold: the solver then has a
+            model, which is the machine. An empty set where the formulas
+            contradict one another even without assumptions.
         :raises: :class:`Unclear` where the solver does not know in time.
         """
         limit = self._limit_of_check()
@@ -331,13 +331,16 @@ class MachineSearch:
         )
 
     def _is_complete(
-        self, restriction: cells.Restriction, formula: logic.Formula
+        self, restriction: cells.Restriction, wanted: logic.Formula
     ) -> bool:
         """Return whether a restriction leaves out no machine that matters.
 
-        It limits a list to five items. Where three conditions loop over the
-        list, three of 40 items are the reasons that they hold. With the first
-        and the last one these are five, with which rules do the same.
+        Only the restriction of a list's length can be so, and only where the
+        list is read by loops of conditions. Say that two conditions loop, and
+        that the second may also fail: three items are enough as the reasons
+        that the first holds, that the second holds, and that it fails. With
+        the first and the last item these are five, as many as are looked at.
+        What the rules do with a list of 40, they also do with these five.
         """
         cell = restriction.cell
         if cell is None:
@@ -350,30 +353,32 @@ class MachineSearch:
         # fails: for each of the two another item may be the reason.
         guesses = self._machine.loops.get(cell.name, set())
         # Beside them the first item and the last one.
-        items_needed = len(guesses & names(formula)) + 2
+        items_needed = len(guesses & find_constant_names(wanted)) + 2
         return items_needed <= cells.LONGEST
 
-    def reasons(self, formula: logic.Formula) -> str:
-        """Return why the engine may not have confirmed the last machine.
+    def why_unconfirmed(self, wanted: logic.Formula) -> str:
+        """Return why the engine decides otherwise than the last search.
 
-        The reasons are the guesses that the machine depends on, and the
-        restrictions that were lifted to find it.
+        The reasons are the guesses in the formula, and the restrictions that
+        were lifted to find the machine.
 
-        :param formula: the formula that it was searched for.
+        :param wanted: the formula that the machine was searched for.
         """
-        reason_by_name = self._machine.reasons
+        reasons_of_guesses = self._machine.reasons
         reasons = []
-        for name in sorted(names(formula)):
-            if name in reason_by_name and reason_by_name[name] not in reasons:
-                reasons.append(reason_by_name[name])
-        reasons += self._lifted
+        for name in sorted(find_constant_names(wanted)):
+            reason = reasons_of_guesses.get(name)
+            if reason is not None and reason not in reasons:
+                reasons.append(reason)
+        reasons += self._lifted_reasons
         return '; '.join(reasons) or 'the engine decides otherwise'
 
 
-def _least_usual(contradicting: set[str]) -> set[str]:
-    """Return the labels of the usual assumptions to give up in one round.
+def _least_usual_labels(contradicting: set[str]) -> set[str]:
+    """Return the labels of the least usual assumptions.
 
-    They are all of the lowest rank: one at a time would take too many rounds.
+    Of ``usual 0 cpu``, ``usual 0 disks`` and ``usual 2 memory`` these are the
+    first two. They are given up at once: a round for each would be too many.
 
     :param contradicting: labels of assumptions, also of restrictions.
     """
@@ -389,11 +394,11 @@ def _rank_of(label: str) -> int:
     return int(label.split(' ')[1])
 
 
-def names(formula: logic.Formula) -> set[str]:
-    """Return the names of all constants that a formula has.
+def find_constant_names(formula: logic.Formula) -> set[str]:
+    """Return the names of the constants in a formula, such as ``guess 3``.
 
-    Those are the terms that the solver fills in: parts of a machine, guesses,
-    and values that are computed outside of the solver.
+    Constants are the terms that the solver fills in: fields of a machine,
+    guesses, and values that are computed outside of the solver.
     """
     constants: set[str] = set()
     seen: set[int] = set()

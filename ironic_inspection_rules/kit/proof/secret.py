@@ -39,25 +39,25 @@ def step(
 ) -> Value:
     """Follow names and indexes below a value, and mask secrets.
 
-    :param by_rule: whether a rule has made the value. The names that it wrote
-        there itself are its choice, and hide nothing.
+    :param by_rule: whether a rule has made the value. Names that the rule
+        itself wrote are its choice, and hide nothing.
     """
     for name in names:
         if masking.is_secret(name):
-            read_entry = functools.partial(_entry, machine, name, by_rule)
+            read_entry = functools.partial(_read_entry, machine, name, by_rule)
             value = values.transform(value, read_entry)
         else:
             value = values.step(value, name)
     return value
 
 
-def _entry(
+def _read_entry(
     machine: Machine, name: str, by_rule: bool, alternative: values.Alternative
 ) -> Value:
-    """Return an entry whose name is that of a secret, masked if it is one.
+    """Return the entry of a secret name, such as ``password``, masked.
 
     :param by_rule: whether a rule has made the value. A name that the rule
-        itself wrote there is its choice, and hides nothing.
+        itself wrote is its choice, and hides nothing.
     """
     entry = alternative.step(name)
     if by_rule and _is_written_out(alternative):
@@ -66,24 +66,28 @@ def _entry(
 
 
 def _is_written_out(alternative: values.Alternative) -> bool:
-    """Return whether a rule has written out all names of a value."""
+    """Return whether a rule wrote all names of a value, e.g. in ``vars``."""
     if isinstance(alternative, values.Mapping):
         return alternative.cell is None
     return isinstance(alternative, values.Const)
 
 
 def _mask_value(machine: Machine, value: Value) -> Value:
-    """Mask a value that is a secret by its name."""
-    return values.transform(value, functools.partial(_mask, machine))
+    """Mask all alternatives of a value."""
+    return values.transform(
+        value, functools.partial(_mask_alternative, machine)
+    )
 
 
-def _mask(machine: Machine, alternative: values.Alternative) -> Value:
+def _mask_alternative(
+    machine: Machine, alternative: values.Alternative
+) -> Value:
     """Return the mask in place of a secret; an empty secret stays as it is."""
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
     empty: typing.Any
     if isinstance(alternative, values.Const):
-        # Chosen only if it is empty: null, for example.
+        # Taken only where the constant is empty itself, such as null.
         empty = alternative.value
     elif isinstance(alternative, values.SolverTerm):
         empty = ''
@@ -93,16 +97,16 @@ def _mask(machine: Machine, alternative: values.Alternative) -> Value:
         empty = {}
     else:
         return values.only(alternative)
-    is_empty = _is_empty(machine, alternative)
+    is_empty = _where_empty(machine, alternative)
     return values.choose(
         is_empty, values.const(empty), values.const(masking.MASK)
     )
 
 
-def _is_empty(
+def _where_empty(
     machine: Machine, alternative: values.Alternative
 ) -> logic.Formula:
-    """Return on which machines a secret is empty.
+    """Return the formula that holds where a secret is empty.
 
     The engine masks no empty secret, so nothing of it is hidden there.
     """
@@ -110,40 +114,38 @@ def _is_empty(
         is_empty = alternative.is_missing or (
             alternative.value in (None, '', [], {})
         )
-        return logic.known(is_empty)
+        return logic.of_bool(is_empty)
     if isinstance(alternative, values.SolverTerm) and alternative.is_text:
         return alternative.term == ''
     if isinstance(alternative, values.ItemList):
         return alternative.length == 0
     if isinstance(alternative, values.Mapping):
-        return alternative.is_empty(machine)
+        return alternative.where_empty(machine)
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'empty', alternative)
     return logic.FALSE
 
 
-def _hides(machine: Machine, value: Value) -> logic.Formula:
-    """Return on which machines something of a secret is hidden.
+def _where_hidden(machine: Machine, value: Value) -> logic.Formula:
+    """Return the formula that holds where something of a secret is hidden.
 
     An empty secret is not masked, so that it hides nothing.
 
-    :param value: what stands under the name of a secret.
+    :param value: the value under the name of a secret.
     """
     parts = []
     for guard, alternative in value:
-        is_empty = _is_empty(machine, alternative)
+        is_empty = _where_empty(machine, alternative)
         parts.append(logic.conj(guard, logic.negated(is_empty)))
     return logic.disj(*parts)
 
 
-def without_secrets(
-    machine: Machine, alternative: values.Alternative
-) -> Value:
-    """Return a value that a rule reads, with the secrets inside of it masked.
+def mask_inside(machine: Machine, alternative: values.Alternative) -> Value:
+    """Mask the secrets inside of a value that a rule reads.
 
-    Only constants and what rules have written into a mapping or a list are
-    masked here. What the machine itself has in a mapping is unknown until a
-    rule reads it, and is masked by :func:`step` then.
+    ``{'password': 'x'}`` becomes ``{'password': '******'}``. Entries of the
+    machine itself are unknown until a rule reads them, and are masked by
+    :func:`step` then.
     """
     if isinstance(alternative, values.Const):
         masked = masking.mask(alternative.value)
@@ -152,33 +154,31 @@ def without_secrets(
             return values.only(alternative)
         return values.const(masked)
     if isinstance(alternative, values.Mapping):
-        return values.only(_without_secrets(machine, alternative))
+        return values.only(_mask_in_mapping(machine, alternative))
     if (
         isinstance(alternative, values.ItemList)
         and alternative.has_written_items
     ):
-        items = [
-            _item_without_secrets(machine, item) for item in alternative.items
-        ]
+        items = [_mask_in_item(machine, item) for item in alternative.items]
         masked_list = dataclasses.replace(alternative, items=tuple(items))
         return values.only(masked_list)
     return values.only(alternative)
 
 
-def _without_secrets(
+def _mask_in_mapping(
     machine: Machine, mapping: values.Mapping
 ) -> values.Mapping:
-    """Return a mapping in which the secrets that rules wrote are masked.
+    """Mask the secrets that rules wrote into a mapping.
 
-    Where there are none it is the same object: comparisons of mappings then
-    see at once that they are the same.
+    Without any, the mapping is returned as the same object: comparisons then
+    see at once that nothing differs.
     """
     changed = {}
     for name, entry in mapping.entries.items():
         if masking.is_secret(name):
             masked = _mask_value(machine, entry)
         else:
-            masked = _whole_value(machine, entry)
+            masked = _mask_inside_value(machine, entry)
         if values.fingerprint(masked) != values.fingerprint(entry):
             changed[name] = masked
     if not changed:
@@ -187,91 +187,82 @@ def _without_secrets(
     return dataclasses.replace(mapping, entries=entries)
 
 
-def _item_without_secrets(machine: Machine, item: typing.Any) -> typing.Any:
-    """Return an item of a list with the secrets that rules wrote masked.
-
-    An item of the machine has none of these.
-    """
+def _mask_in_item(machine: Machine, item: typing.Any) -> typing.Any:
+    """Mask the secrets in an item of a list, if a rule wrote the item."""
     if isinstance(item, values.WrittenItem):
-        return values.WrittenItem(_whole_value(machine, item.value))
+        return values.WrittenItem(_mask_inside_value(machine, item.value))
     return item
 
 
-def _whole_value(machine: Machine, value: Value) -> Value:
-    """Return a value of which no alternative shows a secret.
-
-    As :func:`without_secrets`, of all alternatives.
-    """
-    return values.transform(value, functools.partial(without_secrets, machine))
+def _mask_inside_value(machine: Machine, value: Value) -> Value:
+    """Mask the secrets inside of all alternatives of a value."""
+    return values.transform(value, functools.partial(mask_inside, machine))
 
 
-def read_in(
+def where_read(
     machine: Machine,
-    arguments: typing.Any,
+    written: typing.Any,
     roots: typing.Mapping[str, Value],
-    origins: origin.Origins,
+    made: origin.Origins,
 ) -> logic.Formula:
-    """Return on which machines the arguments of an action show a secret.
+    """Return the formula that holds where an action would show a secret.
 
-    That is an error: an action writes no secret, nor what has one in it or is
-    made of one.
+    It does so by a field such as ``{node.driver_info.password}``, or by a
+    variable that was made of that.
 
-    :param arguments: as the rule has them, with their fields.
-    :param origins: the origins of the values that its rule has made.
+    :param written: the arguments of the action.
+    :param made: the origins of the values that its rule has made.
     """
     parts = []
-    for field in effects.fields(arguments):
+    for field in effects.fields(written):
         if field.root in MADE_BY_RULES and field.root in roots:
-            parts.append(_is_made_of_secret(machine, field, roots, origins))
+            parts.append(_where_made_of_secret(machine, field, roots, made))
         elif field.root in roots:
-            parts.append(_has_secret_at(machine, field, field.steps, roots))
+            parts.append(_where_secret_at(machine, field, field.steps, roots))
     return logic.disj(*parts)
 
 
-def _is_made_of_secret(
+def _where_made_of_secret(
     machine: Machine,
     field: interpolation.Field,
     roots: typing.Mapping[str, Value],
-    origins: origin.Origins,
+    made: origin.Origins,
 ) -> logic.Formula:
-    """Return on which machines a value that the rule has made shows a secret.
+    """Return the formula that holds where a value was made of a secret.
 
-    It does if a mask is in it, or if it was made of a place that is masked.
+    The value has a mask in it, or was made of a place that is masked.
 
-    :param field: of ``vars`` or of the item of a loop.
-    :param origins: what these are made of, as places of the machine.
+    :param field: reads the value, such as ``{vars.login}`` or ``{item}``.
+    :param made: the places of the machine that such values are made of.
     """
     root = field.root or ''
-    sources = origins.of(root, field.steps)
+    sources = made.of(root, field.steps)
     if not sources:
         # Nothing of it is read from the machine: "******" is then a text that
         # the rule has written, and no mask.
         return logic.FALSE
     value = step(machine, roots[root], *field.steps, by_rule=True)
-    parts = [_has_secret(machine, value, True)]
+    parts = [_where_secret_in(machine, value, is_masked=True)]
     for source in sources:
         if source.root not in roots:
             continue
-        is_secret_there = _has_secret_at(
-            machine, source.field, source.steps, roots
-        )
+        there = _where_secret_at(machine, source.field, source.steps, roots)
         if source.is_kept:
             # The value is part of the source as it is. A mask in a part of a
             # list or a mapping is seen in the value itself, by the test
             # above. But of a masked text a filter such as "first" takes a
             # character, in which no mask is seen.
             source_value = values.step(roots[source.root], *source.steps)
-            is_secret_there = logic.conj(
-                is_secret_there, _is_scalar(machine, source_value)
-            )
-        parts.append(is_secret_there)
+            there = logic.conj(there, _where_scalar(machine, source_value))
+        parts.append(there)
     return logic.disj(*parts)
 
 
-def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
-    """Return on which machines a value is neither a mapping nor a list.
+def _where_scalar(machine: Machine, value: Value) -> logic.Formula:
+    """Return the formula that holds where a value is no mapping and no list.
 
-    Of a value that is not followed, it is a guess.
+    Of an unknown value it is a guess. A text that may be missing gives the
+    guard of the text.
     """
     parts = []
     for guard, alternative in value:
@@ -284,16 +275,16 @@ def _is_scalar(machine: Machine, value: Value) -> logic.Formula:
     return logic.disj(*parts)
 
 
-def _has_secret_at(
+def _where_secret_at(
     machine: Machine,
     field: interpolation.Field,
     steps: data_path.Path,
     roots: typing.Mapping[str, Value],
 ) -> logic.Formula:
-    """Return on which machines there is a secret at a place, or in it.
+    """Return the formula that holds where a place has a secret in it.
 
-    :param field: which gives the root of the place, and the text of a guess.
-    :param steps: of the place, from the root on.
+    :param field: names the root of the place, such as ``node``.
+    :param steps: lead to the place from the root on.
     """
     root = field.root or ''
     names_port = (
@@ -312,60 +303,62 @@ def _has_secret_at(
     for name in steps:
         place = values.step(place, name)
         if masking.is_secret(name):
-            hidden.append(_hides(machine, place))
+            hidden.append(_where_hidden(machine, place))
     if not hidden:
-        return _has_secret(machine, place, False)
+        return _where_secret_in(machine, place, is_masked=False)
     # A rule that reads below a secret reads the mask, so that a place that is
     # there is hidden where a secret above it is not empty.
     is_hidden = logic.disj(*hidden)
-    is_there = logic.negated(values.absent(place))
+    is_there = logic.negated(values.where_absent(place))
     return logic.conj(is_hidden, is_there)
 
 
-def _has_secret(
+def _where_secret_in(
     machine: Machine, value: Value, is_masked: bool
 ) -> logic.Formula:
-    """Return on which machines a value has a secret in it.
+    """Return the formula that holds where a value has a secret in it.
 
-    :param is_masked: whether secrets in it are masked already. Then the mask
-        is looked for, and otherwise the names of secrets.
+    :param is_masked: whether to look for the mask ``******``, as secrets are
+        masked already, or else for the names of secrets.
     """
     parts = []
     for guard, alternative in value:
-        has_secret = _alternative_has_secret(machine, alternative, is_masked)
+        has_secret = _where_secret_in_alternative(
+            machine, alternative, is_masked
+        )
         parts.append(logic.conj(guard, has_secret))
     return logic.disj(*parts)
 
 
-def _alternative_has_secret(
+def _where_secret_in_alternative(
     machine: Machine, alternative: values.Alternative, is_masked: bool
 ) -> logic.Formula:
-    """Return on which machines an alternative of a value has a secret in it.
+    """Return the formula that holds where an alternative has a secret in it.
 
-    :param is_masked: whether secrets in it are masked already: then the mask
-        is looked for, and otherwise the names of secrets.
+    :param is_masked: whether to look for the mask, see
+        :func:`_where_secret_in`.
     """
     if isinstance(alternative, values.Const):
-        return logic.known(_constant_has_secret(alternative, is_masked))
+        return logic.of_bool(_has_secret(alternative, is_masked))
     if isinstance(alternative, values.SolverTerm):
         if is_masked and alternative.is_text:
-            mask = logic.constant(masking.MASK)
+            mask = logic.text_term(masking.MASK)
             return z3.Contains(alternative.term, mask)
         return logic.FALSE
     if isinstance(alternative, values.Mapping):
-        return _mapping_has_secret(machine, alternative, is_masked)
+        return _where_secret_in_mapping(machine, alternative, is_masked)
     if isinstance(alternative, values.ItemList):
-        return _list_has_secret(machine, alternative, is_masked)
+        return _where_secret_in_list(machine, alternative, is_masked)
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'secret', alternative)
     return logic.FALSE
 
 
-def _constant_has_secret(alternative: values.Const, is_masked: bool) -> bool:
+def _has_secret(alternative: values.Const, is_masked: bool) -> bool:
     """Return whether a constant has a secret in it.
 
-    :param is_masked: whether secrets in it are masked already: then the mask
-        is looked for, and otherwise the names of secrets.
+    :param is_masked: whether to look for the mask, see
+        :func:`_where_secret_in`.
     """
     if alternative.is_missing:
         return False
@@ -375,22 +368,21 @@ def _constant_has_secret(alternative: values.Const, is_masked: bool) -> bool:
     return masking.mask(alternative.value) is not alternative.value
 
 
-def _list_has_secret(
+def _where_secret_in_list(
     machine: Machine, items: values.ItemList, is_masked: bool
 ) -> logic.Formula:
-    """Return on which machines an item of a list has a secret in it.
+    """Return the formula that holds where a list has a secret in it.
 
-    Of the items that rules wrote it is known; of all items of the machine
-    together it is one guess of the solver.
+    For all items of the machine together, it is one guess of the solver.
 
-    :param is_masked: whether secrets are masked already: then the mask is
-        looked for, and otherwise the names of secrets.
+    :param is_masked: whether to look for the mask, see
+        :func:`_where_secret_in`.
     """
     parts = []
     looped = zip(items.items_of_loop(), items.items, strict=True)
     for (exists, value), item in looped:
         if isinstance(item, values.WrittenItem):
-            has_secret = _has_secret(machine, value, is_masked)
+            has_secret = _where_secret_in(machine, value, is_masked)
             parts.append(logic.conj(exists, has_secret))
     items_of_machine = [
         item
@@ -409,16 +401,16 @@ def _list_has_secret(
     return logic.disj(*parts)
 
 
-def _mapping_has_secret(
+def _where_secret_in_mapping(
     machine: Machine, mapping: values.Mapping, is_masked: bool
 ) -> logic.Formula:
-    """Return on which machines a mapping has a secret in it.
+    """Return the formula that holds where a mapping has a secret in it.
 
-    A mapping of a machine has entries that no rule names, and one of them may
-    be a secret: that is a guess.
+    A mapping of a machine has entries that no rule names, and whether a secret
+    is among them is a guess.
 
-    :param is_masked: whether secrets in it are masked already: then the mask
-        is looked for, and otherwise the names of secrets.
+    :param is_masked: whether to look for the mask, see
+        :func:`_where_secret_in`.
     """
     parts = []
     for name, entry in mapping.entries.items():
@@ -426,21 +418,18 @@ def _mapping_has_secret(
         if name.startswith('#'):
             continue
         if not is_masked and masking.is_secret(name):
-            parts.append(_hides(machine, entry))
+            parts.append(_where_hidden(machine, entry))
         else:
-            parts.append(_has_secret(machine, entry, is_masked))
+            parts.append(_where_secret_in(machine, entry, is_masked))
     if mapping.cell is not None:
-        parts.append(_has_secret_elsewhere(machine, mapping))
+        parts.append(_where_unnamed_secret_in(machine, mapping))
     return logic.disj(*parts)
 
 
-def _has_secret_elsewhere(
+def _where_unnamed_secret_in(
     machine: Machine, mapping: values.Mapping
 ) -> logic.Formula:
-    """Return on which machines a mapping has a secret that no rule names.
-
-    Such entries are unknown, so the answer is a guess of the solver.
-    """
+    """Return the guess that a mapping has a secret that no rule names."""
     if isinstance(mapping.cell, values.UnknownValue):
         return machine.guess(
             'a secret in what nobody knows', 'secret', mapping

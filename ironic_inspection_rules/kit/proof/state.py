@@ -44,9 +44,9 @@ class State:
     """All machines at one moment of an inspection.
 
     :ivar roots: their data, by the name of the root.
-    :ivar going: holds for machines whose inspection goes on.
-    :ivar result: 0 where it goes on, :data:`ERROR` where it ended with an
-        error, else the number of the message that it failed with.
+    :ivar going: holds where the inspection goes on.
+    :ivar result: 0 where the inspection goes on, :data:`ERROR` where it ended
+        with an error, else the number of the message of a ``fail``.
     """
 
     roots: Mapping[str, values.Value]
@@ -64,7 +64,7 @@ class State:
         )
 
     def having(self, **roots: values.Value) -> 'State':
-        """Return the state with other data under some roots."""
+        """Return the state with other data under the given roots."""
         return dataclasses.replace(self, roots={**self.roots, **roots})
 
 
@@ -74,7 +74,7 @@ class SymbolicWrite:
 
     :ivar place: a path from the name of a root on. After ``ports`` comes the
         MAC address of the port, or :data:`ANY_PORT`.
-    :ivar when: on which machines it is written.
+    :ivar when: holds where the value is written.
     :ivar extends: whether it is one more item of a list, or one more trait.
     :ivar port: the MAC address of the port as a term, also where it is not
         known before; None for another place, or an action that cannot be
@@ -92,15 +92,15 @@ class SymbolicWrite:
 class RulePass:
     """What a rule did on all machines when a proof followed it.
 
-    :ivar matched: on which machines it matched.
+    :ivar matched: holds where the rule matched.
     :ivar before: the machines before the rule.
     :ivar begin: the machines before its phase, as they stay where the phase
         ends with an error.
-    :ivar writes: what it wrote, in order.
-    :ivar lasts: on which machines it wrote a log or made a call, which nothing
+    :ivar writes: what the rule wrote, in order.
+    :ivar lasts: holds where the rule wrote a log or made a call, which nothing
         undoes.
-    :ivar fails: on which it failed the inspection on purpose.
-    :ivar ends: on which it did that, or ended the inspection with an error.
+    :ivar fails: holds where the rule failed the inspection on purpose.
+    :ivar ends: holds where the rule did so, or ended with an error.
     """
 
     rule: model.Rule
@@ -113,13 +113,15 @@ class RulePass:
     ends: logic.Formula = logic.FALSE
 
 
-def places(
+def places_changed(
     op: registry.Op, bound: dict[str, typing.Any]
 ) -> Iterator[data_path.Path]:
-    """Yield the places that an action may change, by what its op declares.
+    """Yield the places that an action may change, as its op declares them.
 
-    An op of another package may declare none: it may change all.
+    ``set-attribute`` with the path ``/name`` gives ``('node', 'name')``. An op
+    of another package that declares nothing may change all places.
 
+    :param bound: the arguments of the action by name.
     :raises: :class:`.exceptions.PluginFailed`.
     """
     declared = effects.declared_by(op, bound)
@@ -130,12 +132,11 @@ def places(
 
 
 def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
-    """Yield the places that one write of an action may change.
+    """Yield the places that a declared write of an action may change.
 
-    A place is a path from the name of a root on. Capabilities have two: by
-    name, and as one text; a write to either changes both.
-
-    :param write: as the op declares it.
+    A place is a path from a root on, such as ``('node', 'extra', 'rack')``.
+    Capabilities have two places, by name and as one text: a write to either
+    changes both.
     """
     if write.kind in ('trait', 'traits'):
         yield cells.TRAITS
@@ -155,7 +156,8 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 def _known_beginning(path: typing.Any) -> data_path.Path:
     """Return the tokens of a path that are the same on all machines.
 
-    ``/extra/{node.uuid}/x`` begins with ``extra``, and so does ``/extra/0``.
+    ``/extra/{inventory.hostname}/rack`` has only ``extra``. The tokens end
+    before a field, before the end of a list, and before an index that is last.
 
     :param path: a text or its tokens; of anything else none are known.
     """
@@ -179,18 +181,18 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
     return tuple(tokens)
 
 
-def address(port_id: values.Alternative) -> typing.Any:
+def address_term(port_id: values.Alternative) -> typing.Any:
     """Return the MAC address of a port as a term.
 
-    :param port_id: with which a rule names the port.
-    :returns: None where that is no MAC address, such as a UUID.
+    :param port_id: what a rule names the port by.
+    :returns: None for a UUID, or any other value that is no MAC address.
     """
     if isinstance(port_id, values.SolverTerm) and port_id.is_text:
         return port_id.term
-    text = known_address(port_id)
-    if text == ANY_PORT:
+    known = known_address(port_id)
+    if known == ANY_PORT:
         return None
-    return logic.constant(text)
+    return logic.text_term(known)
 
 
 def known_address(port_id: values.Alternative) -> str:
@@ -209,10 +211,13 @@ def known_address(port_id: values.Alternative) -> str:
     return text.lower()
 
 
-def is_at(
+def where_at(
     machine: machines.SymbolicMachine, port: Value, address: typing.Any
 ) -> logic.Formula:
-    """Return on which machines a port has a MAC address.
+    """Return the formula that holds where a port has a MAC address.
+
+    It holds for no address that is not a text. The search is to try a known
+    address.
 
     :param address: the MAC address as a term.
     """
@@ -220,15 +225,18 @@ def is_at(
     for guard, alternative in values.step(port, 'address'):
         if isinstance(alternative, values.SolverTerm) and alternative.is_text:
             if z3.is_string_value(address):
-                # The search is to try the address that the rule names.
-                machine.note(alternative.term, logic.text_of(address))
+                machine.note_text(alternative.term, logic.text_of(address))
             has_address = alternative.term == address
             parts.append(logic.conj(guard, has_address))
     return logic.disj(*parts)
 
 
-def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
-    """Return the unknown value of a place after a change that is not followed.
+def lose_value(
+    place: data_path.Path, reason: str, *about: typing.Any
+) -> Value:
+    """Return an unknown value for a place, after a change not followed.
+
+    ``node`` still has a mapping, with unknown entries.
 
     :param reason: why the change cannot be followed.
     :param about: all that the value depends on.
@@ -241,12 +249,12 @@ def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     entries: dict[str, Value] = {}
     for inner in _mappings_in(place):
         name = inner[-1]
-        entries[name] = lost(inner, reason, unknown, name)
+        entries[name] = lose_value(inner, reason, unknown, name)
     return values.only(values.Mapping(unknown, entries))
 
 
 def _mappings_in(place: data_path.Path) -> list[data_path.Path]:
-    """Return the places just below a place where a mapping always is."""
+    """List the places below a place where every machine has a mapping."""
     if place == cells.PROPERTIES:
         return [cells.CAPABILITIES]
     if place != ('node',):
@@ -270,10 +278,10 @@ def _is_mapping(place: data_path.Path) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Put:
-    """A value after a write in it.
+    """A value after a write at a path inside of it.
 
-    :ivar broken: on which machines the write is an error, as something in its
-        path is no mapping.
+    :ivar broken: holds where the write is an error: something in its path is
+        no mapping.
     """
 
     value: Value
@@ -287,13 +295,10 @@ def put(
     new: Value,
     creates: bool = True,
 ) -> Put:
-    """Return a value after a write at a path inside of it.
+    """Write a value at a path inside of another, in all its alternatives.
 
-    Every alternative of the value is written to by itself.
-
-    :param new: what is written; a missing value deletes.
+    :param new: the value to write; a missing value deletes.
     :param creates: whether missing parents are made. Deleting makes none.
-    :returns: the changed value, and on which machines the write is an error.
     """
     if not path:
         return Put(new)
@@ -313,10 +318,10 @@ def _put_in(
     new: Value,
     creates: bool,
 ) -> Put:
-    """Return one alternative after a write below it; see :func:`put`.
+    """Write a value at a path inside of one alternative, see :func:`put`.
 
-    A missing parent becomes a mapping or a list. A change inside a list, or
-    in an unknown value, is not followed: the whole value becomes unknown.
+    A missing parent becomes a mapping or a list. A list or an unknown value
+    becomes unknown as a whole: which of its items changes is not followed.
     """
     token, *rest = path
     is_nothing = isinstance(into, values.Const) and (
@@ -337,8 +342,7 @@ def _put_in(
         changed = values.Mapping(parent.cell, entries)
         return Put(values.only(changed), broken=inner.broken)
     if isinstance(parent, values.UnknownValue) or _has_item(parent, token):
-        # Which item of a list is written is not followed. An unknown value
-        # may be a list.
+        # An unknown value may be a list.
         reason = f'a change inside a list, at {token}'
         about = parent, path, new, creates
         broken = logic.FALSE
@@ -347,7 +351,7 @@ def _put_in(
         return Put(values.unknown(reason, *about), broken=broken)
     # A text or a number has no entries, and a list none with a name: to write
     # one is an error. To delete one is none.
-    return Put(values.only(parent), broken=logic.known(creates))
+    return Put(values.only(parent), broken=logic.of_bool(creates))
 
 
 def _has_item(parent: values.Alternative, token: str) -> bool:

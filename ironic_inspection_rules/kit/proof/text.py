@@ -36,16 +36,16 @@ Answers = Callable[[str], bool]
 
 
 def may_be_float(text: str) -> bool:
-    """Return whether Python may write a float so, and writes no integer so."""
+    """Return whether a text may be that of a float, and of no integer."""
     if re.fullmatch(INTEGER, text):
         return False
     return bool(re.fullmatch(FLOAT, text))
 
 
 def pattern_of(number: logic.Term) -> str:
-    """Return the regular expression of the texts that a term may have.
+    """Return the regular expression of the texts of a number.
 
-    :param number: a number of the solver, an integer or real.
+    :param number: a term, an integer or a real number.
     """
     if z3.is_int(number):
         return INTEGER
@@ -56,13 +56,12 @@ def pattern_of(number: logic.Term) -> str:
 class Facet:
     """Values that the engine computes from a text, outside the solver.
 
-    Examples are the number in a text, or what a filter makes of it.
+    Examples are the number in a text, or what a filter makes of the text.
 
-    :ivar terms: of the solver, that stand for the values.
-    :ivar compute: returns the values for a known text; None in it leaves the
-        choice of the value to the solver.
-    :ivar near: texts to be tried, as the values may be others for them than
-        for most texts.
+    :ivar terms: the terms of the solver that stand for the values.
+    :ivar compute: returns the values for a known text, such as ``(True, 8)``
+        for "8". For a value None the solver chooses the value.
+    :ivar near: texts to be tried, as their values may be unusual.
     """
 
     terms: tuple[logic.Term, ...]
@@ -78,9 +77,9 @@ TextVariables = Mapping[int, 'TextVariable']
 class TextVariable:
     """A text that the solver chooses, and what rules ask of it.
 
-    :ivar derived: whether a filter makes it of another text.
+    :ivar derived: whether a filter makes the text of another text.
     :ivar near: texts that it is compared with.
-    :ivar facets: by a key of what computes them.
+    :ivar facets: values that are computed from it, by their key.
     :ivar languages: formulas, by their number, that a regular expression
         matches the text.
     """
@@ -100,10 +99,11 @@ class TextVariable:
     ) -> Iterator[logic.Formula]:
         """Yield the formulas that hold if this variable has a known text.
 
-        They equate the terms of all facets with what the engine computes of
-        the text, and of texts that filters make of it, likewise.
+        ``number == 8`` is one for the text "8". They equate the terms of all
+        facets with what the engine computes, also from the texts that filters
+        make of the text.
 
-        :param variables: all texts, with those that filters make of this one.
+        :param variables: all texts, also those that filters make.
         :param text: the known text.
         """
         for facet in self.facets.values():
@@ -113,9 +113,9 @@ class TextVariable:
                     # The solver chooses the value.
                     continue
                 if isinstance(result, str):
-                    yield term == logic.constant(result)
+                    yield term == logic.text_term(result)
                 elif isinstance(result, float):
-                    yield term == logic.number(result)
+                    yield term == logic.number_term(result)
                 else:
                     yield term == result
                 # A text that a filter makes may have facets of its own.
@@ -123,15 +123,15 @@ class TextVariable:
                 if derived is not None:
                     yield from derived.equations(variables, result)
 
-    def candidates(self, variables: TextVariables) -> list[str]:
-        """Return the texts that a search tries for this variable.
+    def list_candidates(self, variables: TextVariables) -> list[str]:
+        """List the texts that a search tries for this variable.
 
-        They are texts for which the rules may decide differently: those that
-        it is compared with, an example of every regular expression, and
-        texts of which a filter may make such a text.
+        For them the rules may decide differently: texts that it is compared
+        with, an example of every regular expression, and texts of which a
+        filter may make such a text.
 
-        :param variables: all texts, with those that filters make of this one.
-        :returns: at most :data:`_MOST_CANDIDATES`, in order.
+        :param variables: all texts, also those that filters make.
+        :returns: at most :data:`_MOST_CANDIDATES`, sorted.
         """
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
@@ -139,19 +139,22 @@ class TextVariable:
             for term in facet.terms:
                 derived = variables.get(term.get_id())
                 if derived is not None:
-                    texts |= _before_filters(derived.candidates(variables))
+                    texts |= _guess_texts_before_filters(
+                        derived.list_candidates(variables)
+                    )
         for holds in self.languages.values():
-            example = self._example(holds)
+            example = self._find_example(holds)
             if example is not None:
                 texts.add(example)
         usable = sorted(text for text in texts if self.alphabet.has(text))
         return usable[:_MOST_CANDIDATES]
 
-    def _example(self, holds: logic.Formula) -> str | None:
-        """Ask the solver for a text of which one of ``languages`` holds.
+    def _find_example(self, holds: logic.Formula) -> str | None:
+        """Find a text that a regular expression matches.
 
-        :param holds: the formula that the text matches a regular expression.
-        :returns: None if there is none, or the solver finds none in time.
+        :param holds: the formula that the expression matches this text.
+        :returns: None if there is no such text, or the solver does not find
+            one in time.
         """
         solver = z3.Solver()
         try:
@@ -162,11 +165,11 @@ class TextVariable:
         return logic.example_of(self.term, solver)
 
 
-def _before_filters(texts: list[str]) -> set[str]:
-    """Return texts from which a filter such as ``lower`` may make some texts.
+def _guess_texts_before_filters(texts: list[str]) -> set[str]:
+    """Return texts from which a filter such as ``lower`` may make the texts.
 
-    They are the texts themselves and in other cases. Which filter it is, is
-    not looked at: a text that is tried in vain does no harm.
+    These are the texts as they are, and in other cases. Which filter it is,
+    does not matter: to try a text in vain does no harm.
     """
     before = set(texts)
     for text in texts:
@@ -190,10 +193,10 @@ class _Question:
 class NumberVariable:
     """A number of the solver, and what is asked of its text.
 
-    :ivar near: numbers to be tried, with their neighbours, since answers may
-        be others for them than for most numbers.
-    :ivar _questions: what was asked of its text, such as whether a regular
-        expression matches it.
+    :ivar near: numbers to be tried with their neighbours, as they are compared
+        with the number.
+    :ivar _questions: the questions about its text, such as whether a regular
+        expression matches.
     """
 
     term: logic.Term
@@ -205,7 +208,7 @@ class NumberVariable:
 
     @property
     def asked(self) -> int:
-        """A count that grows with all that :meth:`tried` depends on."""
+        """The count of all that :meth:`try_numbers` depends on; it grows."""
         return len(self.near) + len(self._questions)
 
     @property
@@ -213,10 +216,10 @@ class NumberVariable:
         """Whether anything was asked of its text."""
         return bool(self._questions)
 
-    def asks(self, question: typing.Any, answers: Answers) -> logic.Formula:
+    def ask(self, question: typing.Any, answers: Answers) -> logic.Formula:
         """Return the formula that stands for the answer to a question.
 
-        The solver chooses the answer; :meth:`tried` ties it to the number.
+        The solver chooses it, and :meth:`try_numbers` ties it to the number.
 
         :param question: names the question; equal ones have one formula.
         :param answers: returns the answer for a known text.
@@ -226,18 +229,18 @@ class NumberVariable:
             self._questions[question] = _Question(holds, answers)
         return self._questions[question].holds
 
-    def tried(self) -> tuple[list[logic.Formula], logic.Formula]:
-        """Return formulas for the numbers that a search tries.
+    def try_numbers(self) -> tuple[list[logic.Formula], logic.Formula]:
+        """Return formulas about the numbers that a search tries.
 
         The solver cannot compute the text of a number. So the engine answers
-        the questions for some numbers, and the number has to be one of them.
+        the questions for some numbers, and the variable is to be one of them.
 
-        :returns: implications from a number to the answers for its text, and
-            the formula that the variable is one of these numbers.
+        :returns: such as ``number == 8 → the answer is true`` for all these
+            numbers, and the formula that the variable is one of them.
         """
         equations: list[logic.Formula] = []
         choices: list[logic.Formula] = []
-        for number in self._candidates():
+        for number in self._list_candidates():
             is_number = self.term == number
             choices.append(is_number)
             for question in self._questions.values():
@@ -246,20 +249,19 @@ class NumberVariable:
                 equations.append(z3.Implies(is_number, has_answer))
         return equations, z3.Or(*choices)
 
-    def _candidates(self) -> list[int] | list[float]:
-        """Return numbers for which the rules may decide differently.
+    def _list_candidates(self) -> list[int] | list[float]:
+        """List the numbers that a search tries for this variable.
 
-        They are some common ones and those that the number is compared with,
-        with their neighbours. Of a real number, they all have a fraction.
+        They are common numbers, and the numbers that it is compared with and
+        their neighbours; for a real number, all of these plus one half.
         """
         numbers = {-1, 0, 1, 2, 8, 10, 32, 100}
         for near in self.near:
             numbers |= {near - 1, near, near + 1}
         if z3.is_int(self.term):
             return sorted(numbers)
-        # The term is a real number. A whole one might be an integer or a float
-        # on the machine, with the text "2" or "2.0": not known here. A number
-        # with one half is surely a float.
+        # Whether a whole number is the integer 2 or the float 2.0 on the
+        # machine is not known here. A number with one half is surely a float.
         return [
             number + 0.5
             for number in sorted(numbers)

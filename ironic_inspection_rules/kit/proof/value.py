@@ -26,13 +26,13 @@ from ironic_inspection_rules.kit.proof import logic
 
 Formula = logic.Formula
 
-MOST = 64
+MOST_ALTERNATIVES = 64
 """Most alternatives of a value: one with more becomes an unknown value.
 
 Every rule may double them, and formulas with them would grow without end.
 """
 
-_LARGEST = 5_000
+_MOST_INNER_VALUES = 5_000
 """Most values inside of a value, for the same reason.
 
 A rule that puts a value into itself doubles it.
@@ -43,7 +43,7 @@ _MOST_PAIRS = 400
 
 
 class Guesses(typing.Protocol):
-    """Has truth values that nobody knows: a machine of the solver."""
+    """Makes truth values that the solver may choose."""
 
     def guess(self, reason: str, *about: typing.Any) -> Formula:
         """Return a truth value that the solver may choose."""
@@ -105,15 +105,17 @@ class Alternative:
         return NOTHING
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        """Return pairs: on which machines a loop has an item, and the item.
+        """Return the items of a loop, with formulas that the items exist.
 
         Only a :class:`Const`, a :class:`Mapping` and an :class:`ItemList` are
         asked.
         """
         raise AssertionError(f'{type(self).__name__} has no items')
 
-    def differs_from(self, machine: Guesses, other: 'Alternative') -> Formula:
-        """Return on which machines another alternative is not the same.
+    def where_differs_from(
+        self, machine: Guesses, other: 'Alternative'
+    ) -> Formula:
+        """Return the formula that holds where another alternative differs.
 
         :param other: no :class:`UnknownValue`. Of both, constant lists and
             mappings have been opened, and at least one is no :class:`Const`.
@@ -123,6 +125,10 @@ class Alternative:
 
 
 Value = tuple[tuple[Formula, Alternative], ...]
+"""Alternatives with their guards, such as a text that may be missing::
+
+    ((kind == 0, Const(ABSENT)), (kind == 1, SolverTerm(String('model'))))
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -166,11 +172,11 @@ class Const(Alternative):
         # A kind of JSON is a sort of the solver: bool before int, of which it
         # is a subclass, or true would be 1.
         if isinstance(self.value, str):
-            return logic.constant(self.value)
+            return logic.text_term(self.value)
         if isinstance(self.value, bool):
             return z3.BoolVal(self.value)
         if isinstance(self.value, int | float):
-            return logic.number(self.value)
+            return logic.number_term(self.value)
         return None
 
     def opened(self) -> Alternative:
@@ -190,8 +196,10 @@ class Const(Alternative):
             return [(logic.TRUE, only(self))]
         return [(logic.TRUE, const(item)) for item in self.value]
 
-    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        return _terms_differ(self.as_term(), other.as_term())
+    def where_differs_from(
+        self, machine: Guesses, other: Alternative
+    ) -> Formula:
+        return _where_terms_differ(self.as_term(), other.as_term())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -224,8 +232,10 @@ class SolverTerm(Alternative):
     def as_term(self) -> logic.Term | None:
         return self.term
 
-    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        return _terms_differ(self.term, other.as_term())
+    def where_differs_from(
+        self, machine: Guesses, other: Alternative
+    ) -> Formula:
+        return _where_terms_differ(self.term, other.as_term())
 
 
 _mapping_numbers: dict[Hashable, int] = {}
@@ -302,16 +312,14 @@ class Mapping(Alternative):
     def size(self) -> int:
         return sum(map(size, self.entries.values()))
 
-    def is_empty(self, machine: Guesses) -> Formula:
-        """Return on which machines the mapping has no entries.
+    def where_empty(self, machine: Guesses) -> Formula:
+        """Return the formula that holds where the mapping has no entries.
 
         Entries that rules wrote count, and those that a machine may have.
-
-        :returns: a formula that holds on these machines.
         """
         entries_gone = logic.TRUE
         for name, entry in self.entries.items():
-            is_gone = _is_gone(machine, name, entry)
+            is_gone = _where_gone(machine, name, entry)
             entries_gone = logic.conj(entries_gone, is_gone)
         if entries_gone is logic.FALSE or self.cell is None:
             return entries_gone
@@ -320,35 +328,37 @@ class Mapping(Alternative):
             return logic.conj(entries_gone, is_empty)
         # Nothing is left where the mapping of the machine has no names but
         # those of the entries, which are gone.
-        return logic.conj(entries_gone, self.cell.has_only(self.entries))
+        return logic.conj(entries_gone, self.cell.where_only(self.entries))
 
-    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        """Return on which machines the mapping and another value differ."""
+    def where_differs_from(
+        self, machine: Guesses, other: Alternative
+    ) -> Formula:
+        """Return the formula that holds where another alternative differs."""
         if not isinstance(other, Mapping):
             return logic.TRUE
         if self.cell is not other.cell:
             # They are from two places of a machine, and entries that no rule
             # names may differ: that is a guess.
-            return perhaps_differ(machine, self, other)
+            return guess_difference(machine, self, other)
         # What neither has changed is the same in both.
         differing = []
         for name in sorted({*self.entries, *other.entries}):
-            own_entry = self.entry(name)
-            other_entry = other.entry(name)
-            differing.append(differ(machine, own_entry, other_entry))
+            mine = self.entry(name)
+            theirs = other.entry(name)
+            differing.append(where_different(machine, mine, theirs))
         return logic.disj(*differing)
 
 
-def _is_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
-    """Return on which machines an entry of a mapping is not there.
+def _where_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
+    """Return the formula that holds where an entry of a mapping is missing.
 
-    :param name: of the entry, perhaps one that begins with ``#``.
+    :param name: the name of the entry, such as ``cpu`` or ``#capabilities``.
     """
     parts = []
     for guard, alternative in entry:
         if name.startswith('#') and isinstance(alternative, Mapping):
             # The text of capabilities is not there without any of them.
-            parts.append(logic.conj(guard, alternative.is_empty(machine)))
+            parts.append(logic.conj(guard, alternative.where_empty(machine)))
         elif alternative.is_missing:
             parts.append(guard)
         elif isinstance(alternative, UnknownValue):
@@ -401,7 +411,7 @@ class ItemList(Alternative):
         return 'list'
 
     @property
-    def is_longer(self) -> Formula:
+    def where_longer(self) -> Formula:
         """On which machines there are items that are not looked at."""
         return self.length > len(self.items)
 
@@ -448,9 +458,9 @@ class ItemList(Alternative):
         return choose(exists, item, NOTHING)
 
     def items_of_loop(self) -> list[tuple[Formula, 'Value']]:
-        """Return pairs: on which machines an item exists, and the item.
+        """Return the items of a loop, with formulas that the items exist.
 
-        Only the items that are looked at are among them.
+        Items that are not looked at are left out.
         """
         items = []
         for index, item in enumerate(self.items):
@@ -458,24 +468,26 @@ class ItemList(Alternative):
             items.append((exists, item.value))
         return items
 
-    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        """Return on which machines the list and another value differ."""
+    def where_differs_from(
+        self, machine: Guesses, other: Alternative
+    ) -> Formula:
+        """Return the formula that holds where another alternative differs."""
         if not isinstance(other, ItemList):
             return logic.TRUE
         # Two lists of the machine that no rule has written into.
         if not self.has_written_items and not other.has_written_items:
-            return perhaps_differ(machine, self, other)
+            return guess_difference(machine, self, other)
         differing = [self.length != other.length]
         # The shorter one of the two may have no items left to compare.
         pairs = list(zip(self.items, other.items, strict=False))
-        for index, (own_item, other_item) in enumerate(pairs):
-            items_differ = differ(machine, own_item.value, other_item.value)
+        for index, (mine, theirs) in enumerate(pairs):
+            items_differ = where_different(machine, mine.value, theirs.value)
             differing.append(logic.conj(self.length > index, items_differ))
         if not self.length.eq(other.length):
             # Two lists of one length have the same items where nobody looks:
             # rules write only those that are looked at.
             has_more = self.length > len(pairs)
-            others_differ = perhaps_differ(machine, self, other)
+            others_differ = guess_difference(machine, self, other)
             differing.append(logic.conj(has_more, others_differ))
         return logic.disj(*differing)
 
@@ -525,8 +537,10 @@ class UnknownValue(Alternative):
     def step(self, name: str) -> 'Value':
         return self.child(name)
 
-    def differs_from(self, machine: Guesses, other: Alternative) -> Formula:
-        return perhaps_differ(machine, self, other)
+    def where_differs_from(
+        self, machine: Guesses, other: Alternative
+    ) -> Formula:
+        return guess_difference(machine, self, other)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -607,10 +621,11 @@ FAILED = only(Failed())
 
 
 def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
-    """Return the value that is that of the part whose guard holds.
+    """Join guarded values into one value.
 
-    Alternatives that are the same become one, whose guard is either of theirs.
-    With more than :data:`MOST` of them the value is unknown.
+    ``a`` where a guard holds and ``b`` where it does not become one value with
+    the alternatives of both. Equal alternatives become one, with either guard.
+    With more than :data:`MOST_ALTERNATIVES` the value is unknown.
 
     :param parts: pairs of a guard and a value. On a machine exactly one guard
         holds.
@@ -628,7 +643,7 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
                 joined[key] = any_holds, alternative
             else:
                 joined[key] = both_hold, alternative
-    if len(joined) > MOST:
+    if len(joined) > MOST_ALTERNATIVES:
         # Bounds the time of a proof, at the price of its answer.
         return unknown(
             'a value with too many alternatives', tuple(joined.values())
@@ -637,22 +652,24 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
 
 
 def size(value: Value) -> int:
-    """Return how many values there are in a value, itself among them."""
+    """Count the values inside of a value, its own alternatives included."""
     return sum(1 + alternative.size for _guard, alternative in value)
 
 
 def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
-    """Return the value that is one value where a guard holds, else another.
+    """Choose a value where a guard holds, and another where it does not.
 
     A rule leaves such a value: a new one where it matched, the old elsewhere.
-    Mappings of one cell stay one mapping, or a hundred rules that each set an
-    entry might leave 2**100 mappings.
+
+    Mappings of one cell stay one mapping, with entries that depend on the
+    guard: a hundred rules that set an entry each leave one mapping, and not
+    2 ** 100 alternatives.
     """
     if chosen is otherwise or guard is logic.TRUE:
         return chosen
     if guard is logic.FALSE:
         return otherwise
-    if size(chosen) + size(otherwise) > _LARGEST:
+    if size(chosen) + size(otherwise) > _MOST_INNER_VALUES:
         return unknown(
             'a value with too many entries', guard, chosen, otherwise
         )
@@ -663,13 +680,15 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
         is_chosen = logic.conj(guard, inner_guard)
         # The mapping of the same cell in the other value, with its guard.
         twin = _find_mapping_of_cell(alternative, others_left)
-        # Nothing needs to be merged with the very same mapping. It stays in
-        # "others_left", and join() makes one alternative of the two.
-        if twin is None or twin[1] is alternative:
+        if twin is None:
+            parts.append((is_chosen, only(alternative)))
+            continue
+        twin_guard, twin_mapping = twin
+        if twin_mapping is alternative:
+            # It stays in "others_left": join() makes one alternative of both.
             parts.append((is_chosen, only(alternative)))
             continue
         others_left.remove(twin)
-        twin_guard, twin_mapping = twin
         is_twin_chosen = logic.conj(opposite, twin_guard)
         is_either_chosen = logic.disj(is_chosen, is_twin_chosen)
         assert isinstance(alternative, Mapping)
@@ -680,30 +699,22 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     return join(parts)
 
 
-def _choose_entries(
-    guard: Formula, chosen: Mapping, otherwise: Mapping
-) -> Mapping:
-    """Return the mapping whose entries are chosen from two of the same cell.
+def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
+    """Merge two mappings of one cell, entry by entry.
 
-    :param chosen: the mapping where the guard holds.
-    :param otherwise: the mapping on all other machines.
+    An entry is that of ``one`` where the guard holds, else that of ``other``.
     """
     entries = {}
-    for name in (*chosen.entries, *otherwise.entries):
-        entries[name] = choose(
-            guard, chosen.entry(name), otherwise.entry(name)
-        )
-    return Mapping(chosen.cell, entries)
+    for name in (*one.entries, *other.entries):
+        entries[name] = choose(guard, one.entry(name), other.entry(name))
+    return Mapping(one.cell, entries)
 
 
 def _find_mapping_of_cell(
     alternative: Alternative,
     others: list[tuple[Formula, Alternative]],
 ) -> tuple[Formula, Mapping] | None:
-    """Return the first mapping whose cell is that of an alternative.
-
-    Both are the same mapping of a machine after different rules, which
-    :func:`choose` merges entry by entry.
+    """Find the mapping of the same cell, such as ``node`` after another rule.
 
     :returns: the pair of its guard and the mapping, None where there is none
         or the alternative itself is no mapping.
@@ -719,7 +730,7 @@ def _find_mapping_of_cell(
 
 
 def transform(value: Value, function: Callable[[Alternative], Value]) -> Value:
-    """Return what a function makes of each alternative of a value."""
+    """Apply a function to every alternative, and join the results."""
     return join((guard, function(alternative)) for guard, alternative in value)
 
 
@@ -736,10 +747,10 @@ def product(
 ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield the combinations of alternatives of some values, with guards.
 
-    Combinations that no machine has are left out.
-
-    :param keep_going: called before each combination: of a text with many
-        fields there are more than anybody waits for.
+    :param keep_going: called before every combination: a text with many fields
+        has more of them than anybody waits for.
+    :returns: pairs of a guard, that all alternatives of a combination are
+        there, and these alternatives. Impossible combinations are left out.
     """
     for pairs in itertools.product(*values):
         keep_going()
@@ -749,7 +760,7 @@ def product(
 
 
 def step(value: Value, *names: str) -> Value:
-    """Return what is below a value, where names and indexes lead."""
+    """Follow names and indexes, such as ``cpu``, ``count``, below a value."""
     for name in names:
         value = join(
             (guard, alternative.step(name)) for guard, alternative in value
@@ -757,8 +768,11 @@ def step(value: Value, *names: str) -> Value:
     return value
 
 
-def when(value: Value, test: Callable[[Alternative], bool]) -> Formula:
-    """Return on which machines the alternative passes a test."""
+def where(value: Value, test: Callable[[Alternative], bool]) -> Formula:
+    """Return the formula that holds where the alternative passes a test.
+
+    :param test: asked about every alternative, such as :func:`is_missing`.
+    """
     guards = [guard for guard, alternative in value if test(alternative)]
     return logic.disj(*guards)
 
@@ -778,98 +792,107 @@ def has_no_value(alternative: Alternative) -> bool:
     return alternative.is_missing or isinstance(alternative, Failed)
 
 
-def absent(value: Value) -> Formula:
-    """Return on which machines a value is not there."""
-    return when(value, is_missing)
+def where_absent(value: Value) -> Formula:
+    """Return the formula that holds where a value is missing."""
+    return where(value, is_missing)
 
 
-def failed(value: Value) -> Formula:
-    """Return on which machines a value cannot be computed."""
-    return when(value, is_failed)
+def where_failed(value: Value) -> Formula:
+    """Return the formula that holds where a value cannot be computed."""
+    return where(value, is_failed)
 
 
-def differ(machine: Guesses, first: Value, second: Value) -> Formula:
-    """Return on which machines two values are not the same.
+def where_different(machine: Guesses, one: Value, other: Value) -> Formula:
+    """Return the formula that holds where two values differ.
 
     So a proof tells that a rule changes something, or that two rules leave
     different results.
     """
-    if first is second or fingerprint(first) == fingerprint(second):
+    if one is other or fingerprint(one) == fingerprint(other):
         return logic.FALSE
-    if len(first) * len(second) > _MOST_PAIRS:
-        return _differ_by_identity(machine, first, second)
+    if len(one) * len(other) > _MOST_PAIRS:
+        return _where_identities_differ(machine, one, other)
     parts = []
-    for guard, (alternative, other_alternative) in product([first, second]):
-        differing = _alternatives_differ(
+    for guard, (alternative, other_alternative) in product([one, other]):
+        differing = _where_alternatives_differ(
             machine, alternative, other_alternative
         )
         parts.append(logic.conj(guard, differing))
     return logic.disj(*parts)
 
 
-def _differ_by_identity(
-    machine: Guesses, first: Value, second: Value
+def _where_identities_differ(
+    machine: Guesses, one: Value, other: Value
 ) -> Formula:
-    """Return on which machines two values with many alternatives differ.
+    """Return the formula that holds where two values of many parts differ.
 
-    Only the identities of alternatives are compared, not every pair of them:
-    where these are not equal, that the values differ is a guess.
+    Only the identities of alternatives are compared, not every pair. Where the
+    identities differ, it is a guess whether the values do.
     """
-    guards = {alternative.identity: guard for guard, alternative in second}
+    guards_of_other = {
+        alternative.identity: guard for guard, alternative in other
+    }
     same = []
-    for guard, alternative in first:
-        if alternative.identity in guards:
-            same.append(logic.conj(guard, guards[alternative.identity]))
+    for guard, alternative in one:
+        guard_of_other = guards_of_other.get(alternative.identity)
+        if guard_of_other is not None:
+            same.append(logic.conj(guard, guard_of_other))
     have_other_identity = logic.negated(logic.disj(*same))
     differ_nevertheless = machine.guess(
-        'whether two values are the same', 'differ', *_ordered(first, second)
+        'whether two values are the same',
+        'differ',
+        *_sort_by_fingerprint(one, other),
     )
     return logic.conj(have_other_identity, differ_nevertheless)
 
 
-def _alternatives_differ(
-    machine: Guesses, first: Alternative, second: Alternative
+def _where_alternatives_differ(
+    machine: Guesses, one: Alternative, other: Alternative
 ) -> Formula:
-    """Return on which machines two alternatives are not the same.
+    """Return the formula that holds where two alternatives differ.
 
-    Where one of them cannot be followed, it is a guess of the solver.
+    With an unknown value it is a guess of the solver.
     """
-    if first.identity == second.identity:
+    if one.identity == other.identity:
         return logic.FALSE
-    if isinstance(first, Const) and isinstance(second, Const):
-        return logic.known(not data_path.same(first.value, second.value))
-    first_opened = first.opened()
-    second_opened = second.opened()
-    if isinstance(second_opened, UnknownValue):
-        return perhaps_differ(machine, first_opened, second_opened)
-    return first_opened.differs_from(machine, second_opened)
+    if isinstance(one, Const) and isinstance(other, Const):
+        return logic.of_bool(not data_path.same(one.value, other.value))
+    opened = one.opened()
+    other_opened = other.opened()
+    if isinstance(other_opened, UnknownValue):
+        return guess_difference(machine, opened, other_opened)
+    return opened.where_differs_from(machine, other_opened)
 
 
-def _terms_differ(one: logic.Term | None, other: logic.Term | None) -> Formula:
-    """Return on which machines two terms are not the same; None is no term.
+def _where_terms_differ(
+    one: logic.Term | None, other: logic.Term | None
+) -> Formula:
+    """Return the formula that holds where two terms differ.
 
-    Terms of two sorts never are: 1 is another value than 1.0 or true, though
-    conditions take them for equal.
+    Terms of two sorts always differ: 1 is another value than 1.0 or true,
+    though conditions take them for equal. So does None, which is no term.
     """
     if one is None or other is None or one.sort() != other.sort():
         return logic.TRUE
     return one != other
 
 
-def perhaps_differ(
+def guess_difference(
     machine: Guesses, one: Alternative, other: Alternative
 ) -> Formula:
-    """Return a guess whether two alternatives differ, which none can compare.
+    """Return a guess whether two alternatives differ.
 
-    The guess is the same whichever of the two is asked.
+    It is the same guess in either order of the two.
     """
     return machine.guess(
-        'whether two values are the same', 'differ', *_ordered(one, other)
+        'whether two values are the same',
+        'differ',
+        *_sort_by_fingerprint(one, other),
     )
 
 
-def _ordered(*things: typing.Any) -> list[typing.Any]:
-    """Return two things in an order that does not depend on the given one."""
+def _sort_by_fingerprint(*things: typing.Any) -> list[typing.Any]:
+    """Sort alternatives or values, whichever of them came first."""
     return sorted(things, key=_text_of_fingerprint)
 
 

@@ -82,7 +82,7 @@ def sample() -> dict[str, typing.Any]:
     return {**roots, 'node': node.fields, 'ports': list(ports)}
 
 
-def usual(cell: cells.Cell) -> typing.Any:
+def usual_value(cell: cells.Cell) -> typing.Any:
     """Return the value of a field in the sample, ABSENT if it is not there."""
     if cell.steps[:-1] == cells.TRAITS:
         # The sample has the names of traits in a list, which is empty.
@@ -94,60 +94,63 @@ RankedFormula = tuple[int, logic.Formula]
 """A rank, such as ``_VALUE_IS_USUAL``, and a formula of what is usual."""
 
 
-def usual_parts(cell: cells.Cell) -> list[RankedFormula]:
+def usual_formulas(cell: cells.Cell) -> list[RankedFormula]:
     """Return formulas that hold where a field is as in the sample.
 
-    The search asks for them so that a witness looks like a real machine. It
-    may give up each of them by itself.
+    With such formulas, as ``cpu.count == 32``, a witness looks real. The
+    search may give up every formula by itself.
     """
-    return [*_usual_kinds(cell), *_usual_value(cell)]
+    return [*_usual_kind_formulas(cell), *_usual_value_formulas(cell)]
 
 
-def _usual_kinds(cell: cells.Cell) -> Iterator[RankedFormula]:
-    """Yield the formulas about the kind of a field that need no sample."""
+def _usual_kind_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
+    """Yield formulas about the usual kind of a field, e.g. that it is a text.
+
+    The sample is not asked.
+    """
     if 'text' in cell.kinds and len(cell.kinds) > 1:
         # A witness with a type that no ramdisk reports is hardly of use.
         reported = ['absent', cell.type or 'text']
-        is_reported = _is_of_one(cell, reported)
-        is_reported_or_text = _is_of_one(cell, [*reported, 'text'])
+        is_reported = _where_of_kinds(cell, reported)
+        is_reported_or_text = _where_of_kinds(cell, [*reported, 'text'])
         yield _KIND_IS_REPORTED, is_reported
         yield _KIND_IS_REPORTED_OR_TEXT, is_reported_or_text
     if 'float' in cell.kinds:
         # Integers are not rounded when rules calculate with them.
-        yield _NO_FLOAT, logic.negated(cell.is_of('float'))
+        yield _NO_FLOAT, logic.negated(cell.where_of_kind('float'))
     if cell.is_item:
         for secret in cell.secrets.values():
             # A list that has a secret needs an item that can have it: a
             # mapping, under a name.
-            has_place = z3.Implies(secret, cell.is_of('mapping'))
+            has_place = z3.Implies(secret, cell.where_of_kind('mapping'))
             yield _SECRET_HAS_PLACE, has_place
 
 
-def _usual_value(cell: cells.Cell) -> Iterator[RankedFormula]:
+def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
     """Yield the formulas that a field has kind and value of the sample.
 
-    None where the field cannot have that kind.
+    Where the field cannot have that kind, nothing is yielded.
     """
-    value = usual(cell)
+    value = usual_value(cell)
     kind = _KINDS.get(type(value), 'absent')
     if kind not in cell.kinds:
         return
-    yield _KIND_IS_USUAL, cell.is_of(kind)
+    yield _KIND_IS_USUAL, cell.where_of_kind(kind)
     if kind == 'mapping':
         yield _VALUE_IS_USUAL, cell.empty == z3.BoolVal(not value)
     elif kind == 'list' and kind in cell.terms:
         # Of a list only the length: its items are fields themselves.
         yield _VALUE_IS_USUAL, cell.terms[kind] == len(value)
     elif kind in cell.terms:
-        constant = value
+        known = value
         if isinstance(value, str):
-            constant = logic.constant(value)
-        yield _VALUE_IS_USUAL, cell.terms[kind] == constant
+            known = logic.text_term(value)
+        yield _VALUE_IS_USUAL, cell.terms[kind] == known
 
 
-def _is_of_one(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
-    """Return on which machines a field is of one of some kinds."""
-    parts = [cell.is_of(kind) for kind in cell.kinds if kind in kinds]
+def _where_of_kinds(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
+    """Return the formula that holds where a field is of one of the kinds."""
+    parts = [cell.where_of_kind(kind) for kind in cell.kinds if kind in kinds]
     return logic.disj(*parts)
 
 
@@ -168,20 +171,20 @@ class Witness:
     def of(
         cls, machine: machines.SymbolicMachine, solution: z3.ModelRef
     ) -> 'Witness':
-        """Return the machine that a solution of the solver stands for.
+        """Build the machine that a solution of the solver stands for.
 
-        What no rule asks for is as in :func:`sample`. The ports are None
-        where no rule asks for one: then they are made of the inventory.
+        Data that no rule asks for are as in :func:`sample`. Without a rule
+        that asks for ports, ``ports`` is None: they are made of the inventory.
         """
         roots: dict[str, typing.Any] = {}
         for name, usual_root in sample().items():
             if (name,) in machine.cells:
-                roots[name] = _build(machine.cells[name,], solution)
+                roots[name] = _build_value(machine.cells[name,], solution)
             else:
                 # No rule asks for it.
                 roots[name] = copy.deepcopy(usual_root)
         node = roots['node']
-        node['traits'] = _trait_names(node.pop(cells.TRAITS[1], {}))
+        node['traits'] = _list_trait_names(node.pop(cells.TRAITS[1], {}))
         _write_capabilities(node.get('properties'))
         ports = None
         if ('ports',) in machine.cells and machine.cells['ports',].items:
@@ -203,25 +206,28 @@ class Witness:
     def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
         """Write the machine as files, on which a user may run ``test``.
 
-        :returns: the file of the inventory and, where the node matters, that
-            of the node.
+        :param name: names the files, such as ``001-dead``.
+        :returns: the file of the inventory, and the file of the node or None
+            if node and ports are as usual.
         """
         file_name = f'{name}.json'
         machine_data = {
             'inventory': self.inventory,
             'plugin_data': self.plugin_data,
         }
-        inventory = _write(folder / 'inventories' / file_name, machine_data)
+        inventory = _write_json(
+            folder / 'inventories' / file_name, machine_data
+        )
         if self.node == sample()['node'] and self.ports is None:
             return inventory, None
         node_data: dict[str, typing.Any] = {'node': self.node}
         if self.ports is not None:
             node_data['ports'] = list(self.ports)
-        node = _write(folder / 'nodes' / file_name, node_data)
+        node = _write_json(folder / 'nodes' / file_name, node_data)
         return inventory, node
 
 
-def _write(path: pathlib.Path, data: typing.Any) -> str:
+def _write_json(path: pathlib.Path, data: typing.Any) -> str:
     """Write a file of JSON, and return its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=2, ensure_ascii=False)
@@ -230,26 +236,26 @@ def _write(path: pathlib.Path, data: typing.Any) -> str:
     return str(path)
 
 
-def _trait_names(traits: dict[str, bool]) -> list[str]:
-    """Return the names of the traits that a node has.
+def _list_trait_names(traits: dict[str, bool]) -> list[str]:
+    """List the names of the traits that a node has.
 
-    :param traits: whether it has a trait, by name. A name that ends in a star
-        stands for a trait with that prefix which no rule names: some such
-        trait is in its place.
+    :param traits: whether the node has a trait, by name. ``CUSTOM_*`` stands
+        for a trait with that prefix that no rule names, and becomes one.
     """
     names = []
     for name, is_there in traits.items():
         if is_there and name.endswith('*'):
-            name = _unnamed_trait(name[:-1], traits)
+            name = _choose_unnamed_trait(name[:-1], traits)
         if is_there and name:
             names.append(name)
     return sorted(names)
 
 
-def _unnamed_trait(prefix: str, named_traits: Container[str]) -> str:
-    """Return a trait with a prefix that no rule names, empty if there is none.
+def _choose_unnamed_trait(prefix: str, known: Container[str]) -> str:
+    """Choose a trait with a prefix that no rule names, e.g. ``CUSTOM_OTHER``.
 
-    :param named_traits: the names of traits that rules name.
+    :param known: the names of traits in rules.
+    :returns: an empty text if there is no such trait.
     """
     candidates = (
         f'{prefix}OTHER',
@@ -257,16 +263,16 @@ def _unnamed_trait(prefix: str, named_traits: Container[str]) -> str:
         *sorted(trait_names.STANDARD),
     )
     for name in candidates:
-        is_other = name.startswith(prefix) and name not in named_traits
+        is_other = name.startswith(prefix) and name not in known
         if is_other and trait_names.is_good(name):
             return str(name)
     return ''
 
 
 def _write_capabilities(properties: typing.Any) -> None:
-    """Replace capabilities by name by the text that Ironic's nodes have.
+    """Write capabilities as Ironic's nodes have them: ``boot_mode:uefi,a:b``.
 
-    :param properties: of the node; they are changed.
+    :param properties: the properties of the node; they are changed.
     """
     if not isinstance(properties, dict):
         return
@@ -276,9 +282,9 @@ def _write_capabilities(properties: typing.Any) -> None:
         properties['capabilities'] = ','.join(pairs)
 
 
-def _build(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
-    """Return the value that a solution gives a field, ABSENT for none."""
-    kind = _kind_of(cell, solution)
+def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
+    """Build the value that a solution gives a field, ABSENT for none."""
+    kind = _chosen_kind(cell, solution)
     if kind == 'absent':
         return ABSENT
     if kind == 'null':
@@ -288,9 +294,9 @@ def _build(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
     value = solution.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
         length = min(value.as_long(), _MOST_ITEMS)
-        return [_item(cell, solution, index) for index in range(length)]
+        return [_build_item(cell, solution, index) for index in range(length)]
     if kind == 'text':
-        return _text(cell, logic.text_of(value))
+        return _clean_text(cell, logic.text_of(value))
     if kind == 'float':
         return float(value.as_fraction())
     if kind == 'boolean':
@@ -298,7 +304,7 @@ def _build(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
     return value.as_long()
 
 
-def _kind_of(cell: cells.Cell, solution: z3.ModelRef) -> str:
+def _chosen_kind(cell: cells.Cell, solution: z3.ModelRef) -> str:
     """Return the kind of value that a solution gives a field."""
     if len(cell.kinds) == 1:
         return cell.kinds[0]
@@ -310,14 +316,16 @@ def _kind_of(cell: cells.Cell, solution: z3.ModelRef) -> str:
     return cell.kinds[0]
 
 
-def _text(cell: cells.Cell, text: str) -> str:
-    """Return a text with only characters that Python and the solver agree on.
+def _clean_text(cell: cells.Cell, text: str) -> str:
+    """Replace the characters of a text that the solver cannot tell apart.
 
-    The solver takes all characters that no rule names for one. They are
-    replaced by the one that stands for them, and so are lone surrogates.
+    In a language of the solver one character stands for all that are not in
+    the alphabet: it replaces them, and halves of characters (surrogates), with
+    which no file can be written.
     """
-    asked = cell.machine.texts[cell.terms['text'].get_id()]
-    if asked.languages or any(map(_is_surrogate, text)):
+    variable = cell.machine.texts[cell.terms['text'].get_id()]
+    meets_regex = bool(variable.languages)
+    if meets_regex or any(map(_is_surrogate, text)):
         return typing.cast(str, cell.machine.alphabet.cleaned(text))
     return text
 
@@ -329,22 +337,22 @@ def _is_surrogate(character: str) -> bool:
 def _build_mapping(
     cell: cells.Cell, solution: z3.ModelRef
 ) -> dict[str, typing.Any]:
-    """Return a mapping: what no rule asks for in it is as in the sample."""
+    """Build a mapping, with the sample's entries where no rule asks."""
     if z3.is_true(solution.eval(cell.empty)):
         return {}
-    in_sample = usual(cell)
+    in_sample = usual_value(cell)
     mapping: dict[str, typing.Any] = {}
     if isinstance(in_sample, dict):
         mapping = copy.deepcopy(in_sample)
     for name, below in cell.below.items():
-        value = _build(below, solution)
+        value = _build_value(below, solution)
         mapping.pop(name, None)
         if value is not ABSENT:
             mapping[name] = value
-    # Where the solver has chosen that there are no entries but those of some
-    # names, other entries of the sample go.
     for names, has_only in cell.only_entries():
         if z3.is_true(solution.eval(has_only)):
+            # The solver has chosen that the mapping has only these names:
+            # other entries of the sample go.
             expected = names | cell.below.keys()
             mapping = {
                 name: value
@@ -352,8 +360,8 @@ def _build_mapping(
                 if name in expected
             }
     for names, has_only in cell.only_entries():
-        # Where it has chosen that there are others, one is put there.
-        if z3.is_false(solution.eval(has_only)) and names.issuperset(mapping):
+        has_others = z3.is_false(solution.eval(has_only))
+        if has_others and names.issuperset(mapping):
             mapping['other'] = 'something'
     if _needs_unnamed_secret(cell, solution):
         mapping[_SECRET] = 'something'
@@ -361,10 +369,10 @@ def _build_mapping(
 
 
 def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
-    """Return whether the mapping needs an entry that is a secret.
+    """Return whether a mapping needs an entry ``other_password``.
 
-    It does where the solver has guessed that there is a secret in it that no
-    rule names, and an entry can be added.
+    It does where the solver has guessed a secret in the mapping that no rule
+    names, and where an entry can be added.
     """
     is_record = cell.steps == ('node',) or cell.steps[:-1] == ('ports',)
     if is_record:
@@ -379,8 +387,10 @@ def _needs_unnamed_secret(cell: cells.Cell, solution: z3.ModelRef) -> bool:
     )
 
 
-def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
-    """Return an item of a list; what no rule asks for is as in the sample."""
+def _build_item(
+    cell: cells.Cell, solution: z3.ModelRef, index: int
+) -> typing.Any:
+    """Build an item of a list, as in the sample where no rule asks."""
     base = _usual_item(cell, index)
     if index >= len(cell.items):
         # Beyond the items that are looked at, the length alone is known.
@@ -388,11 +398,11 @@ def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
             return None
         return base
     item = cell.items[index]
-    value = _build(item, solution)
+    value = _build_value(item, solution)
     if not isinstance(base, dict) or not isinstance(value, dict):
         return value
-    # Entries that a rule asks for are as the solver chose them, which may be
-    # gone, and all others as in the sample.
+    # An entry that a rule asks for is as the solver chose it, perhaps missing.
+    # All others are as in the sample.
     others = {
         name: entry for name, entry in base.items() if name not in item.below
     }
@@ -405,12 +415,12 @@ def _item(cell: cells.Cell, solution: z3.ModelRef, index: int) -> typing.Any:
 
 
 def _usual_item(cell: cells.Cell, index: int) -> typing.Any:
-    """Return an item of the sample, ABSENT if the list is not in it.
+    """Return an item of a list as in the sample, ABSENT without such a list.
 
-    An item after the last one of the sample is a copy of that one, with
-    another address, name and serial number: no two parts share these.
+    Items after the last of the sample are copies of the last, with an address,
+    a name and a serial number of their own: no two parts share these.
     """
-    in_sample = usual(cell)
+    in_sample = usual_value(cell)
     if not isinstance(in_sample, list) or not in_sample:
         return ABSENT
     item = copy.deepcopy(in_sample[min(index, len(in_sample) - 1)])
@@ -439,8 +449,8 @@ class Engine:
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept: list[model.Rule] = []
 
-    def _plan(self, rule: model.Rule) -> compiler.CompiledRule:
-        """Return a rule compiled, which is done once."""
+    def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
+        """Return a rule compiled, from a cache after the first time."""
         key = id(rule)
         if key not in self._plans:
             self._plans[key] = machine_test.compile_opened(rule, self._tables)
@@ -454,7 +464,7 @@ class Engine:
         by_phase: dict[str, list[compiler.CompiledRule]] = {}
         for rule in rules:
             if rule.mode != model.OFF:
-                by_phase.setdefault(rule.phase, []).append(self._plan(rule))
+                by_phase.setdefault(rule.phase, []).append(self._compile(rule))
         return evaluation.evaluate(by_phase, witness.facts, explain=False)
 
     def outcome(
@@ -462,14 +472,18 @@ class Engine:
     ) -> typing.Any:
         """Return what rules make of a machine, in a form to be compared.
 
-        :returns: the error that ended the inspection, or None, and the state
-            of the machine.
+        :returns: the error that ended the inspection, such as
+            ``('RuleFailed', 'too small')`` or None, and
+            :func:`comparable_state`.
         """
         done = self.evaluate(rules, witness)
         error = None
         if done.error is not None:
-            error = type(done.error).__name__, _reason(done.error, rules)
-        return error, state(done.facts)
+            error = (
+                type(done.error).__name__,
+                _message_of_failure(done.error, rules),
+            )
+        return error, comparable_state(done.facts)
 
     def differs(
         self,
@@ -477,10 +491,7 @@ class Engine:
         other: Sequence[model.Rule],
         witness: Witness,
     ) -> bool:
-        """Return whether two sets of rules treat a machine differently.
-
-        The error that ends the inspection counts, and the state afterwards.
-        """
+        """Return whether two sets of rules have different outcomes."""
         mine = list(self.outcome(one, witness))
         theirs = list(self.outcome(other, witness))
         return not data_path.same(mine, theirs)
@@ -496,24 +507,24 @@ class Engine:
     ) -> bool:
         """Return whether two rules write two values to one place.
 
-        The engine runs the rules on the machine: it confirms what the solver
+        The engine runs the rules on the machine, to confirm what the solver
         has found. Both rules have to match, and no rule may have an error.
 
-        :param first: the index of the rule that runs first, ``second`` that of
-            the other one.
+        :param first: the index of the rule that runs first.
+        :param second: the index of the rule that runs later.
         :param written: the write of the first rule at the place. Where its
             value or its port is not known, the engine has to show that the
             rule changes something there.
         """
-        # The value there before the first rule, after it, and after the
-        # second one.
+        # The value at the place before the first rule, after that rule, and
+        # after the second rule.
         values_there = []
         for number in (first - 1, first, second):
             done = self.evaluate(rules[: number + 1], witness)
             if number >= first:
-                if _is_broken(done) or not matched(done, rules[number]):
+                if _is_broken(done) or not has_matched(done, rules[number]):
                     return False
-            values_there.append(at(state(done.facts), place))
+            values_there.append(value_at(comparable_state(done.facts), place))
         before, after_first, after_second = values_there
         if place[:2] == ('ports', states.ANY_PORT):
             for port, value in after_first.items():
@@ -526,12 +537,12 @@ class Engine:
             return False
         # A known value differs from that of the second rule, even if it was
         # there before. An unknown one may be no write at all.
-        is_known = values.when(written.value, _is_unknown) is logic.FALSE
+        is_known = values.where(written.value, _is_unknown) is logic.FALSE
         return is_known or not data_path.same(after_first, before)
 
 
 def _is_broken(done: evaluation.Evaluation) -> bool:
-    """Return whether rules ended with an error, which undoes their writes.
+    """Return whether an error undid the writes of rules.
 
     A rule that fails the inspection on purpose undoes nothing.
     """
@@ -544,10 +555,12 @@ def _is_unknown(alternative: values.Alternative) -> bool:
     return isinstance(alternative, values.UnknownValue)
 
 
-def _reason(error: exceptions.RuleError, rules: Sequence[model.Rule]) -> str:
-    """Return the message that a rule fails with, as users read it.
+def _message_of_failure(
+    error: exceptions.RuleError, rules: Sequence[model.Rule]
+) -> str:
+    """Return the message of ``fail``, as users read it.
 
-    :returns: empty for a sensitive rule, and for any other error.
+    :returns: empty for any other error, and for a sensitive rule.
     """
     reason = ''
     if isinstance(error, exceptions.RuleFailed):
@@ -558,7 +571,7 @@ def _reason(error: exceptions.RuleError, rules: Sequence[model.Rule]) -> str:
     return reason
 
 
-def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
+def has_matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
     """Return whether a rule matched."""
     return any(
         record.matched and record.rule.uuid == rule.uuid
@@ -566,11 +579,11 @@ def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
     )
 
 
-def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
+def comparable_state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     """Return the data that rules may change, in a form to be compared.
 
-    Where no order matters there is none: traits and capabilities are sorted
-    lists, and ports are by their MAC addresses.
+    Where the order does not matter it is always the same: traits and
+    capabilities are sorted lists, and ports are by their MAC addresses.
     """
     node = copy.deepcopy(facts.node or {})
     node['traits'] = sorted(node.get('traits') or ())
@@ -589,14 +602,15 @@ def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
     return {'node': node, 'ports': ports, 'plugin_data': plugin_data}
 
 
-def at(
+def value_at(
     machine_state: dict[str, typing.Any], place: data_path.Path
 ) -> typing.Any:
-    """Return the value at a place of :func:`state`, ABSENT without one.
+    """Return the value at a place of a comparable state, ABSENT for none.
 
-    :returns: for :data:`.state.ANY_PORT`, the values of all ports there, by
-        MAC address; for a trait, whether the node has it; for capabilities, a
-        list of ``name:value``, empty without any.
+    :param machine_state: see :func:`comparable_state`.
+    :returns: for :data:`.state.ANY_PORT`, the values of all ports by MAC
+        address; for a trait, whether the node has it; for capabilities, a
+        list of ``name:value``.
     """
     if place[:2] == cells.TRAITS:
         traits = machine_state['node']['traits']
@@ -604,7 +618,7 @@ def at(
             return place[2] in traits
         return traits
     if place[:3] == cells.CAPABILITIES:
-        return _capabilities_at(machine_state, place[3:])
+        return _list_capabilities(machine_state, place[3:])
     if place[:2] == ('ports', states.ANY_PORT):
         by_address = {}
         for address, port in machine_state['ports'].items():
@@ -613,12 +627,12 @@ def at(
     return data_path.get(machine_state, place)
 
 
-def _capabilities_at(
+def _list_capabilities(
     machine_state: dict[str, typing.Any], names: data_path.Path
 ) -> list[typing.Any]:
-    """Return the capabilities of a name, as ``name:value``.
+    """List capabilities, such as ``boot_mode:uefi``.
 
-    :param names: the name, or nothing for all capabilities.
+    :param names: ``('boot_mode',)``, or ``()`` for all capabilities.
     """
     capabilities = data_path.get(machine_state, cells.CAPABILITY_TEXT)
     if not isinstance(capabilities, list):

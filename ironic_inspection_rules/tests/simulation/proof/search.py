@@ -146,7 +146,7 @@ class Oracle:
         kind, _colon, path = answer.question.partition(':')
         if kind == question.DEAD and answer.verdict == question.YES:
             return self._first(
-                lambda number: witness.matched(
+                lambda number: witness.has_matched(
                     self._done[number], answer.rules[0]
                 )
             )

@@ -214,7 +214,7 @@ class DeclaredWritesTestCase(base.TestCase):
 
     def test_a_proof_knows_of_every_change(self):
         for action, before, after in self.carried_out():
-            places = list(states.places(action.op, action.arguments))
+            places = list(states.places_changed(action.op, action.arguments))
             old, new = leaves(before), leaves(after)
             for path in (set(old) | set(new)) - {()}:
                 if old.get(path) == new.get(path):

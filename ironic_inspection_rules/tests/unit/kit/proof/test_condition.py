@@ -133,4 +133,4 @@ class MissingTestCase(base.TestCase):
                         if answer.rules == (asks,)
                         and answer.verdict == question.YES
                     ]
-                    self.assertEqual(witness.matched(done, asks), not dead)
+                    self.assertEqual(witness.has_matched(done, asks), not dead)

@@ -100,7 +100,7 @@ class PerhapsTestCase(base.TestCase):
         # Or the test would ask for nothing.
         self.assertTrue(
             any(
-                witness.matched(engine.evaluate(rules, machine), asks)
+                witness.has_matched(engine.evaluate(rules, machine), asks)
                 for machine in self.machines()
             )
         )

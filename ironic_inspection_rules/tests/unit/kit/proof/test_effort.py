@@ -193,12 +193,12 @@ class OrderTestCase(base.TestCase):
             return labels
 
         self.patch(search.MachineSearch, '_add_facts', added)
-        names = search.names
+        names = search.find_constant_names
         for kind in (set, Backwards):
             orders.append([])
             self.patch(
                 search,
-                'names',
+                'find_constant_names',
                 lambda formula, kind=kind: kind(names(formula)),
             )
             proof = question.Proof([rule], leisure.SECONDS)

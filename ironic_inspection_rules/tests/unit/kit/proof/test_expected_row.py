@@ -98,7 +98,7 @@ class RowTestCase(base.TestCase):
                 matched = [
                     value
                     for value in VALUES
-                    if witness.matched(
+                    if witness.has_matched(
                         engine.evaluate(
                             rules,
                             witness.Witness(

@@ -51,7 +51,7 @@ class GetTestCase(base.TestCase):
             sample['node'],
         )
         evaluated = witness.Engine().evaluate([rule], machine)
-        return typing.cast(bool, witness.matched(evaluated, rule))
+        return typing.cast(bool, witness.has_matched(evaluated, rule))
 
     def check_not_dead(self, rule: model.Rule, path: str) -> None:
         """Check that a rule which the engine matches is not proved dead."""

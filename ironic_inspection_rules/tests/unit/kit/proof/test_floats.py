@@ -178,7 +178,7 @@ class FloatsTestCase(base.TestCase):
 
     def matches(self, conditions, number):
         rule = self.rule(conditions)
-        return witness.matched(self.run_on(rule, number), rule)
+        return witness.has_matched(self.run_on(rule, number), rule)
 
     def calculated(self, number, filter_):
         """Return what the engine makes of a number."""
@@ -231,7 +231,7 @@ class FloatsTestCase(base.TestCase):
         for value in (10**4250, 5):
             with self.subTest(number=len(str(value))):
                 solver = z3.Solver()
-                solver.add(values.failed(made), number == value)
+                solver.add(values.where_failed(made), number == value)
                 fails = self.run_on(rule, value).error is not None
                 self.assertEqual(fails, solver.check() == z3.sat)
 

@@ -53,7 +53,7 @@ class ClashTestCase(base.TestCase):
 
     def writes(self):
         """Return writes of each value at each place."""
-        ports = {MAC: logic.constant(MAC), states.ANY_PORT: z3.String('mac')}
+        ports = {MAC: logic.text_term(MAC), states.ANY_PORT: z3.String('mac')}
         found = []
         for place, value in itertools.product(PLACES, self.written()):
             port = None
@@ -85,7 +85,7 @@ class ClashTestCase(base.TestCase):
         written = [*self.written(), many]
         solver = z3.Solver()
         for one, other in itertools.combinations(written, 2):
-            here = values.differ(self.machine, one, other)
-            there = values.differ(self.machine, other, one)
+            here = values.where_different(self.machine, one, other)
+            there = values.where_different(self.machine, other, one)
             if here is not there and not here.eq(there):
                 self.assertEqual(z3.unsat, solver.check(here != there))

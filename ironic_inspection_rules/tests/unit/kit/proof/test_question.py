@@ -1009,11 +1009,9 @@ class QuestionTestCase(base.TestCase):
             ],
         )
         # What comes before the rule that nobody can follow is known.
+        operators = 'ironic_inspection_rules.kit.proof.operator'
         self.useFixture(
-            fixtures.MonkeyPatch(
-                'ironic_inspection_rules.kit.proof.operator._text_matches',
-                fails,
-            )
+            fixtures.MonkeyPatch(f'{operators}._where_text_matches', fails)
         )
         answers = list(
             question.Proof(asks, SECONDS).answers(['dead', 'gap:/extra/tag'])
@@ -1627,7 +1625,7 @@ class QuestionTestCase(base.TestCase):
                 {'bmc_address': empty}, {}, usual['node']
             )
             self.assertTrue(
-                witness.matched(
+                witness.has_matched(
                     witness.Engine().evaluate(rules, machine), rules[0]
                 ),
                 empty,
@@ -2683,17 +2681,21 @@ class QuestionTestCase(base.TestCase):
                     'args': ['{inventory.hostname}', list('abcdefghijklmnop')],
                 },
             ),
-            (conditions, '_single', {'op': 'any-of', 'conditions': equals}),
             (
                 conditions,
-                '_single',
+                '_translate_single',
+                {'op': 'any-of', 'conditions': equals},
+            ),
+            (
+                conditions,
+                '_translate_single',
                 {
                     'op': 'eq',
                     'args': ['{inventory.hostname}', '{item}'],
                     'loop': [f'h{number}' for number in range(50)],
                 },
             ),
-            (expression, '_text', {'op': 'eq', 'args': [text, 'x']}),
+            (expression, '_join_text', {'op': 'eq', 'args': [text, 'x']}),
         ):
             now, answer = self.seconds_until_the_limit(module, name, condition)
             self.assertEqual(10, now, condition)
@@ -2806,7 +2808,9 @@ class _Met:
         return [
             each
             for each in self.everywhere
-            if witness.matched(self.engine.evaluate(self.rules, each), rule)
+            if witness.has_matched(
+                self.engine.evaluate(self.rules, each), rule
+            )
         ]
 
     def dead(self, rule):
@@ -2832,7 +2836,7 @@ class _Met:
             ]
             # A rule that breaks off has written nothing.
             if all(
-                witness.matched(*pair)
+                witness.has_matched(*pair)
                 and (
                     pair[0].error is None
                     or isinstance(pair[0].error, exceptions.RuleFailed)
@@ -2851,7 +2855,7 @@ class _Met:
         } - {None}
         for place in both:
             yield tuple(
-                self.at(place, witness.state(each.facts))
+                self.at(place, witness.comparable_state(each.facts))
                 for each in (first, second)
             )
 
