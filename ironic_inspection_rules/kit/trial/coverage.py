@@ -34,7 +34,7 @@ CAUSES = {
 """Why an action did not run although its rule matched, in words."""
 
 Place = tuple[str | int, ...]
-"""The UUID of a rule, then the keys and indexes that lead to a part of it."""
+"""Where a part of a rule is: ``(uuid, 'conditions', 0)``."""
 
 Operation = typing.Mapping[str, typing.Any]
 """A condition, a group or an action, as it is written in a rule."""
@@ -43,9 +43,9 @@ Operation = typing.Mapping[str, typing.Any]
 class RulePart(typing.NamedTuple):
     """A condition or an action of a rule.
 
-    ``number`` counts from one; 2.1 is the first condition of the group that
-    is the second. ``results`` are those that machines are to reach. ``of`` is
-    what else a condition is of, such as an action.
+    ``number`` counts from one: 2.1 is the first condition of the second one,
+    which is a group. ``results`` are those that machines are to reach. ``of``
+    says of which action a condition is, as " of action 2", and else nothing.
     """
 
     place: Place
@@ -60,34 +60,34 @@ def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
 
     A group comes before the conditions in it, and an action before its own.
     """
-    yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
+    yield from _condition_parts(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
         place = (rule.uuid, 'actions', index)
         number = index + 1
         yield RulePart(place, str(number), action['op'], (RAN,))
         of_action = _(' of action %d') % number
-        yield from _conditions(
+        yield from _condition_parts(
             action.get('when'), (*place, 'when'), of_action=of_action
         )
 
 
-def _conditions(
+def _condition_parts(
     conditions: typing.Iterable[Operation] | None,
     above: Place,
     group: str = '',
     of_action: str = '',
 ) -> typing.Iterator[RulePart]:
-    """Yield conditions, each group before the conditions in it.
+    """Yield conditions, and after a group the conditions in it.
 
-    :param above: the place of the list that they are in.
-    :param group: the number of the group that they are in, with a dot.
+    :param above: the place of the list of conditions.
+    :param group: the number of the group around the list, such as ``2.``.
     :param of_action: ``of`` of :class:`RulePart`.
     """
     for index, condition_or_group in enumerate(conditions or ()):
         place = (*above, index)
         number = f'{group}{index + 1}'
         yield RulePart(place, number, condition_or_group['op'], of=of_action)
-        yield from _conditions(
+        yield from _condition_parts(
             condition_or_group.get('conditions'),
             place,
             f'{number}.',
@@ -98,17 +98,17 @@ def _conditions(
 class Coverage:
     """Counts on how many machines parts of rules were reached.
 
-    Rules that are off are no part of it. ``counts`` has the number of machines
-    by the place of a part and a result: a condition was ``true`` or ``false``,
-    for both where that was in a loop and went both ways; an action ``ran``, or
-    one of :data:`CAUSES` why it did not, and undoing it does not count.
-    ``problems`` say why files cannot be read, ``broken`` is the number of
-    machines whose inspection ends in an error of a rule. ``keys`` are those of
-    the rows that rules looked up for some machine, with the names of their
-    tables.
+    Rules in mode ``off`` do not count.
 
+    :ivar counts: the number of machines by a place and a result, such as
+        ``(uuid, 'conditions', 0, 'true')``. A condition in a loop may be both
+        ``true`` and ``false`` on a machine. An action ``ran``, or did not by
+        one of :data:`CAUSES`; to undo an action does not count.
+    :ivar problems: why files cannot be read.
+    :ivar broken: the number of machines on which a rule has an error.
+    :ivar keys: the rows that rules looked up, as pairs of table and key.
     :param rules: in the order of reports.
-    :param tables: those that the rules read, by name.
+    :param tables: the tables that the rules read, by name.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Coverage:
     def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
         """Count one machine.
 
-        :param machine: its test, with an explanation: traces of all rules.
-        :param watch: what it noted inside of groups during that test.
+        :param machine: the test of the machine, with traces of all rules.
+        :param watch: has noted the results inside of groups during the test.
         """
         if machine.problem is not None:
             self.problems.append(str(machine.problem))
@@ -143,9 +143,9 @@ class Coverage:
         """Count the results of the conditions of a rule."""
         for index, decided in enumerate(traced.conditions):
             if decided.result is None:
-                # It ended in an error, and was neither true nor false.
+                # An error is neither true nor false.
                 continue
-            result = _name_of(decided.result)
+            result = _name_of_result(decided.result)
             self.counts[traced.rule.uuid, 'conditions', index, result] += 1
 
     def _note_actions(self, traced: trace.RuleTrace) -> None:
@@ -195,9 +195,9 @@ class Coverage:
         return reached
 
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
-        """Yield sentences on what no machine reached.
+        """Yield what no machine reached: "action 1 (fail) never ran".
 
-        Of a sensitive rule there are none: they would show its ops.
+        Nothing is said of a sensitive rule, as it would show the ops.
         """
         for part in parts(disclosure.shown(rule)):
             for result in part.results:
@@ -218,12 +218,13 @@ class Coverage:
                 yield text
 
     def why_idle(self, place: Place) -> str:
-        """Return why an action did not run, where its rule matched.
+        """Return why an action did not run, although its rule matched.
 
-        :param place: of the action.
-        :returns: the causes with the number of machines, most of them first.
+        :param place: the place of the action.
+        :returns: such as "its conditions do not hold (2 machines)"; the most
+            frequent cause comes first.
         """
-        machines_by_cause = collections.Counter(self._idle(place))
+        machines_by_cause = collections.Counter(self._count_idle(place))
         texts = []
         for cause, count in machines_by_cause.most_common():
             text = _P(
@@ -234,8 +235,8 @@ class Coverage:
             texts.append(text % {'cause': CAUSES[cause], 'count': count})
         return ', '.join(texts)
 
-    def _idle(self, place: Place) -> dict[str, int]:
-        """Return on how many machines an action did not run, by cause."""
+    def _count_idle(self, place: Place) -> dict[str, int]:
+        """Count the machines on which an action did not run, by cause."""
         idle = {}
         for cause in CAUSES:
             count = self.counts[*place, cause]
@@ -249,9 +250,9 @@ class Coverage:
         return self.percent_of(*self.rules)
 
     def percent_of(self, *rules: model.Rule) -> float:
-        """Return the share of the parts of some rules, 0 to 100.
+        """Return the share of parts that machines reached, 0 to 100.
 
-        It is 100 where they have no parts.
+        Rules without parts have 100.
         """
         reached: list[bool] = []
         for rule in rules:
@@ -261,17 +262,17 @@ class Coverage:
         return 100 * sum(reached) / len(reached)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
-        plain: dict[str, typing.Any] = {
-            'rules': [self._rule(rule) for rule in self.rules],
+        """Return the coverage of all rules, and of tables, as JSON data."""
+        covered: dict[str, typing.Any] = {
+            'rules': [self._describe_rule(rule) for rule in self.rules],
             'covered': round(self.percent, 1),
         }
         if self.tables:
-            plain['tables'] = [self._table(name) for name in self.tables]
-        return plain
+            covered['tables'] = list(map(self._describe_table, self.tables))
+        return covered
 
-    def _table(self, name: str) -> dict[str, typing.Any]:
-        """Return how many rows of a table some rule looked up."""
+    def _describe_table(self, name: str) -> dict[str, typing.Any]:
+        """Return the number of rows that rules looked up in a table."""
         unmatched = self.unmatched(name)
         rows = len(self.tables[name])
         return {
@@ -281,20 +282,22 @@ class Coverage:
             'unmatched': unmatched,
         }
 
-    def _rule(self, rule: model.Rule) -> dict[str, typing.Any]:
-        """Return the coverage of a rule; of a sensitive one the share only."""
+    def _describe_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
+        """Return the coverage of a rule; the share only if it is sensitive."""
         covered = round(self.percent_of(rule), 1)
-        return disclosure.described(rule, self._described, covered=covered)
+        return disclosure.described(
+            rule, self._describe_open_rule, covered=covered
+        )
 
-    def _described(self, rule: model.Rule) -> dict[str, typing.Any]:
+    def _describe_open_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
         """Return a rule with counts in place of its conditions and actions."""
-        conditions = self._conditions(
+        conditions = self._describe_conditions(
             rule.conditions, (rule.uuid, 'conditions')
         )
         actions = []
         for index, action in enumerate(rule.actions):
             place = (rule.uuid, 'actions', index)
-            actions.append(self._action(action, place))
+            actions.append(self._describe_action(action, place))
         return {
             'description': rule.description,
             'uuid': rule.uuid,
@@ -302,31 +305,33 @@ class Coverage:
             'actions': actions,
         }
 
-    def _action(
+    def _describe_action(
         self, action: Operation, place: Place
     ) -> dict[str, typing.Any]:
-        """Return on how many machines an action ran, or why it did not.
+        """Return the counts of an action, and of its own conditions.
 
-        The counts of its own conditions are among them.
+        For example ``{'ran': 3, 'not_run': {'when': 2}, 'when': […]}``.
         """
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
-        idle = self._idle(place)
+        idle = self._count_idle(place)
         if idle:
             counts['not_run'] = idle
         if action.get('when'):
-            counts['when'] = self._conditions(action['when'], (*place, 'when'))
+            counts['when'] = self._describe_conditions(
+                action['when'], (*place, 'when')
+            )
         return counts
 
-    def _conditions(
+    def _describe_conditions(
         self, conditions: typing.Iterable[Operation], above: Place
     ) -> list[dict[str, typing.Any]]:
-        """Return on how many machines conditions were true, and false.
+        """Return the counts of conditions, and of those in groups.
 
-        A group has the counts of the conditions in it as well.
+        For example ``[{'true': 3, 'false': 2}]``.
 
-        :param above: the place that they are in.
+        :param above: the place of the list of conditions.
         """
-        made = []
+        described = []
         for index, operation in enumerate(conditions):
             place = (*above, index)
             counts: dict[str, typing.Any] = {
@@ -334,15 +339,15 @@ class Coverage:
                 FALSE: self.counts[*place, FALSE],
             }
             if operation.get('conditions'):
-                counts['conditions'] = self._conditions(
+                counts['conditions'] = self._describe_conditions(
                     operation['conditions'], place
                 )
-            made.append(counts)
-        return made
+            described.append(counts)
+        return described
 
 
-def _name_of(result: bool) -> str:
-    """Return what counts call the result of a condition."""
+def _name_of_result(result: bool) -> str:
+    """Return :data:`TRUE` or :data:`FALSE` for the result of a condition."""
     if result:
         return TRUE
     return FALSE
@@ -351,7 +356,8 @@ def _name_of(result: bool) -> str:
 class WatchedCondition(condition.CompiledCondition):
     """A condition of a group that notes its results in a set.
 
-    :param noted: gets the place with a result behind it.
+    :param noted: gets places with a result, such as
+        ``(uuid, 'conditions', 0, 1, 'true')``.
     """
 
     __slots__ = ('_condition', '_noted', '_place')
@@ -368,9 +374,9 @@ class WatchedCondition(condition.CompiledCondition):
         self._noted = noted
 
     def check(self, roots: budget.View) -> bool:
-        """Return whether the condition holds, and note that."""
+        """Return whether the condition holds, and note the result."""
         result = self._condition.check(roots)
-        self._noted.add((*self._place, _name_of(result)))
+        self._noted.add((*self._place, _name_of_result(result)))
         return result
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
@@ -378,16 +384,13 @@ class WatchedCondition(condition.CompiledCondition):
 
 
 class Watch:
-    """Notes what happens inside of groups, one machine at a time.
+    """Notes the results of conditions in groups, one machine at a time.
 
-    For that it replaces conditions in plans, which stay changed.
+    The trace of a rule has only the result of the group.
 
-    The trace of a rule has the result of a group, and not those of the
-    conditions in it.
-
-    :ivar results: the places of these conditions, each with a result; to be
-        emptied before the next machine.
-    :param plans: they are changed, so nobody else may use them.
+    :ivar results: see :class:`WatchedCondition`; to be emptied before the next
+        machine.
+    :param plans: get other conditions, so that nobody else may use them.
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
@@ -409,10 +412,10 @@ class Watch:
     def _replace_conditions_of_group(
         self, watched: condition.CompiledCondition, place: Place
     ) -> None:
-        """Replace the conditions of a group by those that note their results.
+        """Replace the conditions of a group by watched ones.
 
-        A condition that is no group stays: the trace of its rule has its
-        result.
+        A condition that is no group stays as it is: the trace of its rule has
+        the result.
         """
         group = watched
         if isinstance(watched, condition.Looped):
@@ -450,8 +453,8 @@ class WatchedTable(table.Table):
 
     @property
     def masked(self) -> table.Table:
-        # What rules that are not sensitive look up counts as well.
-        return WatchedTable(self, self._noted, True)
+        # Rules that are not sensitive look up rows here: they count as well.
+        return WatchedTable(self, self._noted, masked=True)
 
     def row(self, key: str) -> typing.Any:
         """Return the row of a key, and note that it was looked up."""
@@ -501,8 +504,8 @@ class _CoverageWork:
             name: WatchedTable(rows, self._noted)
             for name, rows in tables.items()
         }
-        # A sensitive rule leaves no trace of its parts, so it is opened to be
-        # counted. Reports leave its parts out.
+        # A sensitive rule leaves no trace of its parts, so that it is opened
+        # for the counts. Reports leave its parts out.
         self._plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
         for rule in repository.order(rules):
             if rule.mode != model.OFF:
@@ -512,11 +515,8 @@ class _CoverageWork:
         self._watch = Watch(self._plans)
 
     def __call__(self, paths: typing.Sequence[str]) -> Coverage:
-        """Return the coverage by the machines of some files.
-
-        It is added to the total.
-        """
-        # Without the tables: only the total needs them, and they are large.
+        """Return the coverage by the machines of some files."""
+        # Without the large tables, which only the total needs.
         coverage = Coverage(self._rules)
         self._noted.clear()
         for path in paths:

@@ -44,7 +44,8 @@ Expectation = dict[str, typing.Any]
 class Actual(typing.NamedTuple):
     """What happened to a machine, in the form of an expectation.
 
-    :ivar inventory: the path of its file.
+    :ivar inventory: the file with the inventory of the machine.
+    :ivar outcome: such as ``{'result': 'ok', 'matched': ['Set rack']}``.
     """
 
     inventory: str
@@ -52,10 +53,10 @@ class Actual(typing.NamedTuple):
 
 
 class Comparison(typing.NamedTuple):
-    """A machine beside what is expected of it.
+    """The comparison of a machine with its expectation.
 
-    :ivar name: the path of its inventory from the directory of the file.
-    :ivar difference: a diff or a sentence, empty where all is as expected.
+    :ivar name: the path of the inventory from the directory of the file.
+    :ivar difference: a diff or a sentence, empty if all is as expected.
     """
 
     name: str
@@ -70,13 +71,12 @@ _PARTS = {'has': list, 'matches': str, 'contains': str}
 def load(path: str) -> dict[str, Expectation]:
     """Read a file of expectations, by the path of the inventory.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it has something else.
+    :raises: :class:`.exceptions.InvalidDocument` for any other content.
     """
     expected = document.load_mapping(path)
     for name, expectation in expected.items():
-        if not isinstance(expectation, dict) or not (
-            expectation.keys() <= set(KEYS)
-        ):
+        is_mapping = isinstance(expectation, dict)
+        if not is_mapping or not expectation.keys() <= set(KEYS):
             raise exceptions.InvalidDocument(
                 path,
                 _(
@@ -96,10 +96,10 @@ def _check_part(
 ) -> None:
     """Check a mapping such as ``{has: […]}`` in the place of a value.
 
-    :param path: of the file.
-    :param place: in the file, for messages.
+    :param path: the file.
+    :param place: the place in the file, such as ``a.json, error``.
     :param part: the mapping, which expects a part of the value.
-    :raises: :class:`.exceptions.InvalidDocument` if it is anything else.
+    :raises: :class:`.exceptions.InvalidDocument` for any other mapping.
     """
     are_good = all(
         isinstance(value, _PARTS.get(kind, ())) for kind, value in part.items()
@@ -120,44 +120,41 @@ def _check_part(
         raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
 
 
-def _holds(part: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value has all parts that are expected of it.
+def _has_parts(part: typing.Any, value: typing.Any) -> bool:
+    """Return whether a value has all expected parts, as ``{has: […]}``.
 
-    :param part: such as ``{has: […]}``.
     :returns: False for any other expectation, which is compared as a whole.
     """
     if not isinstance(part, dict):
         return False
-    return all(
-        _part_holds(kind, wanted, value) for kind, wanted in part.items()
-    )
+    return all(_has_part(kind, wanted, value) for kind, wanted in part.items())
 
 
-def _part_holds(kind: str, part: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value has the part that is expected of it.
+def _has_part(kind: str, wanted: typing.Any, value: typing.Any) -> bool:
+    """Return whether a value has an expected part.
 
     :param kind: ``has`` for items of a list, else ``matches`` or ``contains``
         for a regular expression over a text.
-    :param part: the items, or the expression.
+    :param wanted: the items, or the expression.
     """
     if kind == 'has':
         if not isinstance(value, list):
             return False
-        return all(item in value for item in part)
-    # An error that is not there is an empty text to an expression.
+        return all(item in value for item in wanted)
+    # For an expression, no error is an empty text.
     text = ''
     if isinstance(value, str):
         text = value
     if kind == 'matches':
-        return re.fullmatch(part, text) is not None
-    return re.search(part, text) is not None
+        return re.fullmatch(wanted, text) is not None
+    return re.search(wanted, text) is not None
 
 
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:
-    """Write what happened, so that it is expected to happen again.
+    """Write the outcomes of machines as a file of expectations.
 
-    The file is replaced when all machines were tried: an error before that
-    leaves it as it was, and no other file.
+    The file is replaced when all machines were tried: an earlier error leaves
+    it as it was, and leaves no other file.
 
     :param path: the file of expectations.
     """
@@ -171,10 +168,11 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
             for inventory, outcome in machines:
                 expected = dict(outcome)
                 if not expected.get('traits'):
-                    # Most machines get no traits; a line for none says
-                    # little.
+                    # Most machines get no traits.
                     expected.pop('traits', None)
-                stream.write(_as_yaml({_name(path, inventory): expected}))
+                stream.write(
+                    _as_yaml({_name_inventory(path, inventory): expected})
+                )
         os.replace(new_path, path)
         on_error.pop_all()
 
@@ -184,50 +182,54 @@ def compare(
     expected: dict[str, Expectation],
     machines: typing.Iterable[Actual],
 ) -> typing.Iterator[Comparison]:
-    """Compare what happened with what is expected.
+    """Compare the outcomes of machines with a file of expectations.
 
-    :param path: the file with what is expected.
-    :returns: every machine in its order, then the expectations of others.
+    :param path: the file.
+    :param expected: the content of the file.
+    :returns: a comparison for every machine, then for every expectation of an
+        inventory that was not tried.
     """
     left = dict(expected)
     for inventory, outcome in machines:
-        name = _name(path, inventory)
+        name = _name_inventory(path, inventory)
         expectation = left.pop(name, None)
         if expectation is None:
             text = _('%s: nothing is expected of this inventory') % name
         else:
-            text = _diff(name, expectation, outcome)
+            text = _compare_outcome(name, expectation, outcome)
         yield Comparison(name, text)
     for name in left:
         yield Comparison(name, _('%s: there is no such inventory') % name)
 
 
-def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
-    """Return what is not as expected as a diff, empty where all is.
+def _compare_outcome(
+    name: str, expectation: Expectation, outcome: Expectation
+) -> str:
+    """Return a diff of what is not as expected, empty if all is.
 
-    The diff is between YAML of both, without what holds by ``{has: …}`` and
-    without what nothing is expected of.
+    Members that hold by ``{has: …}`` are left out, and members that the
+    expectation does not mention.
     """
-    expected = {}
+    wanted = {}
     for key, value in expectation.items():
-        if _holds(value, outcome.get(key)):
+        if _has_parts(value, outcome.get(key)):
             continue
         if key == 'error' and value == outcome.get('error'):
             # "error: null" is expected, and the outcome has no error.
             continue
-        expected[key] = value
+        wanted[key] = value
     compared = {}
     for key, value in outcome.items():
-        if key not in expected:
+        if key not in wanted:
             continue
-        if key == 'traits' and not value and expected[key]:
+        if key == 'traits' and not value and wanted[key]:
             # The diff has only the traits that are missing, and no "[]".
             continue
         compared[key] = value
     return '\n'.join(
         difflib.unified_diff(
-            _lines(expected),
-            _lines(compared),
+            _yaml_lines(wanted),
+            _yaml_lines(compared),
             _('%s as expected') % name,
             _('%s as it is') % name,
             lineterm='',
@@ -238,9 +240,8 @@ def _diff(name: str, expectation: Expectation, outcome: Expectation) -> str:
 def actual(test: machine_test.MachineTest) -> Actual:
     """Return what happened to a machine, in the form of an expectation.
 
-    An error is without the UUID of its rule: that may be made of the rule, so
-    that any edit of it would make the expectation wrong. Traits are left out
-    where a sensitive rule set some.
+    An error lacks the UUID of its rule, which may change with every edit of
+    the rule. Traits are left out if a sensitive rule set some.
     """
     error = test.outcome.error
     error_text = test.error
@@ -261,24 +262,29 @@ def actual(test: machine_test.MachineTest) -> Actual:
     return Actual(test.path, outcome)
 
 
-def _name(path: str, inventory: str) -> str:
-    """Return the path of an inventory from the directory of the file."""
+def _name_inventory(path: str, inventory: str) -> str:
+    """Return the path of an inventory from the directory of a file.
+
+    :param path: the file of expectations, such as ``tests/expected.yaml``.
+    :param inventory: such as ``tests/machines/a.json``: it becomes
+        ``machines/a.json``.
+    """
     return os.path.relpath(inventory, os.path.dirname(path) or '.')
 
 
-def _lines(expected: Expectation) -> list[str]:
-    """Return the lines of an expectation in YAML, in one order of its keys."""
+def _yaml_lines(expected: Expectation) -> list[str]:
+    """Write an expectation as lines of YAML, its keys in the order of KEYS."""
     ordered = {key: expected[key] for key in KEYS if key in expected}
     changes = ordered.get('changes')
     if isinstance(changes, list):
-        ordered['changes'] = [_ordered(change) for change in changes]
+        ordered['changes'] = [_order_fields(change) for change in changes]
     return _as_yaml(ordered).splitlines()
 
 
-def _ordered(change: typing.Any) -> typing.Any:
-    """Return a change with all of its fields, in one order.
+def _order_fields(change: typing.Any) -> typing.Any:
+    """Order the fields of a change: object, op, path and value.
 
-    :param change: as a file of expectations has it, so perhaps no mapping.
+    :param change: a change in a file of expectations, perhaps no mapping.
     """
     if not isinstance(change, dict):
         return change
@@ -296,13 +302,13 @@ class _ChangeOnOneLine(dict[str, typing.Any]):
 
 
 class _Dumper(yaml_text.Dumper):
-    """Writes a value or a change a line, which is best to compare."""
+    """Writes every value and every change on a line of its own."""
 
 
-def _on_one_line(dumper: _Dumper, change: _ChangeOnOneLine) -> yaml.Node:
+def _represent_change(dumper: _Dumper, change: _ChangeOnOneLine) -> yaml.Node:
     return dumper.represent_mapping(
         'tag:yaml.org,2002:map', change.items(), flow_style=True
     )
 
 
-_Dumper.add_representer(_ChangeOnOneLine, _on_one_line)
+_Dumper.add_representer(_ChangeOnOneLine, _represent_change)

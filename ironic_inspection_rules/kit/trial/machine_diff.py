@@ -17,8 +17,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
 
-# Characters of a value in a line.
-_LONGEST = 500
+# Of a value in a line.
+_MOST_CHARACTERS = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,10 +45,7 @@ class Treatment:
 
     @property
     def kind(self) -> 'SameTreatment':
-        """What it has in common with machines that are treated alike.
-
-        It is without the path, and can be compared.
-        """
+        """The treatment without the path, to be compared."""
         return SameTreatment(self.old, self.new, self.lines)
 
 
@@ -101,7 +98,7 @@ class _Treatments:
         self._nodes = nodes
 
     def __call__(self, paths: Sequence[str]) -> list[Treatment]:
-        """Return what becomes of the machine of each file."""
+        """Return the treatments of the machines of some files."""
         return [
             treat(path, self._old, self._new, self._nodes) for path in paths
         ]
@@ -113,14 +110,14 @@ def treat(
     new_plans: machine_test.Plans,
     nodes: machine_test.Nodes,
 ) -> Treatment:
-    """Evaluate two sets of rules on one machine, and compare what they leave.
+    """Evaluate two sets of rules on one machine, and compare the results.
 
-    What differs is the ending of the inspection and the data afterwards.
+    The ending of the inspection counts, and the data afterwards.
 
-    :param path: of the file with the inventory of the machine.
+    :param path: the file with the inventory of the machine.
     :param nodes: the nodes that belong to files of machines.
-    :returns: a treatment with a ``problem`` if a file cannot be read: it is
-        an error with both, and does not differ.
+    :returns: a treatment; if a file cannot be read it has a ``problem``, and
+        does not differ.
     """
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
@@ -129,8 +126,8 @@ def treat(
     old = evaluation.evaluate(old_plans, facts, explain=False)
     new = evaluation.evaluate(new_plans, facts, explain=False)
     lines = []
-    before = _ending(old)
-    after = _ending(new)
+    before = _describe_ending(old)
+    after = _describe_ending(new)
     if before != after:
         lines += ['inspection', f'- {before}', f'+ {after}']
     # From the data after the old rules to those after the new rules.
@@ -146,11 +143,11 @@ def treat(
     )
 
 
-def _ending(outcome: evaluation.Evaluation) -> str:
-    """Return the result of an inspection with the reason of a failure.
+def _describe_ending(outcome: evaluation.Evaluation) -> str:
+    """Return how an inspection ended, such as ``failed: too old``.
 
-    The rule and the op that failed are left out: two endings are the same to
-    the machine if only these differ.
+    The rule and the op that failed are left out: to the machine it makes no
+    difference which they are.
     """
     result = machine_test.result_of(outcome)
     if outcome.error and outcome.error.reason:
@@ -161,11 +158,11 @@ def _ending(outcome: evaluation.Evaluation) -> str:
 def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Yield changes of data as lines of a diff, for a terminal or a page.
 
-    A line with the name of an object, such as ``node``, is followed by its
-    changes: ``- path: before`` and ``+ path: value``. Long values are cut off.
+    For example ``node``, ``- /name: "a"`` and ``+ /name: "b"``. Long values
+    are cut off.
 
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
-        ``value``; those of one object follow each other.
+        ``value``; the changes of one object follow one another.
     """
     current = None
     for change in changes:
@@ -173,7 +170,7 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
             current = change['object']
             yield current
         if current == working_copy.TRAITS:
-            # A trait has a name, and no value to show.
+            # A trait has a name and no value.
             name = data_path.parse(change['path'])[0]
             if change['op'] == 'remove':
                 yield f'- {name}'
@@ -181,14 +178,14 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
                 yield f'+ {name}'
             continue
         if change['op'] != 'add':
-            yield f'- {change["path"]}: {_value_text(change["before"])}'
+            yield f'- {change["path"]}: {_format_value(change["before"])}'
         if change['op'] != 'remove':
-            yield f'+ {change["path"]}: {_value_text(change["value"])}'
+            yield f'+ {change["path"]}: {_format_value(change["value"])}'
 
 
-def _value_text(value: typing.Any) -> str:
-    """Return a value as JSON for a line of a diff, cut off if it is long."""
+def _format_value(value: typing.Any) -> str:
+    """Format a value as JSON for a line of a diff, cut off if it is long."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if len(text) > _LONGEST:
-        return f'{text[:_LONGEST]}…'
+    if len(text) > _MOST_CHARACTERS:
+        return f'{text[:_MOST_CHARACTERS]}…'
     return text

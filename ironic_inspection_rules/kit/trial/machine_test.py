@@ -30,27 +30,27 @@ Plans = dict[str, list[compiler.CompiledRule]]
 NO_TABLES: table.Tables = {}
 
 
-def _defaults(
+def _list_defaults(
     attributes: typing.Mapping[str, schema.Attribute],
 ) -> dict[str, typing.Any]:
-    """Return the attributes that Ironic gives a new object, by name."""
+    """List the values that Ironic gives a new node or port, by name."""
     defaults = {}
     for name, attribute in attributes.items():
-        # "..." stands for no default, as a required attribute has none.
+        # A required attribute has "..." in place of a default.
         if attribute.default is not ...:
             defaults[name] = attribute.default
     return defaults
 
 
-_NODE = _defaults(schema.NODE)
-_PORT = _defaults(schema.PORT)
+_NODE_DEFAULTS = _list_defaults(schema.NODE)
+_PORT_DEFAULTS = _list_defaults(schema.PORT)
 
 
 @dataclasses.dataclass(frozen=True)
 class Node:
     """A node that machines are taken for.
 
-    ``ports`` is None where a machine has a port for each interface of its
+    ``ports`` is None if a machine has a port for every interface of its
     inventory.
     """
 
@@ -60,11 +60,11 @@ class Node:
 
 
 class Nodes:
-    """The node that each machine is taken for.
+    """The nodes that machines are taken for.
 
     :param path: a file with the node of all machines, see :func:`load_node`;
-        or a directory with files that are called as the inventories are. A
-        machine without a file is a new node, as are all without a path.
+        or a directory with a file for every inventory, of the same name. A
+        machine without a file is a new node, and so are all without a path.
     :raises: :class:`.exceptions.InvalidDocument` where the file has no node.
     """
 
@@ -74,7 +74,7 @@ class Nodes:
         if path is not None and os.path.isdir(path):
             for node_file in find_inventories([path]):
                 self._files[pathlib.Path(node_file).stem] = node_file
-            # A machine without a file there is taken for a new node.
+            # Machines without a file there are new nodes.
             node_of_all = None
         self._node = load_node(node_of_all)
 
@@ -90,8 +90,9 @@ class Nodes:
 class MachineTest:
     """Trial of rules on one machine.
 
-    ``path`` is that of its inventory, ``outcome`` what the rules do to it.
-    ``problem`` says why its files cannot be read, None where they can.
+    :ivar path: the file with the inventory of the machine.
+    :ivar outcome: what the rules do to the machine.
+    :ivar problem: why a file cannot be read, None if all can.
     """
 
     path: str
@@ -210,11 +211,11 @@ def compile_rules(
 def compile_opened(
     rule: model.Rule, tables: table.Tables = NO_TABLES
 ) -> compiler.CompiledRule:
-    """Compile a rule as one that is not sensitive, but with its own tables.
+    """Compile a rule as if it were not sensitive, but with its own tables.
 
-    A sensitive rule leaves no trace of its conditions and actions; an opened
-    one does, so the results must show nothing of it. Its tables stay open
-    too: a sensitive rule reads secret columns, which are masked for others.
+    The result leaves a trace of its conditions and actions, which reports must
+    not show. A sensitive rule still reads the secret columns of tables, which
+    are masked for other rules.
     """
     opened = compiler.compile_rule(
         disclosure.opened(rule),
@@ -229,11 +230,11 @@ def compile_opened(
 
 
 def find_inventories(paths: typing.Iterable[str]) -> list[str]:
-    """Return the files that paths name, directly or as directories.
+    """List the files of paths, and of directories among the paths.
 
     :raises: :class:`.exceptions.InvalidDocument` where there are none.
     """
-    # Of "./machines" and "machines" the files are the same, and tried once.
+    # The files of "./machines" and "machines" are the same, and tried once.
     normal_paths = [str(pathlib.Path(path)) for path in paths]
     files = document.files(
         normal_paths, _('there are no inventories in this directory')
@@ -246,16 +247,16 @@ def load_node(path: str | None) -> Node:
 
     Attributes that the file leaves out have their defaults.
 
-    :param path: the node alone, or a mapping with ``node`` and perhaps
-        ``ports`` and ``port_groups``. Without a file the node is a new one.
-    :raises: :class:`.exceptions.InvalidDocument` where it has no node, or
-        ports that are no list.
+    :param path: a file with the node alone, or with a mapping of ``node`` and
+        perhaps ``ports`` and ``port_groups``; None for a new node.
+    :raises: :class:`.exceptions.InvalidDocument` for a file without a node, or
+        with ports that are no list.
     """
     mapping: dict[str, typing.Any] = {}
     if path:
         mapping = document.load_mapping(path)
     if 'node' not in mapping:
-        return Node({**_NODE, 'traits': [], **mapping})
+        return Node({**_NODE_DEFAULTS, 'traits': [], **mapping})
     fields = mapping['node']
     if not isinstance(fields, dict):
         raise exceptions.InvalidDocument(path or '', _('there is no node'))
@@ -268,7 +269,9 @@ def load_node(path: str | None) -> Node:
     if mapping.get('ports') is not None:
         node_ports = tuple(mapping['ports'])
     port_groups = tuple(mapping.get('port_groups') or ())
-    return Node({**_NODE, 'traits': [], **fields}, node_ports, port_groups)
+    return Node(
+        {**_NODE_DEFAULTS, 'traits': [], **fields}, node_ports, port_groups
+    )
 
 
 def run(
@@ -276,10 +279,10 @@ def run(
 ) -> MachineTest:
     """Try rules on one machine.
 
-    :param path: file with its inventory, see :mod:`.machine.machine_file`.
+    :param path: a file with an inventory, see :mod:`.machine.machine_file`.
     :param explain: whether the test also has rules that do not match, with a
         reason for every condition.
-    :raises: :class:`.exceptions.InvalidDocument` where it has none.
+    :raises: :class:`.exceptions.InvalidDocument` for another file.
     """
     facts = load_facts(path, node)
     return MachineTest(
@@ -290,8 +293,8 @@ def run(
 def load_facts(path: str, node: Node) -> working_copy.Facts:
     """Read a machine and its node as they are before the first rule.
 
-    Where the file of the node says nothing of ports, there is one for each
-    interface, as Ironic's hook ``ports`` makes them.
+    If the file of the node says nothing of ports, the node has a port for
+    every interface, as Ironic's hook ``ports`` makes them.
 
     :raises: :class:`.exceptions.InvalidDocument` where the file has no
         inventory.
@@ -309,8 +312,10 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
 
 
 Extract = typing.Callable[[MachineTest], typing.Any]
-"""Returns a part of a test. Processes exchange it and what it returns, so both
-can be pickled."""
+"""Returns a part of a test, such as its result.
+
+Processes exchange the function and the part, so that both can be pickled.
+"""
 
 
 def run_all(
@@ -356,7 +361,7 @@ class _Trials:
         self._explain = explain
 
     def __call__(self, paths: typing.Sequence[str]) -> list[typing.Any]:
-        """Return the wanted part of the test of each file."""
+        """Return the wanted parts of the tests of some files."""
         parts = []
         for path in paths:
             test = attempt(path, self._plans, self._nodes, self._explain)
@@ -367,10 +372,10 @@ class _Trials:
 def attempt(
     path: str, plans: Plans, nodes: Nodes, explain: bool = True
 ) -> MachineTest:
-    """Try rules on one machine.
+    """Try rules on one machine, whose files perhaps cannot be read.
 
-    :returns: with ``problem`` and no outcome if a file cannot be read, so that
-        the other machines are tried all the same.
+    :returns: a test; with ``problem`` and an empty outcome if a file cannot be
+        read.
     """
     try:
         return run(path, plans, nodes.of(path), explain)
@@ -395,5 +400,5 @@ def ports(
             continue
         address = interface.get('mac_address')
         if isinstance(address, str):
-            node_ports.append({**_PORT, 'address': address})
+            node_ports.append({**_PORT_DEFAULTS, 'address': address})
     return tuple(node_ports)

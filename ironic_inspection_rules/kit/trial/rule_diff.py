@@ -111,10 +111,10 @@ class RuleChange:
 def compare_tables(
     old: ComparedRules, new: ComparedRules
 ) -> list[dict[str, typing.Any]]:
-    """Return the tables that change, in the form of a plan.
+    """Return the changes of tables, in the form of a plan.
 
-    A plan has the first of the added, removed and changed rows, and nothing of
-    secret columns.
+    A plan has the first added, removed and changed rows, and nothing of secret
+    columns.
     """
     steps = []
     for name in {**old.tables, **new.tables}:
@@ -123,23 +123,23 @@ def compare_tables(
         moved = False
         if before is not None and after is not None:
             moved = list(before.keys) != list(after.keys)
-        rows = table_change.compare(_pairs(before), _pairs(after))
+        rows = table_change.compare(_rows_of(before), _rows_of(after))
         step = table_change.Step(
-            name, _definition(before), _definition(after), rows, moved
+            name, _definition_of(before), _definition_of(after), rows, moved
         )
         if step.outcome != table_change.UNCHANGED:
             steps.append(step.as_dict())
     return steps
 
 
-def _definition(rows: table.Table | None) -> table.TableDefinition | None:
+def _definition_of(rows: table.Table | None) -> table.TableDefinition | None:
     if rows is None:
         return None
     return rows.definition
 
 
-def _pairs(rows: table.Table | None) -> table_change.Pairs:
-    """Return the rows of a table by their keys; of no table none."""
+def _rows_of(rows: table.Table | None) -> table_change.Pairs:
+    """Return pairs of key and row, none without a table."""
     if rows is None:
         return ()
     return rows.pairs
@@ -159,22 +159,21 @@ class RuleSetDifference(typing.NamedTuple):
 def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     """Return what changes from old rules to new ones.
 
-    A rule is the same one by its UUID; without one, by its description where
-    that is unique in both; else by what it means, unless its author has given
-    it another UUID.
+    An old and a new rule are the same by their UUID; without a UUID, by a
+    description that is unique in both sets; else by their meaning, unless
+    authors have given the rules two UUIDs.
     """
     present = []
-    # A plan compares positions, as the server stores them: numbers with
-    # fractions, so that a rule can move between two others.
+    # Positions in a plan are floats, so that a rule can move between two.
     for number, rule in enumerate(old.rules, 1):
         present.append({**rule.to_mapping(), 'position': float(number)})
-    matches = _match(old, new, present)
+    matches = _match_rules(old, new, present)
     rules = []
     new_meanings = {}
     for new_rule, match in zip(new.rules, matches, strict=True):
         rule = new_rule
         if match is not None:
-            # So a plan takes it for the old rule, which it changes.
+            # With the UUID of the old rule, a plan changes that rule.
             rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
@@ -185,22 +184,22 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
         if step.outcome not in _CHANGES:
             continue
         fields = step.after or step.before or {}
-        is_same = _same(
+        is_same = _is_same_meaning(
             old.meanings.get(fields['uuid']), new_meanings.get(fields['uuid'])
         )
-        changes.append(_rule_change(step, is_same, named))
+        changes.append(_describe_change(step, is_same, named))
     return RuleSetDifference(changes, rules)
 
 
-def _rule_change(
+def _describe_change(
     step: replacement.RuleStep, is_same: bool, named: frozenset[str]
 ) -> RuleChange:
-    """Return what changes of one rule.
+    """Return the kind of a change, such as ``renamed``, and its lines.
 
-    A rule with the same meaning is rewritten, renamed if its description is
-    another one, or moved, which counts for more than both.
+    A rule that keeps its meaning is :data:`REWRITTEN`, :data:`RENAMED` if the
+    description changes, or :data:`MOVED`, which matters more than the others.
 
-    :param is_same: whether it means the same before and afterwards.
+    :param is_same: whether the rule keeps its meaning.
     :param named: the UUIDs that authors gave rules.
     """
     change = _CHANGES[step.outcome]
@@ -216,55 +215,51 @@ def _rule_change(
     if step.outcome != replacement.MOVED:
         lines = replacement.lines(
             {
-                'before': _with_uuid_of(named, step.before),
-                'after': _with_uuid_of(named, step.after),
+                'before': _hide_generated_uuid(named, step.before),
+                'after': _hide_generated_uuid(named, step.after),
                 'fields': step.fields,
             }
         )
     return RuleChange(title, change, tuple(lines))
 
 
-def _with_uuid_of(
+def _hide_generated_uuid(
     named: frozenset[str], fields: replacement.Fields | None
 ) -> replacement.Fields | None:
-    """Return a rule without its UUID, unless an author gave it one.
-
-    A UUID that is made of a rule says nothing.
-    """
+    """Return a rule without a UUID that was made of its content."""
     if not fields or fields['uuid'] in named:
         return fields
     return {**fields, 'uuid': None}
 
 
-def _match(
+def _match_rules(
     old: ComparedRules,
     new: ComparedRules,
     present: typing.Sequence[replacement.Fields],
 ) -> list[replacement.Match | None]:
-    """Return the old rule that every new one is, and by what it is known.
+    """Match new rules with old ones, by UUID, description or meaning.
 
-    First by UUID and description, as a plan on the server does, then by what
-    the rules mean.
+    UUID and description come first, as in a plan on the server.
 
     :param present: the old rules.
-    :returns: in the order of the new rules; None for a rule that is new.
+    :returns: matches in the order of the new rules; None for a new rule that
+        has no old one.
     """
     old_uuids = {rule.uuid for rule in old.rules}
-    # Of old rules to which their authors gave no UUID.
+    # Descriptions of the old rules to which their authors gave no UUID.
     descriptions_without_uuid = {
         rule.description for rule in old.rules if rule.uuid not in old.named
     }
     wanted = []
     for rule in new.rules:
         is_known_by_uuid = rule.uuid in new.named
-        if rule.uuid not in old_uuids and (
-            rule.description in descriptions_without_uuid
-        ):
-            # The author has given it a UUID for the first time.
+        has_new_uuid = rule.uuid not in old_uuids
+        if has_new_uuid and rule.description in descriptions_without_uuid:
+            # The author has given the old rule its first UUID.
             is_known_by_uuid = False
         uuid: str | None = rule.uuid
         if rule.description and not is_known_by_uuid:
-            # A UUID that is made of the content is another one after an edit.
+            # A UUID that is made of the content changes with every edit.
             uuid = None
         wanted.append({'uuid': uuid, 'description': rule.description})
     matches = replacement.match(wanted, present)
@@ -273,38 +268,38 @@ def _match(
     for index, rule in enumerate(new.rules):
         if matches[index] is not None:
             continue
-        same = _with_same_meaning(old, new, rule, unmatched)
+        same = _find_same_meaning(old, new, rule, unmatched)
         if same is not None:
             matches[index] = replacement.Match(same, 'meaning')
             unmatched.remove(same)
     return matches
 
 
-def _with_same_meaning(
+def _find_same_meaning(
     old: ComparedRules,
     new: ComparedRules,
     rule: model.Rule,
     left: typing.Iterable[replacement.Fields],
 ) -> replacement.Fields | None:
-    """Return the first old rule that means the same as a new one.
+    """Find the first old rule that means the same as a new rule.
 
-    :param left: the old rules that match no new one yet.
+    :param left: the old rules that match no new rule yet.
     """
     for old_rule in left:
         uuid = old_rule['uuid']
         if uuid in old.named and rule.uuid in new.named:
-            # Their author has given them different UUIDs.
+            # Their authors have given the two rules different UUIDs.
             continue
-        if _same(old.meanings[uuid], new.meanings[rule.uuid]):
+        if _is_same_meaning(old.meanings[uuid], new.meanings[rule.uuid]):
             return old_rule
     return None
 
 
-def _same(
+def _is_same_meaning(
     one: typing.Mapping[str, typing.Any] | None,
     other: typing.Mapping[str, typing.Any] | None,
 ) -> bool:
-    """Return whether two meanings are the same; no rule means nothing."""
+    """Return whether two meanings are equal; None is equal to nothing."""
     return one is not None and other is not None and data_path.same(one, other)
 
 

@@ -2,10 +2,10 @@
 
 """diff: the meaning of a rule, however it is written.
 
-Two rules mean the same where these data are the same: arguments have their
-names, those that are left out their defaults; paths are tokens, and fields
-are their steps and filters. Rules that do the same in another way, such as by
-conditions in another order, are not found.
+Two rules mean the same if these data are the same: arguments have names, and
+defaults where they are left out; paths are tokens, and fields are steps and
+filters. Rules that do the same in another way, such as by conditions in
+another order, do not have the same meaning here.
 """
 
 import typing
@@ -36,71 +36,74 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
     meaning = rule.to_mapping()
     for name in NAMES:
         meaning.pop(name, None)
-    meaning['vars'] = _vars(dict(rule.vars))
-    meaning['conditions'] = [_operation(condition) for condition in conditions]
-    meaning['actions'] = [_action(action) for action in actions]
+    meaning['vars'] = _meaning_of_vars(dict(rule.vars))
+    meaning['conditions'] = [
+        _meaning_of_operation(condition) for condition in conditions
+    ]
+    meaning['actions'] = [_meaning_of_action(action) for action in actions]
     return meaning
 
 
-def _vars(values: dict[str, typing.Any]) -> typing.Any:
+def _meaning_of_vars(values: dict[str, typing.Any]) -> typing.Any:
     """Return the meaning of vars, whose order counts where one uses another.
 
     :returns: a mapping; a list of pairs where the order counts.
     """
-    meaning = _value(values)
+    meaning = _meaning_of_value(values)
     may_use_another = model.VARS in str(list(values.values()))
     if may_use_another:
         return list(meaning.items())
     return meaning
 
 
-def _action(action: file_rule.Operation) -> dict[str, typing.Any]:
+def _meaning_of_action(action: file_rule.Operation) -> dict[str, typing.Any]:
     reverts = engine_action.reverts(action.written, action.op)
-    return {**_operation(action), 'reverts': reverts}
+    return {**_meaning_of_operation(action), 'reverts': reverts}
 
 
 class _Text(list[typing.Any]):
     """Text with fields in it, in pieces.
 
-    A type of its own, so that it is not the same as a list with these pieces
-    that a rule has.
+    The type is not that of a list in a rule, so that the two never are equal.
     """
 
 
 class _PathsOfItems(list[typing.Any]):
-    """The paths of all items of a loop; no list that a rule has."""
+    """The paths of all items of a loop; not equal to a list in a rule."""
 
 
-def _operation(
+def _meaning_of_operation(
     operation: file_rule.Operation, outer: engine_loop.Loop | None = None
 ) -> dict[str, typing.Any]:
     """Return the meaning of a condition or an action.
 
-    :param outer: the loop around it.
+    :param outer: the loop around the operation.
     """
     loop = operation.loop
     inside = engine_loop.Loop.of(loop, outer)
     items = loop
     if isinstance(loop, dict):
-        # A loop over a mapping has that one item.
+        # A loop over a mapping has the mapping as its only item.
         items = [loop]
     multiple = None
     if loop is not None:
         multiple = operation.written.get('multiple') or model.MULTIPLE[0]
     meanings = {}
     for name, value in operation.arguments.items():
-        meanings[name] = _argument(operation, name, value, inside)
+        meanings[name] = _meaning_of_argument(operation, name, value, inside)
     return {
         'op': operation.op.name,
         'inverted': operation.inverted,
         'arguments': meanings,
-        'loop': _value(items),
+        'loop': _meaning_of_value(items),
         'multiple': multiple,
-        'inner': [_operation(inner, inside) for inner in operation.inner],
+        'inner': [
+            _meaning_of_operation(inner, inside) for inner in operation.inner
+        ],
     }
 
 
-def _argument(
+def _meaning_of_argument(
     operation: file_rule.Operation,
     name: str,
     value: typing.Any,
@@ -108,30 +111,31 @@ def _argument(
 ) -> typing.Any:
     """Return the meaning of an argument, converted as the op gets it.
 
-    Of the text ``"5"`` it is the number 5 where the op takes a number.
+    The text ``"5"`` means 5 where the op takes a number.
 
     :param loop: the innermost loop around the value.
     """
     argument = operation.op.signature.by_name[name]
     if value is not None and argument.type is data_path.Path:
-        return _path(value, loop)
+        return _meaning_of_path(value, loop)
     if argument.type is pattern.Pattern:
         return value
     meaning = value
     if name not in operation.op.plugin.LITERAL:
-        meaning = _value(value)
+        meaning = _meaning_of_value(value)
     if isinstance(meaning, _Text):
-        # What it becomes depends on the machine.
+        # How it is converted depends on the machine.
         return meaning
     return arguments.convert(meaning, argument)
 
 
-def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
-    """Return the meaning of a path: its tokens.
+def _meaning_of_path(
+    text: typing.Any, loop: engine_loop.Loop | None
+) -> typing.Any:
+    """Return the meaning of a path: its tokens, such as ``['extra', 'rack']``.
 
-    If the path has the item of a literal loop in it, the meaning is a list
-    with the tokens of the path of each item. The item is filled in before the
-    path is split: an item such as ``extra/rack`` makes two tokens of it.
+    A path with ``{item}`` means the paths of all items of a literal loop. The
+    item is filled in before the path is split: ``extra/rack`` is two tokens.
 
     :param loop: the innermost loop around the path.
     """
@@ -140,40 +144,45 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
             interpolation.fill_item(str(text), item) for item in loop.items
         ]
         if any(path != text for path in filled):
-            # The paths have no item in them any more, so no loop.
-            return _PathsOfItems(_path(path, None) for path in filled)
+            # No path has an item any more, so that no loop matters.
+            return _PathsOfItems(
+                _meaning_of_path(path, loop=None) for path in filled
+            )
     tokens = engine_call.split(interpolation.parse(str(text)))
-    return [_pieces(token) for token in tokens]
+    return [_meaning_of_text(token) for token in tokens]
 
 
-def _value(value: typing.Any) -> typing.Any:
+def _meaning_of_value(value: typing.Any) -> typing.Any:
     """Return the meaning of a value with fields in it."""
     if isinstance(value, str):
-        return _pieces(interpolation.parse(value))
+        return _meaning_of_text(interpolation.parse(value))
     if isinstance(value, list | tuple):
-        return [_value(item) for item in value]
+        return [_meaning_of_value(item) for item in value]
     if isinstance(value, dict):
-        return {_key(key): _value(item) for key, item in value.items()}
+        return {
+            _meaning_of_key(key): _meaning_of_value(item)
+            for key, item in value.items()
+        }
     return value
 
 
-def _key(key: typing.Any) -> typing.Any:
+def _meaning_of_key(key: typing.Any) -> typing.Any:
     """Return the meaning of a key of a mapping, as text if it has fields."""
-    meaning = _value(key)
+    meaning = _meaning_of_value(key)
     if isinstance(meaning, _Text):
         # A list cannot be the key of a mapping.
         return str(meaning)
     return meaning
 
 
-def _pieces(pieces: list[str | interpolation.Field]) -> typing.Any:
+def _meaning_of_text(pieces: list[str | interpolation.Field]) -> typing.Any:
     """Return the meaning of text: plain text, or its pieces with fields."""
     meanings: list[typing.Any] = []
     has_fields = False
     for piece in pieces:
         if isinstance(piece, interpolation.Field):
             has_fields = True
-            meanings.append(_field(piece))
+            meanings.append(_meaning_of_field(piece))
         elif piece:
             meanings.append(piece)
     if has_fields:
@@ -181,12 +190,16 @@ def _pieces(pieces: list[str | interpolation.Field]) -> typing.Any:
     return ''.join(meanings)
 
 
-def _field(field: interpolation.Field) -> list[typing.Any]:
-    """Return the meaning of a field, whatever way it is written in."""
+def _meaning_of_field(field: interpolation.Field) -> list[typing.Any]:
+    """Return the meaning of a field, however it is written.
+
+    It has root, steps, conversion, format and filters:
+    ``['node', ['extra', 'rack'], None, None, []]`` for ``{node.extra.rack}``.
+    """
     if field.root is None:
-        # It is not understood as a path, so its text stands for itself.
+        # The text is no path, and stands for itself.
         return [field.text]
-    filters = [_filter(call) for call in field.filters]
+    filters = [_meaning_of_filter(call) for call in field.filters]
     return [
         field.root,
         list(field.steps),
@@ -196,17 +209,22 @@ def _field(field: interpolation.Field) -> list[typing.Any]:
     ]
 
 
-def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
+def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
     """Return the meaning of a filter: name, inner filter, arguments by name.
 
-    Of ``round`` it is ``['round', None, {'precision': 0}]``, with the default
-    of an argument that is left out. In ``map('trim')`` the inner filter is
-    ``trim``.
+    ``round`` means ``['round', None, {'precision': 0}]``, with the default of
+    an argument. ``map('trim')``, which applies an inner filter, means::
+
+        ['map', ['trim', None, {'chars': None}],
+         {'filter': None, 'attribute': None, 'default': ABSENT}]
+
+    :param call: the name of the filter, and its arguments as pairs of name
+        and value; the name of a positional argument is None.
     """
-    inner = _inner_filter(call)
+    inner = _meaning_of_inner_filter(call)
     arguments_of_call = call.arguments
     if inner is not None:
-        # All of them belong to the inner filter.
+        # All arguments belong to the inner filter.
         arguments_of_call = ()
     signature = registry.filters()[call.name].signature
     bound, _problems = signature.bind_call(arguments_of_call)
@@ -219,18 +237,18 @@ def _filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
         else:
             # The inner filter is its value.
             continue
-        meanings[argument.name] = _filter_argument(argument, value)
+        meanings[argument.name] = _meaning_of_filter_argument(argument, value)
     return [call.name, inner, meanings]
 
 
-def _inner_filter(
+def _meaning_of_inner_filter(
     call: filter_syntax.FilterCall,
 ) -> list[typing.Any] | None:
     """Return the meaning of the filter that a filter applies to every item.
 
     In ``map('replace', 'a', 'b')`` it is ``replace('a', 'b')``.
 
-    :returns: None if it applies none, as in ``map(attribute='name')``.
+    :returns: None without an inner filter, as in ``map(attribute='name')``.
     """
     if not registry.filters()[call.name].plugin.TAKES_FILTER:
         return None
@@ -239,27 +257,27 @@ def _inner_filter(
     (argument_name, inner_name), *arguments_of_inner = call.arguments
     if argument_name is not None:
         return None
-    return _filter(
+    return _meaning_of_filter(
         filter_syntax.FilterCall(inner_name, tuple(arguments_of_inner))
     )
 
 
-def _filter_argument(
+def _meaning_of_filter_argument(
     argument: arguments.Argument, value: typing.Any
 ) -> typing.Any:
     """Return the meaning of an argument of a filter.
 
-    That of a field is its steps and filters, and that of a path its tokens.
-    Any other value is its own meaning.
+    A field means its steps and filters, and a path its tokens. Any other value
+    is its own meaning.
     """
     if isinstance(value, interpolation.Field):
-        return _Text([_field(value)])
+        return _Text([_meaning_of_field(value)])
     if isinstance(value, list):
-        return [_filter_argument(argument, item) for item in value]
+        return [_meaning_of_filter_argument(argument, item) for item in value]
     if isinstance(value, dict):
         meanings = {}
         for key, item in value.items():
-            meanings[key] = _filter_argument(argument, item)
+            meanings[key] = _meaning_of_filter_argument(argument, item)
         return meanings
     if value is not None and argument.type is data_path.Path:
         return list(data_path.parse(str(value)))

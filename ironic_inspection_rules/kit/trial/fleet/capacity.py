@@ -28,7 +28,7 @@ IN_USE = 'in_use'
 
 _RESOURCE_CLASS = 'resource_class'
 _OUT_OF_SERVICE = ('maintenance', 'retired')
-_CHANGED = (_RESOURCE_CLASS, *_OUT_OF_SERVICE)
+_CHANGED_FIELDS = (_RESOURCE_CLASS, *_OUT_OF_SERVICE)
 """The fields of a node that rules change, beside its traits."""
 
 _TRAIT = 'traits'
@@ -62,9 +62,9 @@ class _Offer:
 class Capacity:
     """Counts the nodes that can take flavors, node by node.
 
-    A node whose inspection would fail can take none afterwards, nor one that
-    rules put into maintenance. What a sensitive rule sets is withheld, and
-    does not count.
+    A node whose inspection would fail can take no flavor afterwards, and no
+    node that rules put into maintenance can. What a sensitive rule sets is
+    withheld, and does not count.
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
@@ -73,21 +73,21 @@ class Capacity:
     def add(self, entry: Plain, node: Plain) -> None:
         """Count a node for all flavors, before and after the rules.
 
-        :param entry: the answer for it, of an evaluation that does not
+        :param entry: the answer for the node, of an evaluation that does not
             compare.
-        :param node: as it is, with :data:`FIELDS`, ``uuid`` and ``name``.
+        :param node: the node before the rules, with :data:`FIELDS`, ``uuid``
+            and ``name``.
         """
-        before = _offer(node)
-        after, rule_by_name = _afterwards(entry, node)
+        before = _offer_of(node)
+        after, rule_by_name = _offer_after_rules(entry, node)
         for counts in self._counts:
             counts.add(node, before, after, rule_by_name)
 
     def as_list(self) -> list[dict[str, Any]]:
-        """Return the numbers of flavors as plain JSON data.
+        """Return the counts of all flavors as plain JSON data.
 
-        ``loss`` is how many percent of its nodes a flavor loses, 0 if none.
-        ``rules`` of a node that is lost or gained are the UUIDs of the rules
-        that did it; there are none where a node is so without them.
+        ``loss`` is the percentage of nodes that a flavor loses, and ``rules``
+        of a lost or gained node are the UUIDs of the rules to blame.
         """
         return [counts.as_dict() for counts in self._counts]
 
@@ -113,12 +113,11 @@ class _Counts:
     ) -> None:
         """Count a node for the flavor, before and after the rules.
 
-        A node that only one of the two offers makes fit is lost or gained, and
-        listed with the rules that did it.
+        A node that is lost or gained is listed with the rules to blame.
 
-        :param before: what it offers now.
-        :param after: what it offers after the rules.
-        :param rule_by_name: the UUID of the rule that changed something, by
+        :param before: the offer of the node before the rules.
+        :param after: the offer of the node after the rules.
+        :param rule_by_name: the UUID of the last rule to change something, by
             the name of a field, a trait or :data:`_FAILED`.
         """
         could = before.serves(self._flavor)
@@ -129,11 +128,11 @@ class _Counts:
             self._after[after.use] += 1
         named = {'uuid': node['uuid'], 'name': node['name']}
         if could and not can:
-            rules = _reasons(self._flavor, after, rule_by_name)
+            rules = _rules_in_the_way(self._flavor, after, rule_by_name)
             self._lost.append({**named, 'use': before.use, 'rules': rules})
         elif can and not could:
-            # The rules that changed what kept it from serving before.
-            rules = _reasons(self._flavor, before, rule_by_name)
+            # The rules that changed what was in the way before.
+            rules = _rules_in_the_way(self._flavor, before, rule_by_name)
             self._gained.append({**named, 'use': after.use, 'rules': rules})
 
     def as_dict(self) -> dict[str, Any]:
@@ -160,12 +159,12 @@ class _Counts:
         }
 
 
-def _offer(node: Plain) -> _Offer:
-    """Return what a node offers.
+def _offer_of(node: Plain) -> _Offer:
+    """Return what a node offers to Placement.
 
-    A node with an instance is in use, whatever its state. Else it is free
-    while it is available, neither in maintenance nor retired nor with an
-    error of its power (``_node_resources_unavailable`` of the driver).
+    A node with an instance is in use, whatever its state. Else it is free if
+    it is available, not in maintenance, not retired, and without power errors
+    (``_node_resources_unavailable`` of the driver).
     """
     is_available = node.get('provision_state') == 'available'
     has_power = node.get('power_state') != 'error'
@@ -180,8 +179,10 @@ def _offer(node: Plain) -> _Offer:
     return _Offer(resource_class, traits, use)
 
 
-def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
-    """Return what a node offers after the rules, and who changed it.
+def _offer_after_rules(
+    entry: Plain, node: Plain
+) -> tuple[_Offer, dict[str, str]]:
+    """Return what a node offers after the rules, and the rules to blame.
 
     :param entry: the answer for the node, of an evaluation that does not
         compare.
@@ -192,7 +193,7 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     traits = set(node.get(_TRAIT) or ())
     rule_by_name: dict[str, str] = {}
     changes = entry.get('changes') or ()
-    # The UUIDs of the rules that made these changes, in the same order.
+    # The UUIDs of the rules that made the changes, in the same order.
     changed_by = entry.get('changed_by') or ()
     for change, rule in zip(changes, changed_by, strict=False):
         # Without the slash: the name of a trait, or of a field of the node.
@@ -203,15 +204,15 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
                 traits.discard(name)
             else:
                 traits.add(name)
-        elif change['object'] == 'node' and name in _CHANGED:
+        elif change['object'] == 'node' and name in _CHANGED_FIELDS:
             after[name] = change['value']
             if is_removed:
                 after[name] = None
         else:
-            # No flavor asks for it.
+            # No flavor asks for anything else.
             continue
         rule_by_name[name] = rule
-    offer = _offer({**after, _TRAIT: traits})
+    offer = _offer_of({**after, _TRAIT: traits})
     if entry['result'] == _FAILED:
         failed_by = entry.get('failed_by') or {}
         rule_by_name[_FAILED] = failed_by.get('rule', '')
@@ -219,13 +220,12 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     return offer, rule_by_name
 
 
-def _reasons(
+def _rules_in_the_way(
     wanted: flavor.Flavor, offer: _Offer, rule_by_name: Mapping[str, str]
 ) -> list[str]:
-    """Return the UUIDs of the rules by which an offer does not serve a flavor.
+    """Return the UUIDs of the rules to blame for an offer that does not fit.
 
-    :param offer: it does not serve the flavor.
-    :param rule_by_name: the UUID of the rule that changed something, by the
+    :param rule_by_name: the UUID of the last rule to change something, by the
         name of a field, a trait or :data:`_FAILED`.
     """
     in_the_way: list[str] = []
@@ -235,7 +235,7 @@ def _reasons(
         in_the_way.append(_RESOURCE_CLASS)
     in_the_way += sorted(wanted.required - offer.traits)
     in_the_way += sorted(wanted.forbidden & offer.traits)
-    # What is in the way, and no rule has changed, was so before.
+    # What is in the way without a rule was so before.
     rules = [
         rule_by_name[name] for name in in_the_way if rule_by_name.get(name)
     ]

@@ -15,7 +15,7 @@ _REQUIRED = 'required'
 _FORBIDDEN = 'forbidden'
 _GROUP_POLICY = 'group_policy'
 # ResourceRequest.XS_KEYPAT of nova.scheduler.utils.
-_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
+_SPEC_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 # What Nova writes as one underscore in the name of a resource class.
 _NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
 
@@ -24,11 +24,11 @@ _NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
 class Flavor:
     """The resource class and traits that a flavor asks for.
 
-    :ivar resource_class: the custom class that it asks for, None where no
-        node can take it.
+    :ivar resource_class: such as ``CUSTOM_LARGE``; None if no node can take
+        the flavor.
     :ivar required: traits that a node must have.
-    :ivar forbidden: traits that it must not have.
-    :ivar problem: why no node can take it.
+    :ivar forbidden: traits that a node must not have.
+    :ivar problem: why no node can take the flavor.
     :ivar ignored: extra specs that say nothing to Placement, such as
         ``capabilities:…``, which Nova's own filters read.
     """
@@ -43,8 +43,9 @@ class Flavor:
     def fits(self, resource_class: str | None, traits: frozenset[str]) -> bool:
         """Check whether a node can take the flavor.
 
-        :param resource_class: of the node in Placement; see :func:`normalize`.
-        :param traits: of the node.
+        :param resource_class: the class of the node in Placement; see
+            :func:`normalize`.
+        :param traits: the traits of the node.
         """
         if self.resource_class is None:
             return False
@@ -55,10 +56,10 @@ class Flavor:
 
 @dataclasses.dataclass
 class _SpecGroup:
-    """One group of extra specs, which one provider has to serve.
+    """Extra specs of one suffix, which one provider has to serve.
 
-    :ivar resources: the amounts that it asks for, by resource.
-    :ivar traits: by trait, ``required`` or ``forbidden``.
+    :ivar resources: amounts, such as ``{'CUSTOM_LARGE': 1}``.
+    :ivar traits: such as ``{'HW_CPU_X86_VMX': 'required'}``.
     """
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -72,7 +73,7 @@ class _SpecGroup:
         }
 
     def named(self, value: str) -> frozenset[str]:
-        """Return the names of traits that are to be so.
+        """Return the names of traits with a value.
 
         :param value: ``required`` or ``forbidden``.
         """
@@ -101,7 +102,7 @@ def parse(
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     ignored = []
     for key, value in extra_specs.items():
-        if not _take(groups, key, value):
+        if not _add_spec(groups, key, value):
             ignored.append(key)
     asked: set[str] = set()
     for group in groups.values():
@@ -116,7 +117,7 @@ def parse(
         unnamed['MEMORY_MB'] = ram
     if 'DISK_GB' not in asked:
         unnamed['DISK_GB'] = disk
-    problem = next(_problems(groups), None)
+    problem = next(_find_problems(groups), None)
     if problem:
         return Flavor(name, problem=problem, ignored=tuple(ignored))
     # Without a problem there is one resource, in one group.
@@ -139,7 +140,7 @@ def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
     """
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
-        _take(groups, key, value)
+        _add_spec(groups, key, value)
     for group in groups.values():
         if any(name.startswith(_CUSTOM) for name in group.wanted):
             return True
@@ -147,25 +148,25 @@ def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
 
 
 def normalize(resource_class: str | None) -> str | None:
-    """Return the class that Nova gives a node of a class in Placement.
+    """Return a resource class as Placement has it: ``CUSTOM_LARGE_1``.
 
-    It is what ``normalize_rc_name`` of ``nova.utils`` makes of it.
+    This is ``normalize_rc_name`` of ``nova.utils``; here for ``large-1``.
     """
     if not resource_class:
         return None
     return _CUSTOM + _NOT_ALPHANUMERIC.sub('_', resource_class).upper()
 
 
-def _take(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
-    """Add a resource or a trait that an extra spec asks for to its group.
+def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
+    """Add the resource or trait of an extra spec to its group.
 
     :param groups: by suffix, such as ``_gpu`` of ``resources_gpu:VGPU``.
-    :returns: False for an extra spec that asks Placement for nothing, or that
-        Nova would not understand: a flavor ignores it.
+    :returns: False for an extra spec that a flavor ignores: Placement or Nova
+        would not read it.
     """
-    match = _KEY.fullmatch(key)
+    match = _SPEC_KEY.fullmatch(key)
     if not match:
-        # Placement reads it too. With one resource it changes nothing.
+        # Placement reads the policy, which changes nothing here.
         return key == _GROUP_POLICY
     kind, suffix, name = match.groups()
     group = groups[suffix or '']
@@ -183,8 +184,8 @@ def _take(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
     return amount >= 0
 
 
-def _problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
-    """Yield why no node can take a flavor.
+def _find_problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
+    """Yield why no node can take a flavor, in sentences.
 
     To Placement a node has one unit of one custom resource class.
     """

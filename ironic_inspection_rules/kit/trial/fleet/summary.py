@@ -28,8 +28,8 @@ _PATHS = {
 
 Plain = Mapping[str, Any]
 
-_FEW = 10
-"""Up to so many different values of one place always keep machines apart."""
+_MOST_SHARED_VALUES = 10
+"""Most values of a place that always keep machines apart."""
 
 _PORT = 'port'
 
@@ -50,17 +50,16 @@ class _Place(NamedTuple):
 class _ChangeOfGroup(NamedTuple):
     """A change of a machine, or of all machines of a group.
 
-    Other than in an answer of Ironic, its value can be hashed.
-
-    :ivar value: as JSON; None where it differs from machine to machine.
+    :ivar value: as JSON text, such as ``"b7"`` in quotes, which can be hashed;
+        None where it differs from machine to machine.
     """
 
     place: _Place
     value: str | None
 
 
-class _Alike(NamedTuple):
-    """What machines of a group have in common.
+class _Outcome(NamedTuple):
+    """What would become of all machines of a group.
 
     :ivar reason: why the inspection fails, as text or JSON.
     """
@@ -73,14 +72,16 @@ class _Alike(NamedTuple):
 class Summary:
     """Counts what rules would do, machine by machine.
 
-    :param rules: those that are tried: ``uuid``, ``description``, ``phase``.
+    :param rules: the rules that are tried: ``uuid``, ``description``,
+        ``phase``.
     :param compared: whether entries have only what differs from the rules in
         force.
-    :ivar results: how many machines have each result.
-    :ivar differ: how many machines end otherwise than by the rules in force;
-        0 where nothing is compared.
-    :ivar gained: how many machines get each name, by kind; ``lost`` how many
-        lose it.
+    :ivar results: the number of machines by their result.
+    :ivar differ: the number of machines that end otherwise than by the rules
+        in force; 0 without a comparison.
+    :ivar gained: by kind, the numbers of machines that get a name, such as
+        ``{'traits': {'CUSTOM_GPU': 3}}``.
+    :ivar lost: likewise, the numbers of machines that lose a name.
     :ivar invalid: machines whose instances would no longer validate.
     :ivar unmatched: machines that no rule matches.
     :ivar not_tried: machines on which the rules could not be tried, with the
@@ -91,7 +92,7 @@ class Summary:
         self.compared = compared
         self.results: collections.Counter[str] = collections.Counter()
         self.differ = 0
-        self.rules = {rule['uuid']: _rule(rule) for rule in rules}
+        self.rules = {rule['uuid']: _begin_counts(rule) for rule in rules}
         self.gained = {kind: collections.Counter[str]() for kind in KINDS}
         self.lost = {kind: collections.Counter[str]() for kind in KINDS}
         self.invalid: list[dict[str, Any]] = []
@@ -100,11 +101,12 @@ class Summary:
         self.groups = FleetGroups()
 
     def add(self, entry: Plain, node: Plain) -> None:
-        """Count a machine, and group it if the rules make a difference to it.
+        """Count a machine, and group it if the rules make a difference.
 
-        :param entry: of an answer of Ironic: the result of the machine, rules
-            that matched, changes.
-        :param node: as it is: ``traits``, ``resource_class``, ``properties``.
+        :param entry: the entry of the machine in an answer of Ironic: result,
+            rules that matched, changes.
+        :param node: the node before the rules: ``traits``,
+            ``resource_class``, ``properties``.
         """
         named = {'uuid': entry['uuid'], 'name': entry['name']}
         self.results[entry['result']] += 1
@@ -140,13 +142,13 @@ class Summary:
                 self._counts_of(audited['uuid'])['audited'] += 1
 
     def _count_failure(self, entry: Plain) -> None:
-        """Count by which rule an inspection failed, if it did."""
-        failed = entry.get('failed_by')
-        if failed and failed['kind'] == 'fail':
+        """Count a failed inspection for the rule that failed it."""
+        failed_by = entry.get('failed_by')
+        if failed_by and failed_by['kind'] == 'fail':
             # The rule has the action "fail"; any other failure is an error.
-            self._counts_of(failed['rule'])['failed'] += 1
-        elif failed:
-            self._counts_of(failed['rule'])['errors'] += 1
+            self._counts_of(failed_by['rule'])['failed'] += 1
+        elif failed_by:
+            self._counts_of(failed_by['rule'])['errors'] += 1
         elif entry['result'] == FAILED:
             # Ironic does not say which rule it was.
             self._counts_of(None)['errors'] += 1
@@ -167,15 +169,19 @@ class Summary:
         return sum(rule['errors'] for rule in self.rules.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary as plain JSON data."""
+        """Return the summary as plain JSON data.
+
+        ``differ`` is None without a comparison. Every kind of names has a
+        member such as ``'traits': {'gained': {…}, 'lost': {…}}``.
+        """
         differ = None
         if self.compared:
             differ = self.differ
-        names = {}
+        changes_by_kind = {}
         for kind in KINDS:
-            names[kind] = {
-                'gained': _most_first(self.gained[kind]),
-                'lost': _most_first(self.lost[kind]),
+            changes_by_kind[kind] = {
+                'gained': _sort_by_count(self.gained[kind]),
+                'lost': _sort_by_count(self.lost[kind]),
             }
         return {
             'machines': self.machines,
@@ -184,7 +190,7 @@ class Summary:
             'failed': self.results[FAILED],
             'differ': differ,
             'rules': list(self.rules.values()),
-            **names,
+            **changes_by_kind,
             'invalid_instances': self.invalid,
             'unmatched': self.unmatched,
             'not_tried': self.not_tried,
@@ -192,18 +198,18 @@ class Summary:
         }
 
     def _counts_of(self, uuid: str | None) -> dict[str, Any]:
-        """Return the counts of a rule, also of one that was not named."""
-        return self.rules.setdefault(str(uuid), _rule({'uuid': uuid}))
+        """Return the counts of a rule; they are added for an unknown rule."""
+        return self.rules.setdefault(str(uuid), _begin_counts({'uuid': uuid}))
 
 
-def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return counts, the largest first, equal ones by their names."""
+def _sort_by_count(counts: Mapping[str, int]) -> dict[str, int]:
+    """Sort counts, the largest first, and equal counts by their names."""
     by_name = sorted(counts.items())
     return dict(sorted(by_name, key=operator.itemgetter(1), reverse=True))
 
 
-def _rule(rule: Plain) -> dict[str, Any]:
-    """Return a rule of which nothing is counted yet."""
+def _begin_counts(rule: Plain) -> dict[str, Any]:
+    """Return a rule with all counts at 0."""
     counted = {}
     for name in ('uuid', 'description', 'phase', 'priority', 'mode'):
         counted[name] = rule.get(name)
@@ -236,7 +242,7 @@ def validation_newly_fails(entry: Plain, compared: bool) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class NameDifference:
-    """The names that a machine has before and afterwards."""
+    """The names of a kind that a machine has before and afterwards."""
 
     before: frozenset[str]
     after: frozenset[str]
@@ -255,71 +261,68 @@ class NameDifference:
 def differences(
     changes: Iterable[Plain], node: Mapping[str, Any], compared: bool
 ) -> dict[str, NameDifference]:
-    """Return the names that changes give to a machine or take from it.
+    """Return the names of a machine before and after changes.
 
-    The name of a capability has its value: one that gets another value is
-    lost and gained.
+    The name of a capability includes the value: ``boot_mode:bios`` is lost
+    where ``boot_mode:uefi`` is gained.
 
     :param changes: in the order in which they are made.
-    :param node: ``traits``, ``resource_class`` and ``properties`` as they
-        are, each of which may be missing.
-    :param compared: whether the changes lead from what the rules in force
-        would leave to what other rules would, and not from what the node has.
-    :returns: by kind, one of :data:`KINDS`.
+    :param node: ``traits``, ``resource_class`` and ``properties`` of the node,
+        any of which may be missing.
+    :param compared: whether "before" is what the rules in force would leave,
+        and not what the node has.
+    :returns: the differences by kind, see :data:`KINDS`.
     """
     if compared:
-        return _of_comparison(changes)
-    return _of_node(changes, node)
+        return _compare_rule_sets(changes)
+    return _compare_with_node(changes, node)
 
 
-def _of_node(
+def _compare_with_node(
     changes: Iterable[Plain], node: Mapping[str, Any]
 ) -> dict[str, NameDifference]:
-    """Return the difference that changes make to the names of a node."""
+    """Return the names that a node has, and has after changes."""
     before = {TRAIT: set(node.get('traits') or ())}
     for kind, path in _PATHS.items():
-        before[kind] = _names(kind, node, path)
+        before[kind] = _read_names(kind, node, path)
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
         name_of_trait = change['path'][1:]
         if change['object'] != TRAIT:
-            for kind, path in _places_within(change):
-                after[kind] = _names(kind, _new_value(change), path)
+            for kind, path in _find_kinds_changed(change):
+                after[kind] = _read_names(kind, _new_value(change), path)
         elif change['op'] == 'remove':
             after[TRAIT].discard(name_of_trait)
         else:
             after[TRAIT].add(name_of_trait)
-    return _by_kind(before, after)
+    return _pair_by_kind(before, after)
 
 
-def _of_comparison(changes: Iterable[Plain]) -> dict[str, NameDifference]:
-    """Return the difference between what two rule sets leave on a node.
+def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
+    """Return the names that only one of two rule sets leaves on a node.
 
-    Names that both leave are not among them.
-
-    :param changes: from what the rules in force leave. They are the difference
-        of two states, in which no place is changed twice: their order does
-        not matter.
+    :param changes: lead from what the rules in force leave to what the other
+        rules leave. No place changes twice, and the order does not matter.
     """
     before: dict[str, set[str]] = {kind: set() for kind in KINDS}
     after: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for change in changes:
         name_of_trait = change['path'][1:]
         if change['object'] != TRAIT:
-            for kind, path in _places_within(change):
-                before[kind] = _names(kind, change.get('before'), path)
-                after[kind] = _names(kind, _new_value(change), path)
+            for kind, path in _find_kinds_changed(change):
+                before[kind] = _read_names(kind, change.get('before'), path)
+                after[kind] = _read_names(kind, _new_value(change), path)
         elif change['op'] == 'remove':
             before[TRAIT].add(name_of_trait)
         else:
             after[TRAIT].add(name_of_trait)
-    return _by_kind(before, after)
+    return _pair_by_kind(before, after)
 
 
-def _by_kind(
+def _pair_by_kind(
     before: Mapping[str, set[str]], after: Mapping[str, set[str]]
 ) -> dict[str, NameDifference]:
-    """Return the names before and after as one value for each kind."""
+    """Pair the names before and after by their kind."""
     by_kind = {}
     for kind in KINDS:
         by_kind[kind] = NameDifference(
@@ -328,12 +331,12 @@ def _by_kind(
     return by_kind
 
 
-def _places_within(change: Plain) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of names that a change of a node changes.
+def _find_kinds_changed(change: Plain) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of names that a change of the node affects.
 
-    Traits are left out: they are changes of their own.
-
-    :returns: a kind, and where its names are in the value of the change.
+    :returns: pairs of a kind and the path of its names in the value of the
+        change, such as ``('capabilities', '/capabilities')`` for a change of
+        ``/properties``.
     """
     if change['object'] != 'node':
         return
@@ -344,28 +347,32 @@ def _places_within(change: Plain) -> Iterator[tuple[str, str]]:
 
 
 def _new_value(change: Plain) -> Any:
-    """Return the value that a change sets, None if it removes one."""
+    """Return the value that a change sets, None for a removal."""
     if change['op'] == 'remove':
         return None
     return change['value']
 
 
 def _path_within(change: Plain, path: str) -> str | None:
-    """Return where a place of the node is in the value of a change.
+    """Return the path of a place inside of the value of a change.
 
-    A change of ``/properties`` changes the capabilities too: in its value
-    they are at ``/capabilities``.
+    ``/properties/capabilities`` is at ``/capabilities`` in the value of a
+    change of ``/properties``.
 
-    :param path: of the place in the node.
-    :returns: a path in the value; None if the change is elsewhere.
+    :param path: the place in the node.
+    :returns: None if the change is elsewhere.
     """
     if not f'{path}/'.startswith(f'{change["path"]}/'):
         return None
     return path.removeprefix(change['path'])
 
 
-def _names(kind: str, value: Any, path: str) -> set[str]:
-    """Return the names of a kind that are at a path in a value."""
+def _read_names(kind: str, value: Any, path: str) -> set[str]:
+    """Read the names of a kind at a path in a value.
+
+    Capabilities are a text such as ``boot_mode:uefi,raid:true``, which has two
+    names; a resource class is one name.
+    """
     at_path = value
     for name in path.split('/')[1:]:
         if not isinstance(at_path, Mapping):
@@ -375,7 +382,7 @@ def _names(kind: str, value: Any, path: str) -> set[str]:
         return set()
     if kind == CAPABILITY:
         capabilities = {part.strip() for part in str(at_path).split(',')}
-        # Between two commas there may be none.
+        # Two commas may have nothing between them.
         return capabilities - {''}
     return {str(at_path)}
 
@@ -389,26 +396,26 @@ class FleetGroups:
     """
 
     def __init__(self) -> None:
-        # The answers of Ironic, one for a machine; and what would become of
-        # these machines, in the same order.
+        # The entries of machines in answers of Ironic, and what would become
+        # of these machines, in the same order.
         self._entries: list[Plain] = []
-        self._outcomes: list[_Alike] = []
-        # The different values that machines get at a place, as JSON; and how
-        # many machines get one.
+        self._outcomes: list[_Outcome] = []
+        # The different values that machines get at a place, as JSON; and the
+        # number of changes there.
         self._values: dict[_Place, set[str]] = collections.defaultdict(set)
         self._counts: collections.Counter[_Place] = collections.Counter()
 
     def add(self, entry: Plain) -> None:
         """Note what would become of a machine.
 
-        Groups are made at the end: only when all machines are there is it
-        known at which places most machines have a value of their own.
+        Groups are made at the end, when it is known at which places most
+        machines have a value of their own.
         """
         changes = []
         for change in entry.get('changes') or ():
             kind = change['object']
             if kind.startswith(f'{_PORT} '):
-                # Without the address: every machine has others.
+                # No two machines have a port of the same address.
                 kind = _PORT
             place = _Place(kind, change['op'], change['path'])
             value = json.dumps(change.get('value'), sort_keys=True)
@@ -417,11 +424,11 @@ class FleetGroups:
             self._counts[place] += 1
         failed_by = entry.get('failed_by')
         if failed_by:
-            # The texts of errors may differ where one rule fails them all.
+            # The texts of errors may differ although one rule causes them.
             reason = json.dumps(failed_by)
         else:
             reason = entry.get('error') or ''
-        outcome = _Alike(entry['result'], reason, tuple(sorted(changes)))
+        outcome = _Outcome(entry['result'], reason, tuple(sorted(changes)))
         self._entries.append(entry)
         self._outcomes.append(outcome)
 
@@ -429,27 +436,26 @@ class FleetGroups:
         """Return the groups as plain JSON data, the largest first.
 
         A group has the ``error`` of its first machine. Where most machines
-        have a value of their own, a change has ``varies`` and no value; any
-        other difference of values makes another group.
+        have a value of their own, a change has ``varies`` in place of it.
         """
         places_of_own_values = {
             place
             for place, values in self._values.items()
             if self._has_own_values(place, len(values))
         }
-        groups: dict[_Alike, dict[str, Any]] = {}
+        groups: dict[_Outcome, dict[str, Any]] = {}
         for entry, outcome in zip(self._entries, self._outcomes, strict=True):
-            alike = _without_values(outcome, places_of_own_values)
-            if alike not in groups:
-                groups[alike] = {
+            shared = _drop_values(outcome, places_of_own_values)
+            if shared not in groups:
+                groups[shared] = {
                     'count': 0,
-                    'result': alike.result,
+                    'result': shared.result,
                     'error': entry['error'],
                     'failed_by': entry.get('failed_by'),
-                    'changes': list(map(_as_dict, alike.changes)),
+                    'changes': list(map(_describe_change, shared.changes)),
                     'nodes': [],
                 }
-            group = groups[alike]
+            group = groups[shared]
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
         return sorted(
@@ -459,17 +465,17 @@ class FleetGroups:
     def _has_own_values(self, place: _Place, different: int) -> bool:
         """Check whether most machines have a value of their own at a place.
 
-        :param different: how many different values there are at the place.
+        :param different: the number of different values at the place.
         """
-        if different <= _FEW:
+        if different <= _MOST_SHARED_VALUES:
             return False
         return different > self._counts[place] / 2
 
 
-def _without_values(outcome: _Alike, places: Container[_Place]) -> _Alike:
-    """Return what becomes of a machine, without the values at some places.
+def _drop_values(outcome: _Outcome, places: Container[_Place]) -> _Outcome:
+    """Return an outcome without the values at some places.
 
-    Machines that differ in nothing else are then in one group.
+    Machines that differ only there are then in one group.
 
     :param places: where most machines have a value of their own.
     """
@@ -481,7 +487,7 @@ def _without_values(outcome: _Alike, places: Container[_Place]) -> _Alike:
     return outcome._replace(changes=tuple(changes))
 
 
-def _as_dict(change: _ChangeOfGroup) -> dict[str, Any]:
+def _describe_change(change: _ChangeOfGroup) -> dict[str, Any]:
     """Return a change of a group as plain JSON data."""
     where, op, path = change.place
     plain: dict[str, Any] = {'object': where, 'op': op, 'path': path}

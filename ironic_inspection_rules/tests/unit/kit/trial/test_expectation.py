@@ -30,7 +30,7 @@ class PartTestCase(files.FilesTestCase):
             ({'matches': 'a.c', 'contains': 'd'}, 'abc', False),
             ({'contains': 'b'}, None, False),
         ):
-            self.assertIs(holds, expectation._holds(part, value), part)
+            self.assertIs(holds, expectation._has_parts(part, value), part)
 
     def test_what_is_no_part_is_refused(self):
         for part in (
