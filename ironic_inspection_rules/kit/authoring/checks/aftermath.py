@@ -34,7 +34,7 @@ def decides_first(subject: checked_rule.CheckedRule) -> bool:
 def with_inner(
     conditions: Sequence[file_rule.Operation],
 ) -> list[file_rule.Operation]:
-    """Return conditions with those in groups."""
+    """Return conditions, and all conditions in groups among them."""
     all_conditions: list[file_rule.Operation] = []
     for condition in conditions:
         all_conditions += condition.all
@@ -42,17 +42,14 @@ def with_inner(
 
 
 def fails(action: file_rule.Operation) -> bool:
-    """Return whether an action fails all inspections that get to it."""
+    """Return whether an action fails every inspection that reaches it."""
     return not action.loops and not action.inner and action.op.plugin.FAILS
 
 
 class RuleCondition:
-    """A condition of a rule that may come behind many others.
+    """A condition of a rule that may come after many other rules.
 
     It is compiled once, when it is first decided.
-
-    :param rule: the rule that it is of.
-    :param condition: the condition.
     """
 
     def __init__(
@@ -63,7 +60,7 @@ class RuleCondition:
 
     @functools.cached_property
     def fields(self) -> list[interpolation.Field]:
-        """The fields that it reads; none if an op may read any data."""
+        """The fields of the condition; none if it may read more than these."""
         fields: list[interpolation.Field] = []
         for part in self._condition.all:
             if part.op.plugin.NEEDS_VIEW:
@@ -73,7 +70,7 @@ class RuleCondition:
 
     @functools.cached_property
     def plan(self) -> compiler.CompiledRule | None:
-        """A rule of this condition alone; None if it is refused."""
+        """A rule with only this condition, None if it is refused."""
         plugins = {
             part.op.name: part.op.plugin for part in self._condition.all
         }
@@ -86,20 +83,19 @@ class RuleCondition:
         try:
             return compiler.compile_rule(alone, registry.Registry(plugins, {}))
         except exceptions.InspectionRulesError:
-            # Other checks say so.
+            # Other checks report a condition that is refused.
             return None
 
 
 class Aftermath:
-    """The data that a rule leaves on a machine whose conditions it has met.
+    """The data that a rule leaves on every machine that it matches.
 
-    Only what the rule certainly writes itself is known, whatever the machine
-    had before: what actions without fields, loops and conditions write. They
-    are carried out by the engine, on a node without data.
+    They are what actions without fields, loops and conditions write. The
+    engine carries out these actions on a node without data.
 
     :param subject: the rule.
-    :param carried_out: an action that is carried out although it has
-        conditions, by its pointer; empty for none.
+    :param carried_out: the pointer to an action that is carried out although
+        it has conditions; empty without such an action.
     """
 
     def __init__(
@@ -111,7 +107,7 @@ class Aftermath:
     def decides(self, condition: RuleCondition) -> bool | None:
         """Return the result of a condition of a later rule.
 
-        :returns: None where it depends on the machine.
+        :returns: None if the result depends on the machine.
         """
         fields = condition.fields
         if not fields or not all(map(self._knows, fields)):
@@ -122,14 +118,14 @@ class Aftermath:
         try:
             return condition.plan.conditions[0].check(view)
         except exceptions.InspectionRulesError:
-            # It fails each inspection, which other checks find.
+            # Other checks find a condition that fails.
             return None
 
     def _knows(self, field: interpolation.Field) -> bool:
-        """Return whether a field is certain to read only what the rule wrote.
+        """Return whether a field surely reads only what the rule wrote.
 
-        It is not where an action that depends on the machine, such as one in
-        a loop, may have changed it last.
+        An action that depends on the machine, such as one with a loop, may
+        have changed the field last.
         """
         known = False
         for action in self._subject.actions:
@@ -137,12 +133,12 @@ class Aftermath:
                 known = known and not effects.may_change(action, [field])
                 continue
             for effect in effects.effects(action):
-                # What is written inside of a known value is known as well.
-                known = known or _covers(effect, field)
+                # A write inside of a known value leaves it known.
+                known = known or _writes_all_of(effect, field)
         return known
 
     def _is_certain(self, action: file_rule.Operation) -> bool:
-        """Return whether an action is carried out alike on each machine."""
+        """Return whether an action does the same on every machine."""
         if action.inner and action.pointer != self._carried_out:
             return False
         plugin = action.op.plugin
@@ -183,10 +179,10 @@ class Aftermath:
         return target
 
 
-def _covers(effect: effects.Effect, field: interpolation.Field) -> bool:
-    """Return whether a write leaves all that a field reads.
+def _writes_all_of(effect: effects.Effect, field: interpolation.Field) -> bool:
+    """Return whether a write sets all that a field reads.
 
-    An index is left out: where an item ends up depends on the list.
+    It does not at an index, as the place of an item depends on the list.
     """
     if effect.kind not in ('node', 'plugin_data') or effect.extends:
         return False

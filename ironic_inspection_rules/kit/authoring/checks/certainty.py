@@ -32,8 +32,8 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
         message = _why_never(rule, condition)
         if message is not None:
             yield condition.pointer, message
-    yield from _beside_scope(rule)
-    for conditions in _together(rule):
+    yield from _check_beside_scope(rule)
+    for conditions in _list_conditions_together(rule):
         claims = map(exclusion.Claim, conditions)
         for first, second in itertools.combinations(claims, 2):
             # Most pairs are about different fields: that is quickly seen.
@@ -49,9 +49,11 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
     """Return why a condition never holds by itself, None where it may."""
-    if _constant(condition) is False or _contradicts_itself(condition):
+    if _result_without_fields(condition) is False or _contradicts_itself(
+        condition
+    ):
         return _('this condition never holds')
-    differing = _differing_neighbours(condition)
+    differing = _find_differing_neighbours(condition)
     if differing is not None and not condition.inverted:
         first, second = differing
         return _(
@@ -60,9 +62,9 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
         ) % {'one': first, 'other': second}
     # Where one of its conditions holds on each machine, neither "!any-of" nor
     # "none-of" ever holds.
-    is_not_any = condition.inverted and _holds(condition) == 'any'
-    is_none = not condition.inverted and _holds(condition) == 'none'
-    if (is_not_any or is_none) and _covers(rule, condition):
+    is_not_any = condition.inverted and _quantifier(condition) == 'any'
+    is_none = not condition.inverted and _quantifier(condition) == 'none'
+    if (is_not_any or is_none) and _always_one_holds(rule, condition):
         return _(
             'this condition never holds where its fields exist: one of '
             'those in it always does'
@@ -88,9 +90,9 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 
 def _why_always(rule: Rule, condition: Operation) -> str | None:
     """Return why a condition always holds by itself, None where it may not."""
-    if _constant(condition) is True:
+    if _result_without_fields(condition) is True:
         return _('this condition always holds')
-    differing = _differing_neighbours(condition)
+    differing = _find_differing_neighbours(condition)
     if differing is not None and condition.inverted:
         first, second = differing
         return _(
@@ -100,12 +102,14 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
         ) % {'one': first, 'other': second}
     # Where one of its conditions holds on each machine, "any-of" always holds,
     # and so does "!none-of".
-    is_any = not condition.inverted and _holds(condition) == 'any'
-    is_not_none = condition.inverted and _holds(condition) == 'none'
-    always_holds = (is_any or is_not_none) and _covers(rule, condition)
+    is_any = not condition.inverted and _quantifier(condition) == 'any'
+    is_not_none = condition.inverted and _quantifier(condition) == 'none'
+    always_holds = (is_any or is_not_none) and _always_one_holds(
+        rule, condition
+    )
     # Where two of its conditions never hold together, "!all-of" always holds.
-    is_not_all = condition.inverted and _holds(condition) == 'all'
-    if is_not_all and _excludes_itself(condition):
+    is_not_all = condition.inverted and _quantifier(condition) == 'all'
+    if is_not_all and _are_two_apart(condition):
         always_holds = True
     if always_holds:
         return _('this condition always holds where its fields exist')
@@ -132,14 +136,14 @@ def check_neighbours(rule: Rule) -> checked_rule.Mistakes:
             )
 
 
-def _constant(condition: Operation) -> bool | None:
+def _result_without_fields(condition: Operation) -> bool | None:
     """Return the result of a condition without fields, None for others."""
     if not condition.is_constant:
         return None
     return exclusion.result(condition, condition.written)
 
 
-def _differing_neighbours(
+def _find_differing_neighbours(
     condition: Operation,
 ) -> tuple[typing.Any, typing.Any] | None:
     """Return two neighbours among three or more values that never are equal.
@@ -164,7 +168,7 @@ def _differing_neighbours(
     return None
 
 
-def _holds(condition: Operation) -> str:
+def _quantifier(condition: Operation) -> str:
     """Return how many conditions of a group must hold.
 
     :returns: ``all``, ``any`` or ``none``, and ``''`` for no group.
@@ -175,13 +179,13 @@ def _holds(condition: Operation) -> str:
     return group.HOLDS
 
 
-def _covers(rule: Rule, condition: Operation) -> bool:
+def _always_one_holds(rule: Rule, condition: Operation) -> bool:
     """Return whether one condition of a group holds for any value.
 
     That is so where no value makes two of its conditions false at once, as
     ``lt 8`` and ``gt 4``. A field that does not exist may make both false.
     """
-    if _holds(condition) not in ('any', 'none'):
+    if _quantifier(condition) not in ('any', 'none'):
         return False
     for first, second in itertools.combinations(condition.inner, 2):
         if first.inner or second.inner or first.loops or second.loops:
@@ -189,12 +193,14 @@ def _covers(rule: Rule, condition: Operation) -> bool:
         is_same = exclusion.Claim(first).says == exclusion.Claim(second).says
         if is_same and first.inverted is not second.inverted:
             return True
-        if facts.contradict(_if_false(rule, first), _if_false(rule, second)):
+        if facts.contradict(
+            _facts_if_false(rule, first), _facts_if_false(rule, second)
+        ):
             return True
     return False
 
 
-def _if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
+def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
     """Yield the facts about fields that exist where a condition is false."""
     opposite = dataclasses.replace(condition, inverted=not condition.inverted)
     for fact in facts.of(opposite):
@@ -205,7 +211,7 @@ def _if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
         yield fact
 
 
-def _excludes_itself(condition: Operation) -> bool:
+def _are_two_apart(condition: Operation) -> bool:
     """Return whether two conditions of a group never hold together."""
     claims = map(exclusion.Claim, condition.inner)
     return any(
@@ -214,7 +220,7 @@ def _excludes_itself(condition: Operation) -> bool:
     )
 
 
-def _together(rule: Rule) -> Iterator[list[Operation]]:
+def _list_conditions_together(rule: Rule) -> Iterator[list[Operation]]:
     """Yield lists of conditions that must hold together.
 
     They are those of the rule, of an action, and of a group of which all must
@@ -224,11 +230,11 @@ def _together(rule: Rule) -> Iterator[list[Operation]]:
     for action in rule.actions:
         yield list(action.inner)
     for condition in rule.all_conditions:
-        if _holds(condition) == 'all' and not condition.inverted:
+        if _quantifier(condition) == 'all' and not condition.inverted:
             yield list(condition.inner)
 
 
-def _beside_scope(rule: Rule) -> checked_rule.Mistakes:
+def _check_beside_scope(rule: Rule) -> checked_rule.Mistakes:
     """Find conditions on the scope that the rule's own scope excludes."""
     if not rule.rule.scope:
         return

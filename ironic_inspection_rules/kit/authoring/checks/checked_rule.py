@@ -78,16 +78,16 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
 
     A rule that would be refused has only its parts without problems.
 
-    :param ops: those that the rule may use.
+    :param ops: the ops that the rule may use.
     """
     try:
         rule = file_rule.parse(written.entry, ops)
     except exceptions.InvalidRule as exc:
-        return _with_problems(written, ops, exc.problems)
+        return _read_refused_rule(written, ops, exc.problems)
     return CheckedRule(written, rule, *file_rule.operations(rule, ops))
 
 
-def _with_problems(
+def _read_refused_rule(
     written: file_rule.WrittenRule,
     ops: registry.Registry,
     problems: tuple[exceptions.Problem, ...],
@@ -104,14 +104,14 @@ def _with_problems(
         {
             'uuid': '',
             **_good_fields(entry, problems),
-            model.VARS: _vars(entry.get(model.VARS), problems),
+            model.VARS: _good_vars(entry.get(model.VARS), problems),
             'conditions': [],
             'actions': [],
         }
     )
     # An argument with a problem is looked at all the same.
     unreadable = frozenset(
-        _operation_of(problem.pointer)
+        _pointer_to_operation(problem.pointer)
         for problem in problems
         if not _IN_ARGUMENT.match(problem.pointer)
     )
@@ -131,9 +131,9 @@ def _with_problems(
 def _list_at(
     entry: typing.Mapping[str, typing.Any], name: str
 ) -> list[typing.Any]:
-    """Return the list in a field of a rule, an empty one for any other value.
+    """Return the list in a field of a rule, an empty list for another value.
 
-    That is a problem, which has been found.
+    Validation has found such a value.
     """
     value = entry.get(name)
     if not isinstance(value, list):
@@ -155,13 +155,12 @@ def _good_fields(
     return fields
 
 
-def _vars(
+def _good_vars(
     own_vars: typing.Any, problems: typing.Iterable[exceptions.Problem]
 ) -> dict[str, typing.Any]:
     """Return the variables of a rule, with None where a value has a problem.
 
-    The name stays, so that a field that reads the variable is not reported as
-    a second mistake.
+    The name stays: a field that reads the variable is no second mistake.
 
     :param own_vars: the variables as they are written, of any type.
     """
@@ -178,6 +177,9 @@ def _vars(
     return values
 
 
-def _operation_of(pointer: str) -> str:
-    """Return the pointer to the condition or action that a place is in."""
+def _pointer_to_operation(pointer: str) -> str:
+    """Return the pointer to the condition or action around a place.
+
+    For ``/actions/0/args/name`` it is ``/actions/0``.
+    """
     return '/'.join(pointer.split('/')[:3])

@@ -21,12 +21,12 @@ from ironic_inspection_rules.kit.authoring.checks import exclusion
 Rule = checked_rule.CheckedRule
 
 _REMOVED = data_path.ABSENT
-_LONGEST = 40
-"""Length of the longest value that a message shows, in characters."""
+_MOST_CHARACTERS = 40
+"""Most characters of a value that a message shows."""
 
 
 class ActionEffect(typing.NamedTuple):
-    """What one action leaves at a place; ``pointer`` is to the action."""
+    """A write of an action; ``pointer`` leads to the action."""
 
     pointer: str
     effect: effects.Effect
@@ -40,10 +40,10 @@ class ConflictingWrites(typing.NamedTuple):
 
 
 def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
-    """Find pairs of rules of which only the stored order decides the result.
+    """Find pairs of rules whose result depends on the stored order.
 
-    They have one phase and priority, some machine may meet the conditions of
-    both, and they write different values at one place.
+    They have the same phase and priority, some machine may meet the conditions
+    of both, and they write different values at a place.
 
     :returns: mistakes at the second rule of a pair.
     """
@@ -61,7 +61,7 @@ def check(rules: Sequence[Rule]) -> checked_rule.MistakesOfRules:
                 yield (
                     later.rule,
                     conflicts[0].second.pointer,
-                    _message(earlier.rule, later.rule, conflicts),
+                    _format_message(earlier.rule, later.rule, conflicts),
                 )
 
 
@@ -85,16 +85,15 @@ class _WritingRule:
         # The conditions of the rule.
         self._claims = list(map(exclusion.Claim, rule.conditions))
         self._decides_first = aftermath.decides_first(rule)
-        # By the pointer to an action, made when they are first asked for.
+        # Caches: aftermaths by the pointer to an action, and conditions by
+        # their pointer.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
-        # By the pointer to a condition, likewise.
         self._conditions: dict[str, aftermath.RuleCondition] = {}
         # The "when" of actions, by the pointer to the action.
         self._claims_of_actions: dict[str, list[exclusion.Claim]] = {}
         for action in rule.actions:
-            # The "when" of an action with a loop is about one item. Where it
-            # excludes an item the action may still run for another one: so it
-            # excludes no other action.
+            # The "when" of an action with a loop is about an item: the action
+            # may run for another item, and so excludes no other action.
             if not action.loops:
                 claims = list(map(exclusion.Claim, action.inner))
                 self._claims_of_actions[action.pointer] = claims
@@ -173,14 +172,14 @@ class _WritingRule:
     def _after(self, pointer: str) -> aftermath.Aftermath:
         """Return what this rule leaves once one of its actions has run."""
         if not self._claims_of_actions.get(pointer):
-            # It has no conditions, or a loop.
+            # The action has no conditions, or a loop.
             pointer = ''
         if pointer not in self._aftermaths:
             self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
         return self._aftermaths[pointer]
 
     def _condition_of(self, claim: exclusion.Claim) -> aftermath.RuleCondition:
-        """Return a condition of this rule, to be decided behind others."""
+        """Return a condition of this rule, to be decided after other rules."""
         pointer = claim.condition.pointer
         if pointer not in self._conditions:
             self._conditions[pointer] = aftermath.RuleCondition(
@@ -191,9 +190,12 @@ class _WritingRule:
     def _sees_other_data(
         self, claim: exclusion.Claim, of_action: ActionEffect
     ) -> bool:
-        """Return whether a condition sees other data than its rule at first.
+        """Return whether a condition sees other data than at first.
+
+        Other rules, or earlier actions of this rule, may have changed them.
 
         :param claim: a condition of the rule, or the ``when`` of an action.
+        :param of_action: a write of the action.
         """
         if claim in self._claims:
             # The rule may be decided before all rules of its phase act.
@@ -226,22 +228,22 @@ def _reads_vars(claim: exclusion.Claim) -> bool:
 def _topic(effect: effects.Effect) -> tuple[str, ...]:
     """Return a coarse key of a place: writes with different keys never meet.
 
-    It is the kind of the write with the first step of the place, but one key
-    for all traits, as ``set-traits`` writes many.
+    ``('node', 'extra')`` is the key of ``/extra/rack``. All traits have one
+    key, as ``set-traits`` writes many.
     """
     if effect.kind in ('trait', 'traits'):
         return ('trait',)
     return effect.kind, effect.place[0]
 
 
-def _message(
+def _format_message(
     earlier: Rule, later: Rule, conflicts: list[ConflictingWrites]
 ) -> str:
     """Return the message of ``lint`` about two rules that conflict.
 
-    It stands at the later rule and names the earlier one, with its line, and
-    the places. Of a single conflict it also has both values, if they are
-    short and no secrets.
+    It stands at the later rule, and names the earlier rule and the places. For
+    a single conflict it also has both values, if these are short and no
+    secrets.
     """
     line, _column = earlier.written.place()
     # A dict keeps the order, and names a place once.
@@ -249,14 +251,14 @@ def _message(
     values = ''
     if len(conflicts) == 1:
         first, second = conflicts[0]
-        earlier_value = _value_text(first.effect)
-        later_value = _value_text(second.effect)
-        if earlier_value and later_value:
+        there = _format_value(first.effect)
+        here = _format_value(second.effect)
+        if there and here:
             values = _(': there %(there)s, here %(here)s') % {
-                'there': earlier_value,
-                'here': later_value,
+                'there': there,
+                'here': here,
             }
-            # Withholds the values where one of the rules is sensitive.
+            # Withholds the values if a rule is sensitive.
             for rule in (earlier.rule, later.rule):
                 values = disclosure.say(rule, values)
     return _(
@@ -273,11 +275,11 @@ def _message(
     }
 
 
-def _value_text(effect: effects.Effect) -> str:
-    """Return what a write leaves, as a message shows it.
+def _format_value(effect: effects.Effect) -> str:
+    """Format the value of a write for a message.
 
-    :returns: JSON, "removed", "added" for a trait, or "… appended"; ``''``
-        where the value is too long, may be a secret, or is a set of traits.
+    :returns: JSON, "removed", "added" for a trait, or "… appended"; ``''`` if
+        the value is too long, may be a secret, or is a set of traits.
     """
     if effect.value is _REMOVED:
         return _('removed')
@@ -286,7 +288,7 @@ def _value_text(effect: effects.Effect) -> str:
     if effect.kind == 'trait':
         return _('added')
     text = json.dumps(effect.value)
-    if len(text) > _LONGEST:
+    if len(text) > _MOST_CHARACTERS:
         return ''
     if effect.extends:
         return _('%s appended') % text
@@ -294,10 +296,10 @@ def _value_text(effect: effects.Effect) -> str:
 
 
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
-    """Return whether a later write undoes what an earlier write has left.
+    """Return whether a later write undoes an earlier write.
 
-    It does not where rules build a value together: one makes a mapping or a
-    list, another fills or extends it.
+    It does not if rules build a value together: a rule makes a mapping or a
+    list, and another fills or extends it.
     """
     if earlier.kind == later.kind == 'traits':
         # The place is the prefix. Different prefixes are not compared.
@@ -309,7 +311,7 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     if earlier.kind != later.kind:
         return False
     if earlier.extends:
-        return _takes_back(earlier, later)
+        return _drops_item(earlier, later)
     if later.extends:
         return earlier.place == later.place and not _may_be_extended(
             earlier.value
@@ -323,18 +325,18 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     rest = inner.place[len(outer.place) :]
     if not rest:
         return not data_path.same(outer.value, inner.value)
-    value_inside = _inner(outer.value, rest)
+    value_inside = _part_at(outer.value, rest)
     if value_inside is data_path.ABSENT:
-        # A mapping is made by one rule and filled by the other.
+        # A rule makes the mapping, and the other fills it.
         return False
     return not data_path.same(value_inside, inner.value)
 
 
 def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
-    """Return whether ``set-traits`` and an action on one trait conflict.
+    """Return whether ``set-traits`` and an action on a trait conflict.
 
-    They do where the trait has the prefix of ``set-traits`` and is added,
-    though not in its list, or is removed, though in its list.
+    The trait has the prefix of ``set-traits``, and is added without being in
+    the list, or removed although it is.
     """
     (prefix,) = group.place
     (name,) = single.place
@@ -348,26 +350,26 @@ def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
 def _may_be_extended(value: typing.Any) -> bool:
     """Return whether a later action can append to a written value.
 
-    It can to a list. Of null and of a missing value it makes a list, and a
-    field may have one on a machine.
+    The value is a list, becomes a list, as null does, or is a field that may
+    have a list on a machine.
     """
     if value is None or value is _REMOVED or isinstance(value, list):
         return True
     return bool(interpolation.fields(value))
 
 
-def _inner(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
-    """Return the part of a written value at the tokens ``rest``, or ABSENT."""
+def _part_at(value: typing.Any, rest: tuple[str, ...]) -> typing.Any:
+    """Return the part of a written value below some tokens, or ABSENT."""
     if value is _REMOVED:
         return data_path.ABSENT
     return data_path.get(value, rest)
 
 
-def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
+def _drops_item(extended: effects.Effect, later: effects.Effect) -> bool:
     """Return whether a later write drops an item that was appended to a list.
 
-    It does if it replaces the list, or a mapping around it, and the item is
-    not in the new one.
+    The write replaces the list, or a mapping around it, and the new list does
+    not have the item.
     """
     depth = len(later.place)
     is_list_or_around = extended.place[:depth] == later.place
@@ -380,7 +382,7 @@ def _takes_back(extended: effects.Effect, later: effects.Effect) -> bool:
     new_list = later.value
     steps_to_list = extended.place[depth:]
     if steps_to_list:
-        new_list = _inner(later.value, steps_to_list)
+        new_list = _part_at(later.value, steps_to_list)
         if new_list is data_path.ABSENT:
             # Other rules fill the new mapping.
             return False

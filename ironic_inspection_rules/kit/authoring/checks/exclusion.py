@@ -28,10 +28,10 @@ Operation = file_rule.Operation
 
 
 class Claim:
-    """A condition with what it states, computed once for many comparisons.
+    """A condition with its facts, computed once for many comparisons.
 
-    Claims are equal if their conditions are the same in other words, such as
-    ``lt`` of two values and ``gt`` of them the other way round.
+    Claims are equal if their conditions mean the same, such as ``a < b`` and
+    ``b > a``.
     """
 
     def __init__(self, condition: Operation) -> None:
@@ -46,18 +46,17 @@ class Claim:
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
-        """What the condition says: its op, and its arguments as text.
+        """The op of the condition, and its arguments as text.
 
-        It is equal for claims that differ in inversion, loop and ``multiple``
-        alone.
+        Conditions in a group are part of the text. Claims that are equal but
+        for inversion, loop and ``multiple`` say the same.
         """
         name = self.condition.op.name
         arguments = self.condition.arguments
         turned_name = facts.from_the_right(name)
         compared = arguments.get('values')
         if turned_name and isinstance(compared, list) and len(compared) == 2:
-            # "lt" of two values is "gt" of them the other way round: of both
-            # ways to say it, all claims take the same one.
+            # Of "a < b" and "b > a", all claims take the same form.
             as_written = (name, compared)
             turned = (turned_name, compared[::-1])
             name, compared = min(as_written, turned, key=_as_text)
@@ -67,7 +66,7 @@ class Claim:
 
     @functools.cached_property
     def _form(self) -> tuple[typing.Any, ...]:
-        """The whole condition in one form."""
+        """The whole condition in a form that can be compared."""
         written = self.condition.written
         return (
             *self.says,
@@ -86,12 +85,12 @@ class Claim:
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:
-        """The facts that it states of fields."""
+        """The facts about fields that the condition states."""
         return facts.of(self.condition)
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
-        """The fields that it reads; without any, the condition itself.
+        """The fields that the condition reads; without any, what it says.
 
         Claims about different fields do not exclude one another.
         """
@@ -116,8 +115,8 @@ def _as_text(value: typing.Any) -> str:
 def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
     """Return whether clearly no machine can meet all conditions of two lists.
 
-    Only pairs of conditions on the same field are compared, one out of every
-    list: False does not say that there is such a machine.
+    Only pairs of conditions on the same field are compared: False does not
+    mean that there is such a machine.
     """
     by_field = collections.defaultdict(list)
     for other in others:
@@ -138,9 +137,9 @@ def apart(first: Claim, second: Claim) -> bool:
     for claim, counterpart in ((first, second), (second, first)):
         op = claim.condition.op.plugin
         if isinstance(op, plugin.ConditionGroup):
-            return _group_apart(claim, op.HOLDS, counterpart)
+            return _is_group_apart(claim, op.HOLDS, counterpart)
     if first.loops or second.loops:
-        # Each may hold for another item.
+        # The two conditions may hold for different items.
         return False
     if first.says == second.says:
         return first.inverted is not second.inverted
@@ -149,14 +148,14 @@ def apart(first: Claim, second: Claim) -> bool:
     return _refutes(first, second) or _refutes(second, first)
 
 
-def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
+def _is_group_apart(group: Claim, holds: str, other: Claim) -> bool:
     """Return whether clearly no machine meets a group and another condition.
 
     :param holds: ``all``, ``any`` or ``none``: how many conditions of the
         group must hold.
     """
     if group.loops or group.inverted:
-        # Not looked into: only clear cases are wanted.
+        # Only clear cases are wanted.
         return False
     if holds == 'none':
         return any(_is_same(inner, other) for inner in group.inner)
@@ -164,7 +163,7 @@ def _group_apart(group: Claim, holds: str, other: Claim) -> bool:
         return all(apart(inner, other) for inner in group.inner)
     if holds == 'all':
         return any(apart(inner, other) for inner in group.inner)
-    # Of a third party's group it is not known.
+    # The group of another package decides by itself.
     return False
 
 
@@ -178,12 +177,12 @@ def _is_same(one: Claim, other: Claim) -> bool:
 def _refutes(claim: Claim, other: Claim) -> bool:
     """Return whether a condition allows only values that another refuses.
 
-    The values that it allows a field, such as those of one-of, are filled
-    into the other condition, which is then decided without a machine.
+    The values that ``one-of`` allows, for example, are filled into the other
+    condition, which is then decided without a machine.
     """
     condition = other.condition
     if condition.op.plugin.NEEDS_VIEW:
-        # It reads data of the machine, which there are none of.
+        # The op reads data of a machine.
         return False
     for fact in claim.facts:
         allowed = facts.values(fact)
@@ -200,10 +199,10 @@ def _refutes(claim: Claim, other: Claim) -> bool:
 def _has_one_form(value: typing.Any) -> bool:
     """Return whether a value can be filled into a condition as it is."""
     if value is None or facts.number(value) is not None:
-        # Null also stands for a missing field, and data may have a number as
-        # text, such as "5.0".
+        # Null also means a missing field, and data may have the number 5 as
+        # the text "5.0".
         return False
-    # Braces would make a field.
+    # Braces would be read as a field.
     has_braces = isinstance(value, str) and re.search('[{}]', value)
     return not has_braces
 
@@ -211,9 +210,10 @@ def _has_one_form(value: typing.Any) -> bool:
 def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
     """Return whether a condition is false where its only field has a value.
 
-    :returns: False as well where it does not read the field, or others too.
+    :returns: False as well if the condition does not read the field, or reads
+        other fields.
     """
-    args = _fill(condition.arguments, field, value)
+    args = _fill_in_value(condition.arguments, field, value)
     if args == condition.arguments or interpolation.fields(args):
         return False
     return result(condition, {**condition.written, 'args': args}) is False
@@ -225,8 +225,7 @@ def result(
     """Return the result of a condition without any data, None if it fails.
 
     :param condition: the condition whose op decides.
-    :param written: the condition that is decided, with this op, mostly with
-        values in place of the fields of ``condition``.
+    :param written: the same condition, mostly with values in place of fields.
     """
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     rule = model.Rule(uuid='', actions=(), conditions=(written,))
@@ -234,16 +233,18 @@ def result(
         plan = compiler.compile_rule(rule, ops)
         return plan.conditions[0].check(budget.View())
     except exceptions.InspectionRulesError:
-        # It is refused or fails each inspection, which other checks find.
+        # Other checks find a condition that is refused or fails.
         return None
 
 
-def _fill(arguments: typing.Any, field: str, value: typing.Any) -> typing.Any:
-    """Return arguments with a value in place of the texts that are a field."""
+def _fill_in_value(
+    arguments: typing.Any, field: str, value: typing.Any
+) -> typing.Any:
+    """Return arguments with a value in place of a field."""
 
-    def filled(text: str) -> typing.Any:
+    def fill_in_text(text: str) -> typing.Any:
         if facts.is_field(text) and facts.field_name(text) == field:
             return value
         return text
 
-    return data_path.replace_texts(arguments, filled)
+    return data_path.replace_texts(arguments, fill_in_text)

@@ -43,10 +43,10 @@ _VERSION_ORDERS = {
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """Return the facts that a condition states: field, relation and value.
 
-    However a field is written, it has one name. Facts about two fields are
-    left out.
+    ``{node.name} == 'a'`` states ``('/node/name', 'eq', 'a')``. Facts about
+    two fields are left out.
 
-    :param looped: whether those of a condition in a loop count, although it
+    :param looped: whether a condition with a loop states facts, although it
         may hold for another item.
     """
     if condition.loops and not looped:
@@ -72,10 +72,10 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
 
 
 def from_the_right(name: str) -> str | None:
-    """Return the comparison that says the same with its sides exchanged.
+    """Return the comparison with its sides exchanged: ``gt`` for ``lt``.
 
-    :param name: of a condition, such as ``lt`` or ``version-lt``.
-    :returns: None where the condition compares no two sides.
+    :param name: the name of a condition, such as ``lt`` or ``version-lt``.
+    :returns: None if the condition compares no two sides.
     """
     plain = name.removeprefix(plugin.VERSION)
     turned = _FROM_THE_RIGHT.get(plain)
@@ -129,45 +129,44 @@ def exclude(first: Fact, second: Fact) -> bool:
     :returns: False also where that is not known.
     """
     if is_version(first) or is_version(second):
-        return _versions_exclude(first, second)
+        return _do_versions_exclude(first, second)
     if plugin.IN_NET in (first.relation, second.relation):
         # Beside a subnet, nothing is known of a fact of another kind.
         are_both_nets = first.relation == second.relation
-        return are_both_nets and _nets_apart(first.value, second.value)
+        return are_both_nets and _are_nets_apart(first.value, second.value)
     for fact, counterpart in ((first, second), (second, first)):
         allowed = values(fact)
         if allowed is not None:
             return not any(may_be(value, counterpart) for value in allowed)
     if first.relation in _ORDERS and second.relation in _ORDERS:
-        return _bounds_exclude(first, second)
+        return _do_bounds_exclude(first, second)
     # What "ne" or "none-of" forbids leaves other values to the counterpart.
     return False
 
 
-def _bounds_exclude(first: Fact, second: Fact) -> bool:
+def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
     """Return whether no value lies within two bounds.
 
-    :param first: a fact with one of the relations in ``_ORDERS``, as the
-        second one.
+    :param first: a fact with a relation in ``_ORDERS``, as ``second`` is.
     """
     if not _are_comparable(first.value, second.value):
         return False
-    low, high = _bounds(first, second)
+    low, high = _sort_bounds(first, second)
     # The first letter is that of "greater" or "less".
     if low.relation[0] == high.relation[0]:
         # Two lower or two upper bounds leave the values beyond both.
         return False
     if low.unordered and high.unordered:
-        # Both hold for a value that has no order with theirs.
+        # A value without an order satisfies both.
         return False
     if low.value == high.value:
-        # Only "at least" and "at most" leave the value itself.
+        # "At least 4" and "at most 4" leave the value 4.
         return (low.relation, high.relation) != ('ge', 'le')
     return bool(low.value > high.value)
 
 
-def _bounds(first: Fact, second: Fact) -> tuple[Fact, Fact]:
-    """Return two comparisons, the lower bound before the upper one.
+def _sort_bounds(first: Fact, second: Fact) -> tuple[Fact, Fact]:
+    """Sort two comparisons, the lower bound before the upper bound.
 
     ``ge`` and ``gt`` are before ``le`` and ``lt`` in the alphabet, also
     behind ``version-``.
@@ -184,7 +183,7 @@ def _are_comparable(first: typing.Any, second: typing.Any) -> bool:
     return _is_plain_text(first) and _is_plain_text(second)
 
 
-def _nets_apart(first: typing.Any, second: typing.Any) -> bool:
+def _are_nets_apart(first: typing.Any, second: typing.Any) -> bool:
     """Return whether no address is in both subnets."""
     try:
         first_net = ipaddress.ip_network(str(first).strip(), strict=False)
@@ -202,24 +201,24 @@ def is_version(fact: Fact) -> bool:
     return fact.relation.startswith(plugin.VERSION)
 
 
-def _versions_exclude(first: Fact, second: Fact) -> bool:
+def _do_versions_exclude(first: Fact, second: Fact) -> bool:
     """Return whether no version satisfies both facts.
 
-    One of them may be no fact about versions, but one that lists the values
-    that the field may have. Between any two versions lies a third, so two
-    bounds leave no version only if the lower one is above the upper one.
+    One of the facts may instead list the values that the field may have.
+    Between any two versions lies a third: two bounds exclude each other only
+    if the lower bound is above the upper bound.
 
-    :param first: a fact about versions, unless the second one is.
+    :param first: a fact about versions, unless ``second`` is.
     """
     for fact, counterpart in ((first, second), (second, first)):
-        allowed = _versions(fact)
+        allowed = _list_versions(fact)
         if allowed is not None and is_version(counterpart):
             return not any(
                 _may_be_version(value, counterpart) for value in allowed
             )
     if not (is_version(first) and is_version(second)):
         return False
-    low, high = _bounds(first, second)
+    low, high = _sort_bounds(first, second)
     if not low.relation.startswith(f'{plugin.VERSION}g'):
         return False
     if not high.relation.startswith(f'{plugin.VERSION}l'):
@@ -233,8 +232,8 @@ def _versions_exclude(first: Fact, second: Fact) -> bool:
     return lowest > highest
 
 
-def _versions(fact: Fact) -> list[typing.Any] | None:
-    """Return the versions that a fact allows; None for a range of them."""
+def _list_versions(fact: Fact) -> list[typing.Any] | None:
+    """List the versions that a fact allows; None for a range of versions."""
     if fact.relation == 'version-eq':
         return [fact.value]
     if is_version(fact):
@@ -243,12 +242,9 @@ def _versions(fact: Fact) -> list[typing.Any] | None:
 
 
 def _may_be_version(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value may satisfy a fact about versions.
-
-    It may where the types of the two leave that open.
-    """
+    """Return whether a value may satisfy a fact about versions."""
     if _is_number(value):
-        # To eq, the texts 2.1 and 2.10 are both that number, and they are
+        # A number 2.1 stands for the texts "2.1" and "2.10", which are
         # different versions.
         return True
     if not isinstance(value, str):
@@ -262,7 +258,7 @@ def _may_be_version(value: typing.Any, fact: Fact) -> bool:
 
 
 def number(value: typing.Any) -> int | float | None:
-    """Return the number that ``eq`` may take a value for."""
+    """Return the number that a value is to ``eq``, such as 5 for "5"."""
     if isinstance(value, str):
         return comparison.as_number(value)
     if isinstance(value, int | float):
@@ -281,10 +277,10 @@ def _is_plain_text(value: typing.Any) -> bool:
 def may_be(value: typing.Any, fact: Fact) -> bool:
     """Return whether a value may satisfy a fact.
 
-    To ``eq``, 5, "5" and "5.0" are equal. It may wherever the answer depends
-    on the type of the value in the data.
+    To ``eq``, 5, "5" and "5.0" are equal. A value may satisfy the fact if the
+    answer depends on the type of the value in the data.
 
-    :param fact: about neither a subnet nor a version.
+    :param fact: a fact about neither a subnet nor a version.
     """
     if fact.relation == 'one-of':
         return any(
@@ -313,7 +309,8 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
 def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
     """Return whether a value may satisfy a fact such as ``lt``.
 
-    Numbers are compared with numbers, texts with texts that read as none.
+    Numbers are compared with numbers, and texts that are no numbers with such
+    texts.
     """
     order = _ORDERS[fact.relation]
     if _is_number(fact.value):
@@ -324,8 +321,8 @@ def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
             return order.holds(value, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):
         return order.holds(value, fact.value)
-    # What is left are pairs such as a text and "5", of which it depends on
-    # the types in the data how they compare. Null has no order with anything.
+    # How other pairs compare, such as a text and "5", depends on the types in
+    # the data. Null has no order with anything.
     return fact.unordered or value is not None
 
 
@@ -336,7 +333,7 @@ def _may_differ(first: typing.Any, second: typing.Any) -> bool:
     """
     if _is_number(second):
         return False
-    # Data may have text, and two texts are compared as text: "5" is not "5.0".
-    # And what equals 1 may be the text "1", which does not equal true.
+    # Two texts are compared as text: "5" is not "5.0". And a value that equals
+    # 1 may be the text "1", which does not equal true.
     is_same = type(first) is type(second) and first == second
     return not is_same

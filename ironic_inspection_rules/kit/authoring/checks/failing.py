@@ -38,9 +38,9 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _check_loops(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find loops over what is no list."""
+    """Find loops over texts and other values that are no list."""
     for operation in rule.operations:
-        message = _problem_of_loop(rule, operation, known_items)
+        message = _why_loop_fails(rule, operation, known_items)
         if message is not None:
             yield f'{operation.pointer}/loop', message
 
@@ -53,7 +53,7 @@ def _check_lists(
         if condition.op.name != 'one-of':
             continue
         item = known_items[condition.pointer]
-        message = _problem_of_list(rule, condition, item)
+        message = _why_no_list(rule, condition, item)
         if message is not None:
             yield condition.pointer_to('values'), message
 
@@ -61,42 +61,41 @@ def _check_lists(
 def _check_ports(
     rule: checked_rule.CheckedRule, known_items: Items
 ) -> checked_rule.Mistakes:
-    """Find actions whose ``port_id`` can name no port."""
+    """Find actions on a port whose ``port_id`` names no port."""
     for action in rule.actions:
         item = known_items[action.pointer]
         for write in effects.writes(action):
-            message = _problem_of_port(rule, write.owner, item)
+            message = _why_no_port(rule, write.owner, item)
             if message is not None:
                 yield action.pointer_to('port_id'), message
                 # One message an action, however many ports its loop names.
                 break
 
 
-def _problem_of_loop(
+def _why_loop_fails(
     rule: checked_rule.CheckedRule,
     operation: file_rule.Operation,
     known_items: Items,
 ) -> str | None:
     """Return why a loop makes every inspection fail, None if it may work.
 
-    It goes over text, or over a field that is known to be no list.
+    The loop goes over text, or over a field that is known to be no list.
 
-    :param known_items: what is known of the loop items, by the pointer of the
-        operation that sees them.
+    :param known_items: see :func:`.reach.items`.
     """
     loop = operation.loop
     if not isinstance(loop, str):
-        # There is none, or it is written out in the rule.
+        # There is no loop, or the rule writes its items.
         return None
     field = interpolation.sole_field(loop)
     if field is None:
         return _(
             'text around a field is never a list, and the inspection fails'
         )
-    # The loop is outside of itself: an item in it is that of the operation
-    # around, /conditions/0 of /conditions/0/conditions/1.
-    outer_pointer = operation.pointer.rsplit('/', 2)[0]
-    item = known_items.get(outer_pointer)
+    # An item in the loop itself is the item of the operation around, such as
+    # /conditions/0 around /conditions/0/conditions/1.
+    around = operation.pointer.rsplit('/', 2)[0]
+    item = known_items.get(around)
     kind = reach.value_of(field, item, rule.rule.vars).type
     if kind in inventory_fields.PLAIN:
         return _(
@@ -106,7 +105,7 @@ def _problem_of_loop(
     return None
 
 
-def _problem_of_list(
+def _why_no_list(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
@@ -133,7 +132,7 @@ def _problem_of_list(
     return message
 
 
-def _problem_of_port(
+def _why_no_port(
     rule: checked_rule.CheckedRule,
     owner: typing.Any,
     item: reach.KnownLoopItem | None,
@@ -158,8 +157,8 @@ def _problem_of_port(
             )
             % owner
         )
-    # Only of a known attribute of an item in the data, such as the name of an
-    # interface, is it certain that it is neither.
+    # It is certain only for a known attribute of an item in the data, such as
+    # the name of an interface.
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
     if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC:
         return None

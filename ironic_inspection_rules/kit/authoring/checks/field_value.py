@@ -83,9 +83,10 @@ _TEXTS = frozenset(
 def type_at(steps: Steps) -> str | None:
     """Return the type that data of machines have at a path.
 
-    :param steps: from the name of the root on.
-    :returns: None where it is unknown: Ironic's code does not say it, or a
-        machine may have anything there.
+    :param steps: from the name of the root on, such as
+        ``('inventory', 'cpu', 'count')``, which is a number.
+    :returns: None if the type is unknown: Ironic's code does not say it, or
+        machines may have anything there.
     """
     if steps[:1] == ('previous',):
         # Below it are the roots of the last inspection.
@@ -109,7 +110,7 @@ def type_at(steps: Steps) -> str | None:
 
 def type_of(value: typing.Any) -> str | None:
     """Return the type of a value of JSON, None for null."""
-    # A boolean of Python is a number too, so it comes first.
+    # First, as a boolean of Python is a number, too.
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, int | float):
@@ -161,18 +162,16 @@ class FieldValue(typing.NamedTuple):
         """Return what is known of the result of a filter on this value.
 
         :param call: the filter with its arguments.
-        :param attribute: the attribute of the items that it looks at, see
-            :func:`attribute_of`.
+        :param attribute: see :func:`attribute_of`.
         """
         items = self.items
         if call.name == _GET:
-            return self._at(_argument(call, 'path'))
+            return self._step_to(_find_argument(call, 'path'))
         if call.name in _KEEP_ITEMS:
             return FieldValue(listed=items, made=LIST)
         if call.name in _ONE_ITEM:
             if call.name in _EXTREME and attribute:
-                # "max" and "min" by an attribute take an item that has it,
-                # which is a mapping.
+                # "max" and "min" by an attribute return an item, a mapping.
                 return FieldValue(items, made=MAPPING)
             return FieldValue(items)
         if call.name == 'map':
@@ -180,17 +179,18 @@ class FieldValue(typing.NamedTuple):
                 return FieldValue(listed=(*items, *attribute), made=LIST)
             return FieldValue(made=LIST)
         if call.name in ('tier', 'lookup'):
-            return FieldValue(choices=_labels(call))
+            return FieldValue(choices=_list_results(call))
         if call.name == 'default':
-            # It is the value or the default. What both have in common is the
-            # type at most.
-            if type_of(_argument(call, 'default')) == self.type:
+            # The value and the default may have a type in common.
+            if type_of(_find_argument(call, 'default')) == self.type:
                 return FieldValue(made=self.type)
             return FieldValue()
-        return FieldValue(made=_made(call.name), form=_form(call))
+        return FieldValue(
+            made=_type_of_result(call.name), form=_form_of_result(call)
+        )
 
-    def _at(self, path: typing.Any) -> 'FieldValue':
-        """Return what is known of the value at a path in this one."""
+    def _step_to(self, path: typing.Any) -> 'FieldValue':
+        """Return what is known of the value at a path inside of this value."""
         if self.steps is None or not isinstance(path, str):
             return FieldValue()
         try:
@@ -201,32 +201,34 @@ class FieldValue(typing.NamedTuple):
         return FieldValue((*self.steps, *steps))
 
 
-def _made(name: str) -> str | None:
-    """Return the type of a filter's results, None if it varies."""
+def _type_of_result(name: str) -> str | None:
+    """Return the type of a filter's results, None if the type varies."""
     op = registry.filters().get(name)
     if op is None:
         return None
     return op.plugin.GIVES or None
 
 
-def _form(call: filter_syntax.FilterCall) -> str | None:
-    """Return the form of the text that a filter makes, None if it has none.
+def _form_of_result(call: filter_syntax.FilterCall) -> str | None:
+    """Return the form of the text that a filter makes, such as :data:`LOWER`.
 
-    Of ``date`` it is a time if its format has an hour or less, else a date.
+    ``date`` makes a time if its format has an hour or less, else a date.
+
+    :returns: None for any other filter.
     """
     if call.name != 'date':
         return _FORMS.get(call.name)
     # Two percent signs are one in the text, and begin no directive.
-    date_format = str(_argument(call, 'format')).replace('%%', '')
+    date_format = str(_find_argument(call, 'format')).replace('%%', '')
     if any(directive in date_format for directive in _TIMES):
         return TIME
     return DATE
 
 
-def _argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
-    """Return an argument that a filter is called with, None without it.
+def _find_argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
+    """Find the argument of a call by its name, None without such an argument.
 
-    :param name: of the argument, which the call may give by its position.
+    :param name: the name, also of an argument that has a position only.
     """
     op = registry.filters().get(call.name)
     if op is None:
@@ -235,29 +237,30 @@ def _argument(call: filter_syntax.FilterCall, name: str) -> typing.Any:
     return bound.get(name)
 
 
-def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
-    """Return all results that the filter ``tier`` or ``lookup`` may have.
+def _list_results(
+    call: filter_syntax.FilterCall,
+) -> tuple[typing.Any, ...] | None:
+    """List all results that the filter ``tier`` or ``lookup`` may have.
 
     They are the labels of the table or the values of the mapping, and the
     default.
 
-    :returns: None if they are unknown, since one of them is a field or the
-        argument is no literal.
+    :returns: None if a result is a field, or the argument is no literal.
     """
     labels: list[typing.Any] = []
     if call.name == 'tier':
-        table = _argument(call, 'table')
+        table = _find_argument(call, 'table')
         if not isinstance(table, list):
             return None
         for row in table:
             if isinstance(row, list) and len(row) == 2:
                 labels.append(row[1])
     else:
-        mapping = _argument(call, 'mapping')
+        mapping = _find_argument(call, 'mapping')
         if not isinstance(mapping, dict):
             return None
         labels += mapping.values()
-    default = _argument(call, 'default')
+    default = _find_argument(call, 'default')
     if default is not None:
         labels.append(default)
     for _path, inner in data_path.walk(labels):
@@ -267,15 +270,15 @@ def _labels(call: filter_syntax.FilterCall) -> tuple[typing.Any, ...] | None:
 
 
 def attribute_of(call: filter_syntax.FilterCall) -> Steps:
-    """Return which attribute of the items of a list a filter looks at.
+    """Return the path of the attribute of items that a filter looks at.
 
-    :returns: its path in an item, as ``max('size')`` has ``('size',)``; no
-        steps where the filter looks at the items themselves.
+    :returns: ``('size',)`` for ``max('size')``; no steps if the filter looks
+        at the items themselves.
     """
     if call.name in _BY_NAME:
-        attribute = _argument(call, 'name')
+        attribute = _find_argument(call, 'name')
     elif call.name in _BY_ATTRIBUTE:
-        attribute = _argument(call, 'attribute')
+        attribute = _find_argument(call, 'attribute')
     else:
         return ()
     if not isinstance(attribute, str):
@@ -288,12 +291,11 @@ def of_literals(
 ) -> FieldValue:
     """Return what is known of a field that reads values written in the rule.
 
-    These are the items of a literal loop, or one of the ``vars``. The field
-    may have the value of any of them; nothing is known if one lacks it, or
-    has a field of its own there.
+    The values are the items of a literal loop, or a variable. Nothing is known
+    if a value lacks what the field reads, or has another field there.
 
     :param values: the literal values.
-    :param steps: from such a value to what the field reads.
+    :param steps: lead from such a value to what the field reads.
     """
     choices = []
     for value in values:
@@ -311,10 +313,9 @@ def of_literals(
 def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
     """Return what is known of a field over the ``vars`` of a rule.
 
-    A variable is a literal, or one field of which it has the value.
+    A variable is a literal, or has the value of a field.
 
-    :param steps: of the field after ``vars``; the first one is the name of
-        the variable.
+    :param steps: the steps after ``vars``, first the name of the variable.
     """
     if not steps or steps[0] not in own_vars:
         return FieldValue()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""lint: data that no inspection reports, or too late; what is missing there.
+"""lint: data that no inspection reports, or that are not there yet.
 
-Or data that are missing where the conditions hold, or not written yet.
+Also data that are missing wherever the conditions hold.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,14 +35,14 @@ _MOVED = {
 }
 """Where Ironic has what ironic-inspector reported."""
 
-_ALIKE = 0.8
+_LEAST_LIKENESS = 0.8
 """Likeness to a known name from which on a site's own name is a slip."""
 
 
 class FieldRemark(typing.NamedTuple):
-    """What :func:`check` says of a field, at a place in the rule.
+    """A remark of :func:`check` about a field.
 
-    :ivar pointer: to the place.
+    :ivar pointer: the place of the field in the rule.
     :ivar is_note: whether it is only a note: some inspections report the
         field.
     """
@@ -90,7 +90,7 @@ def check(
             name_in_plugin_data = steps[1]
         if name_in_plugin_data in written_names:
             continue
-        problem = _problem(text, steps) or _reported_elsewhere(
+        problem = _why_never_reported(text, steps) or _why_reported_elsewhere(
             text, steps, target
         )
         if problem:
@@ -114,11 +114,11 @@ def check(
             yield FieldRemark(pointer, message, is_note=True)
 
 
-def _problem(text: str, steps: Steps) -> str | None:
-    """Return the sentence that no inspection reports a field.
+def _why_never_reported(text: str, steps: Steps) -> str | None:
+    """Return the message that no inspection reports a field.
 
     :param text: the field as the author wrote it.
-    :returns: None where an inspection may report it.
+    :returns: None if an inspection may report the field.
     """
     unknown = inventory_fields.find(inventory_fields.known(), steps)
     if not isinstance(unknown, inventory_fields.UnknownStep):
@@ -126,7 +126,7 @@ def _problem(text: str, steps: Steps) -> str | None:
     above = '.'.join(unknown.steps)
     if unknown.above.type in inventory_fields.PLAIN:
         if unknown.name == inventory_fields.MEMBER:
-            # It has no items either, which other checks say.
+            # Another check says that the value has no items.
             return None
         return _(
             '{%(field)s}: %(above)s is a %(type)s, which has no "%(name)s"'
@@ -136,7 +136,7 @@ def _problem(text: str, steps: Steps) -> str | None:
             'type': unknown.above.type,
             'name': unknown.name,
         }
-    hint = _hint(unknown)
+    hint = _hint_at_name(unknown)
     if hint is None:
         # A hook of the site may report it.
         return None
@@ -145,23 +145,22 @@ def _problem(text: str, steps: Steps) -> str | None:
     ) % {'field': text, 'name': unknown.name, 'above': above, 'hint': hint}
 
 
-def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
-    """Return a hint at what an author meant by a name that nobody reports.
+def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
+    """Return a hint at the name that is meant by a name of nothing.
 
-    It names the nearest known field, and what an inspection needs to report
-    that.
+    It has the nearest known name, and what an inspection needs to report it.
 
-    :returns: None where a hook of the site may report the name.
+    :returns: None if a hook of the site may report the name.
     """
     names = unknown.above.names
     near = suggestion.nearest(unknown.name, names)
     if unknown.steps == ('plugin_data',):
-        # Hooks of a site put there what they like: a name must be nearer to a
-        # known one than elsewhere to count as a slip. In the document of
-        # ironic-inspector these names were beside the inventory.
+        # Hooks of a site may put any name there: only a name that is very near
+        # to a known one is a slip. The names of ironic-inspector were beside
+        # the inventory.
         of_inspector = (*document.IN_IRONIC, 'inventory')
         names = [*names, *of_inspector]
-        near = suggestion.nearest(unknown.name, names, cutoff=_ALIKE)
+        near = suggestion.nearest(unknown.name, names, cutoff=_LEAST_LIKENESS)
         if unknown.name in of_inspector or not near:
             return None
     if unknown.name in _MOVED:
@@ -174,13 +173,13 @@ def _hint(unknown: inventory_fields.UnknownStep) -> str | None:
     return hint
 
 
-def _reported_elsewhere(
+def _why_reported_elsewhere(
     text: str, steps: Steps, target: inventory_fields.InspectionTarget
 ) -> str | None:
-    """Return the sentence that only other inspections report a field.
+    """Return the message that only other inspections report a field.
 
-    :param target: the inspections that count.
-    :returns: None where one of these may report it.
+    :param target: the inspections that count, such as those by Redfish.
+    :returns: None if one of these may report the field.
     """
     sources = inventory_fields.sources(steps)
     if not sources or any(map(target.has, sources)):
@@ -189,7 +188,7 @@ def _reported_elsewhere(
     of_collector = any(source.kind == 'collector' for source in sources)
     is_redfish = target.interface == inventory_fields.REDFISH
     if not needs or is_redfish and of_collector:
-        # Collectors run in the ramdisk, which Redfish does without.
+        # Collectors run in the ramdisk, which Redfish does not have.
         needs = [_('the ramdisk only')]
     inspections = []
     if target.interface:
@@ -208,20 +207,19 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
     for use in reach.uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
-            # The data of the inspection before have the same fields.
+            # The data of the last inspection have the same fields.
             steps = steps[1:]
         if steps and steps[0] in ('inventory', 'plugin_data'):
             yield ReadField(use.pointer, use.text, steps)
     for operation in rule.operations:
-        yield from _path_of_inspector(operation)
-        yield from _fields_of_inspector(operation)
+        yield from _read_path_of_inspector(operation)
+        yield from _read_fields_of_inspector(operation)
 
 
-def _path_of_inspector(operation: file_rule.Operation) -> Iterator[ReadField]:
-    """Yield the ``data://…`` that a condition of ironic-inspector reads.
-
-    There is at most one.
-    """
+def _read_path_of_inspector(
+    operation: file_rule.Operation,
+) -> Iterator[ReadField]:
+    """Yield the ``data://…`` of a condition of ironic-inspector, if any."""
     path = operation.arguments.get('field')
     if not isinstance(path, str) or (
         'field' not in operation.op.plugin.LITERAL
@@ -242,7 +240,7 @@ def _path_of_inspector(operation: file_rule.Operation) -> Iterator[ReadField]:
         )
 
 
-def _fields_of_inspector(
+def _read_fields_of_inspector(
     operation: file_rule.Operation,
 ) -> Iterator[ReadField]:
     """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions."""
@@ -251,7 +249,7 @@ def _fields_of_inspector(
             operation.arguments.get(name)
         ):
             if any(legacy_text.problems(text)):
-                # Another check names what is no field.
+                # Another check names the problems of such a text.
                 continue
             for piece in string.Formatter().parse(text):
                 _literal, field, _spec, _conversion = piece
@@ -264,26 +262,28 @@ def _fields_of_inspector(
                     )
 
 
-def _absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
+def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
     """Return the fields that are missing or null where all conditions hold.
 
     ``{'/inventory/bmc_address'}``, for example, if ``is-none`` asks for it.
     """
     absent = set()
     for condition in conditions:
-        absent |= _absent_where(condition, True)
+        absent |= _find_absent_fields_by(condition, True)
     return absent
 
 
 _ABSENT_WHERE = {'exists': False, 'is-none': True}
-"""The result of a condition that says of its value that it is missing or null,
-before it is inverted."""
+"""The result, before inversion, with which a condition says that its value is
+missing or null."""
 
 
-def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
+def _find_absent_fields_by(
+    condition: file_rule.Operation, holds: bool
+) -> set[str]:
     """Return the fields that are surely missing or null by a condition.
 
-    Where ``is-none`` on ``{node.name}`` holds, that is ``node.name``.
+    Where ``is-none`` on ``{node.name}`` holds, it is ``/node/name``.
 
     :param holds: whether the condition holds, or does not.
     """
@@ -297,7 +297,8 @@ def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
         if name == 'none-of':
             inner_result = not result
         absent_by_inner = [
-            _absent_where(inner, inner_result) for inner in condition.inner
+            _find_absent_fields_by(inner, inner_result)
+            for inner in condition.inner
         ]
         # "any-of" is false by all of its conditions, and true by any of them;
         # the other groups are true by all of theirs, and false by any.
@@ -310,7 +311,7 @@ def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
         if facts.is_field(value):
             return {facts.field_name(value)}
     if not holds:
-        # Of a missing field a condition does not hold, whatever it says.
+        # A condition may not hold because any of its fields is missing.
         return set()
     return {
         fact.field
@@ -320,13 +321,12 @@ def _absent_where(condition: file_rule.Operation, holds: bool) -> set[str]:
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions that use what a condition says is missing or null."""
-    absent_by_rule = _absent_fields(rule.conditions)
+    """Find actions that read a field that a condition says is missing."""
+    absent_by_rule = _find_absent_fields(rule.conditions)
     for index, action in enumerate(rule.actions):
-        absent = absent_by_rule | _absent_fields(action.inner)
+        absent = absent_by_rule | _find_absent_fields(action.inner)
         if action.op.plugin.FAILS:
-            # An action such as fail: that a field is missing may be its
-            # reason.
+            # "fail" may have the reason that a field is missing.
             continue
         for name, value in action.templates.items():
             if name == 'msg':
@@ -348,9 +348,9 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
-    """Return whether a field, or what it is in, is missing or null.
+    """Return whether a field, or a mapping around it, is missing or null.
 
-    :param path: the root of the field and its steps.
+    :param path: the root and the steps of the field.
     """
     return any(
         data_path.pointer(path[:length]) in absent
@@ -361,10 +361,10 @@ def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
 def check_order(
     rules: Sequence[checked_rule.CheckedRule],
 ) -> checked_rule.MistakesOfRules:
-    """Find plugin data that a rule reads before they are written by any.
+    """Find plugin data that a rule reads before any rule has written them.
 
-    Names that inspections report themselves are left out, and so are rules in
-    audit mode, which write nothing.
+    Names that inspections report are left out, and so are rules in audit mode,
+    which write nothing.
     """
     by_uuid = {
         rule.rule.uuid: rule

@@ -86,9 +86,9 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         yield from _check_inspector_fields(operation)
     for use in reach.uses(rule):
         if use.steps[0] == model.VARS:
-            problem = _problem_of_vars(use, rule)
+            problem = _why_not_in_vars(use, rule)
         else:
-            problem = _problem(use)
+            problem = _why_never_there(use)
         if problem is not None:
             yield use.pointer, problem
 
@@ -104,14 +104,14 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             yield f'/{model.VARS}/{name}', _('nothing uses {vars.%s}') % name
 
 
-def _problem_of_vars(
+def _why_not_in_vars(
     use: reach.Use, rule: checked_rule.CheckedRule
 ) -> str | None:
-    """Return why one of the ``vars`` is not there, None where it is.
+    """Return why a variable is not there, None if it is.
 
-    The rule has no such name, or computes it later than it is used.
+    The rule has no such variable, or computes it later.
 
-    :param use: a field over ``vars``, anywhere in the rule.
+    :param use: a field such as ``{vars.rack}``, anywhere in the rule.
     """
     if len(use.steps) == 1:
         # All values together are always there.
@@ -119,7 +119,7 @@ def _problem_of_vars(
     computed = list(rule.rule.vars)
     tokens = use.pointer.split('/')
     if tokens[1] == model.VARS:
-        # One of the vars sees only those before it.
+        # A variable sees only earlier variables.
         computed = computed[: computed.index(tokens[2])]
     name = use.steps[1]
     if name in computed:
@@ -186,6 +186,8 @@ def _why_no_field(field: interpolation.Field) -> str | None:
 def port_meant(field: str) -> str | None:
     """Return the field that is meant by a MAC address after a dot.
 
+    ``ports.52:54:00:12:34:56.name`` means ``ports[52:54:00:12:34:56].name``.
+
     :returns: None for other fields.
     """
     match = _PORT.fullmatch(field)
@@ -196,10 +198,10 @@ def port_meant(field: str) -> str | None:
 
 
 def data_meant(field: str) -> str | None:
-    """Return the field that is meant by one over ``data``, if it is clear.
+    """Return the field that is meant by a field over ``data``, if it is clear.
 
-    By ``data.inventory.cpu``, as the manual of Ironic 2025.1 has it,
-    ``inventory.cpu`` is meant.
+    ``data.inventory.cpu``, as in the manual of Ironic 2025.1, means
+    ``inventory.cpu``.
     """
     match = _DATA.match(field)
     if match is None:
@@ -208,10 +210,10 @@ def data_meant(field: str) -> str | None:
     return root + field[match.end() :]
 
 
-def _negative_index(use: reach.Use) -> str | None:
-    """Return the problem of a step that counts from the end of a list.
+def _why_negative_index(use: reach.Use) -> str | None:
+    """Return the problem of a step such as ``-1``, None without such a step.
 
-    A number below zero may be a name in a mapping, but is no index.
+    A negative number may be a name in a mapping, but is no index.
     """
     steps = use.from_roots or use.steps
     for place, step in enumerate(steps):
@@ -224,8 +226,8 @@ def _negative_index(use: reach.Use) -> str | None:
     return None
 
 
-def _root_meant(use: reach.Use) -> str:
-    """Return the hint for a field over an unknown root: what may be meant."""
+def _hint_at_root(use: reach.Use) -> str:
+    """Return a hint at the root that is meant by an unknown one."""
     root = use.steps[0]
     meant = data_meant(use.text)
     if meant:
@@ -240,7 +242,7 @@ def _root_meant(use: reach.Use) -> str:
     return _('did you mean {plugin_data[%s]}?') % root
 
 
-def _problem(use: reach.Use) -> str | None:
+def _why_never_there(use: reach.Use) -> str | None:
     """Return why a field can never exist, None where it can.
 
     Reasons are an index below zero, an item outside of a loop, an unknown
@@ -249,7 +251,7 @@ def _problem(use: reach.Use) -> str | None:
     :param use: a field over any name but ``vars``.
     """
     root = use.steps[0]
-    negative_index = _negative_index(use)
+    negative_index = _why_negative_index(use)
     if negative_index:
         return negative_index
     if root == interpolation.ITEM and use.item is None:
@@ -257,30 +259,30 @@ def _problem(use: reach.Use) -> str | None:
     if root not in (*interpolation.ROOTS, interpolation.ITEM):
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
             'field': use.text,
-            'hint': _root_meant(use),
+            'hint': _hint_at_root(use),
         }
     unknown_step = unknown(use)
     if unknown_step is None:
         return None
-    name, valid_names = unknown_step
-    if valid_names is NODE:
-        return _no_attribute(f'{{{use.text}}}', name)
-    if valid_names is PORT:
+    name, known = unknown_step
+    if known is NODE:
+        return _message_without_attribute(f'{{{use.text}}}', name)
+    if known is PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
     else:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
-    hint = suggestion.hint(name, valid_names) or _('they are no mappings')
+    hint = suggestion.hint(name, known) or _('they are no mappings')
     return text % {'field': use.text, 'name': name, 'hint': hint}
 
 
 def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
-    """Return the name in a field that a node, port or loop item lacks.
+    """Find the name in a field that a node, port or loop item lacks.
 
     :returns: the name, and all names that are there: :data:`NODE`,
-        :data:`PORT` or those of the items. None where no name is unknown, or
-        where nothing is known of what is there.
+        :data:`PORT` or the names of the items. None if no name is known to
+        be wrong.
     """
     steps = use.from_roots or ()
     if use.steps[0] == 'node' and len(steps) > 1:
@@ -295,10 +297,10 @@ def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
     return reach.lacking(use)
 
 
-def _no_attribute(field: str, name: str) -> str:
-    """Return that a node has no attribute of this name.
+def _message_without_attribute(field: str, name: str) -> str:
+    """Return the message that a node has no attribute of a name.
 
-    :param field: as its author wrote it.
+    :param field: the field as its author wrote it.
     """
     hint = suggestion.hint(name, NODE) or _(
         "see the attributes of nodes in Ironic's API"
@@ -315,7 +317,7 @@ def _check_inspector_fields(
 ) -> checked_rule.Mistakes:
     """Find ``{data[…]}`` and ``node://…`` that lead to nothing.
 
-    Only ops of ironic-inspector read them; other operations are passed over.
+    Only ops of ironic-inspector read such fields.
     """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):
@@ -333,51 +335,53 @@ def _check_inspector_fields(
         return
     attribute = str(steps[0])
     if attribute not in NODE:
-        yield operation.pointer_to('field'), _no_attribute(path, attribute)
+        yield (
+            operation.pointer_to('field'),
+            _message_without_attribute(path, attribute),
+        )
 
 
-_SHORTEST = 5
-"""Length from which on a name is compared; a shorter name is near to many that
-are right."""
+_SHORTEST_NAME = 5
+"""Length of the shortest name that is compared: a shorter one is near to many
+right names."""
 
 
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of a node that are most likely misspelt.
 
     These are names in ``driver_info`` and ``properties`` that are a typing
-    error away from one of Ironic's, see :func:`.suggestion.slip`. Any other
-    name, or a short one, may be a site's own.
+    error away from a name of Ironic's, see :func:`.suggestion.slip`. Any other
+    name, and every short name, may be a site's own.
     """
     for use in reach.uses(rule):
         if use.steps[0] == 'node':
-            yield from _slip(use.pointer, f'{{{use.text}}}', use.steps[1:])
+            yield from _check_spelling(
+                use.pointer, f'{{{use.text}}}', use.steps[1:]
+            )
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             if write.kind == 'node':
-                yield from _slip(
+                yield from _check_spelling(
                     action.pointer_to(write.argument), f'"{write.name}"', steps
                 )
 
 
-def _slip(
+def _check_spelling(
     pointer: str, text: str, steps: tuple[str, ...]
 ) -> checked_rule.Mistakes:
-    """Find the misspelt name of a field of a node.
+    """Find a misspelt name in a path, such as ``impi_address``.
 
-    It is no name of Ironic's, but a typing error away from one. Names of fewer
-    than five letters are not compared.
-
-    :param pointer: where the rule has the path.
+    :param pointer: the place of the path in the rule.
     :param text: the path as its author wrote it, for the message.
     :param steps: the path from the node on.
     """
     if len(steps) < 2:
         return
     field, name = steps[:2]
-    valid_names = node_names.below(field)
-    if not valid_names or name in valid_names or len(name) < _SHORTEST:
+    known = node_names.below(field)
+    if not known or name in known or len(name) < _SHORTEST_NAME:
         return
-    near = suggestion.slip(name, valid_names)
+    near = suggestion.slip(name, known)
     if near is not None:
         yield (
             pointer,

@@ -23,7 +23,7 @@ _ROOT_DEVICE = ('properties', 'root_device')
 # root device hints: "s== /dev/sda".
 _KERNEL_NAME = re.compile(r'(?:s?==? ?|<in> )?/dev/(?:[shv]d|xvd|nvme|md)\w*')
 _CUSTOM = 'CUSTOM_'
-_ALL = ('', _CUSTOM, 'CUSTOM', 'C')
+_PREFIXES_OF_ALL = ('', _CUSTOM, 'CUSTOM', 'C')
 """Prefixes that all traits begin with, or all custom ones: a prefix may end in
 the middle of ``CUSTOM_``."""
 
@@ -33,15 +33,14 @@ def check_capabilities(
 ) -> checked_rule.Mistakes:
     """Find rules that take the capabilities of a node for a mapping.
 
-    They are one text, "name:value,…": a path cannot lead into it, and what an
-    action writes in its place must have that form.
+    Capabilities are one text, "name:value,…", which no path leads into.
     """
-    yield from _reads_of_capabilities(rule)
+    yield from _check_reads_of_capabilities(rule)
     for action in rule.actions:
-        yield from _writes_of_capabilities(action)
+        yield from _check_writes_of_capabilities(action)
 
 
-def _reads_of_capabilities(
+def _check_reads_of_capabilities(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
     """Find fields such as ``{node.properties.capabilities.boot_mode}``."""
@@ -59,7 +58,7 @@ def _reads_of_capabilities(
             )
 
 
-def _writes_of_capabilities(
+def _check_writes_of_capabilities(
     action: file_rule.Operation,
 ) -> checked_rule.Mistakes:
     """Find paths into the capabilities, and values that cannot be their text.
@@ -84,7 +83,7 @@ def _writes_of_capabilities(
         elif write.value is not data_path.ABSENT:
             value = write.value
             if write.extends:
-                # What is appended makes a list of what was there.
+                # Appending turns the text into a list.
                 value = [write.value]
             try:
                 schema.check_capabilities(steps, value)
@@ -96,8 +95,8 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find root device hints that may mean another disk after a reboot."""
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
-            for name, value in _root_device_hints(write, steps).items():
-                if name == 'hctl' or name == 'name' and _is_of_kernel(value):
+            for name, value in _find_root_device_hints(write, steps).items():
+                if name == 'hctl' or name == 'name' and _is_kernel_name(value):
                     yield (
                         action.pointer_to('value'),
                         _(
@@ -109,15 +108,16 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     break
 
 
-def _root_device_hints(
+def _find_root_device_hints(
     write: plugin.Write, steps: reach.Steps
 ) -> dict[str, typing.Any]:
     """Return the root device hints that an action writes, by name.
 
-    It may write one hint, all of them, or all properties of the node.
+    The action may write a hint, all hints, or all properties of the node.
 
-    :param steps: the path that is written, from the node on.
-    :returns: no hints for what is written elsewhere.
+    :param steps: the path of the write, such as
+        ``('properties', 'root_device', 'serial')``.
+    :returns: an empty mapping for a write to any other place.
     """
     if (
         write.kind != 'node'
@@ -135,8 +135,8 @@ def _root_device_hints(
     return hints
 
 
-def _is_of_kernel(value: typing.Any) -> bool:
-    """Return whether a name of a disk is one that the kernel gave it."""
+def _is_kernel_name(value: typing.Any) -> bool:
+    """Return whether the kernel names a disk so, such as ``/dev/sda``."""
     if not isinstance(value, str):
         return False
     field = interpolation.sole_field(value)
@@ -148,11 +148,11 @@ def _is_of_kernel(value: typing.Any) -> bool:
 def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions that replace all traits, or all custom traits, of a node.
 
-    Traits that operators or other rules gave it are lost then.
+    Traits from operators or other rules are lost then.
     """
     for action in rule.actions:
         for write in effects.writes(action):
-            if write.kind == 'traits' and write.name in _ALL:
+            if write.kind == 'traits' and write.name in _PREFIXES_OF_ALL:
                 what = _('trait')
                 if write.name:
                     what = _('custom trait')
@@ -169,10 +169,10 @@ def check_all_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find fields that are written to a place of the node of another unit.
+    """Find fields that are written to a place of another unit.
 
-    Such as memory in bytes for ``memory_mb``. Filters may convert a field, so
-    that one with filters is left out.
+    Such as memory in bytes to ``memory_mb``. A field with filters is left out,
+    as they may convert the unit.
     """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):

@@ -20,7 +20,7 @@ from ironic_inspection_rules.rule_file import file_rule
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions whose writes a later action undoes before any is read.
 
-    A loop in which every item undoes the one before is found, too.
+    Loops in which only the last item has an effect are found, too.
     """
     for place, action in enumerate(rule.actions):
         if action.loops:
@@ -34,7 +34,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         writes = list(effects.effects(action))
         if not writes:
             continue
-        later = _undone_by(writes, rule.actions[place + 1 :])
+        later = _find_undoing_action(writes, rule.actions[place + 1 :])
         if later is not None:
             message = _(
                 'this action has no effect: %(later)s writes %(place)s too'
@@ -45,21 +45,22 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             yield action.pointer, message
 
 
-def _undone_by(
+def _find_undoing_action(
     writes: Sequence[effects.Effect],
     later_actions: Sequence[file_rule.Operation],
 ) -> file_rule.Operation | None:
-    """Return the action that undoes all writes, if nothing reads them before.
+    """Find the action that undoes all writes before they are read.
 
-    :param writes: those of one action.
+    :param writes: the writes of an earlier action.
+    :returns: None if there is no such action.
     """
     for later in later_actions:
         if later.op.plugin.FAILS:
-            # No action behind it runs.
+            # Later actions do not run.
             return None
-        if any(_reads(later, write) for write in writes):
+        if any(_may_read(later, write) for write in writes):
             return None
-        # In a loop or with conditions it may not run.
+        # With a loop or conditions, the action may not run.
         if later.loops or later.inner:
             continue
         if all(_undoes(later, write) for write in writes):
@@ -72,15 +73,14 @@ def _overwrites_itself(
 ) -> bool:
     """Return whether a loop writes different values to one place.
 
-    Then only what it writes for the last item stays. With a condition, or
-    where an action reads what it writes, an earlier item may be the one that
-    stays, or have a part in it, so nothing is reported.
+    Only the value of the last item stays. With a condition, or if the action
+    reads the place, an earlier item may matter: nothing is reported.
     """
     loop = action.loop
     has_conditions = bool(action.inner)
     if has_conditions or not _may_have_several_items(rule, loop):
         return False
-    # Of a literal loop there is a write of every item, filled in.
+    # A literal loop has a write for every item, filled in.
     writes = list(effects.effects(action))
     places = {(write.kind, write.place) for write in writes}
     if len(places) != 1:
@@ -88,7 +88,7 @@ def _overwrites_itself(
     for write in writes:
         if write.extends or interpolation.fields(list(write.place)):
             return False
-        if _reads(action, write):
+        if _may_read(action, write):
             return False
     if isinstance(loop, list):
         values = {
@@ -107,9 +107,8 @@ def _may_have_several_items(
 ) -> bool:
     """Return whether a loop may have several items, in no chosen order.
 
-    Filters may select one item, or sort them for the sake of the last one, so
-    a field with filters does not count. A loop over a mapping has one item,
-    the mapping.
+    A field with filters does not count: they may select an item, or sort the
+    items for the sake of the last. A mapping is a single item.
     """
     if isinstance(loop, list):
         return len(loop) > 1
@@ -120,23 +119,23 @@ def _may_have_several_items(
     return loop_field.value.type == field_value.LIST
 
 
-def _reads(action: file_rule.Operation, effect: effects.Effect) -> bool:
+def _may_read(action: file_rule.Operation, effect: effects.Effect) -> bool:
     """Return whether an action, or its conditions, may read a place."""
     return any(effect.may_be_read_by(operation) for operation in action.all)
 
 
 def _undoes(action: file_rule.Operation, write: effects.Effect) -> bool:
-    """Return whether an action surely writes over a write.
+    """Return whether an action surely overwrites the place of a write.
 
-    It does so at the place of the write or above. For a place with fields or
-    an appended item that is not known.
+    It then writes to the place or above. This is not known for a place with
+    fields, and for an appended item.
     """
     if interpolation.fields(list(write.place)) or write.extends:
         return False
     place = write.place
     if write.value is data_path.ABSENT and place[-1].isdigit():
-        # Once an item is removed, the same number is that of the next one:
-        # only a write of the whole list undoes it.
+        # Once an item is removed, its index is that of the next item: only a
+        # write of the whole list undoes the removal.
         place = place[:-1]
     for effect in effects.effects(action):
         if effect.kind != write.kind or effect.extends:

@@ -24,8 +24,9 @@ _GET = 'get'
 class KnownLoopItem:
     """Item of a loop, as far as it is known.
 
-    ``steps`` lead to it from the root names, where it comes out of the data;
-    ``values`` are the items that are written out in the rule.
+    :ivar steps: the path of an item that comes out of the data, such as
+        ``('inventory', 'disks', '*')`` with :data:`MEMBER`.
+    :ivar values: the items that are written in the rule.
     """
 
     steps: Steps | None = None
@@ -49,7 +50,7 @@ class Use(typing.NamedTuple):
 
     @property
     def from_roots(self) -> Steps | None:
-        """The steps with those of the item before them; None if unknown."""
+        """The steps with ``item`` replaced by its steps; None if unknown."""
         if self.steps[0] != interpolation.ITEM:
             return self.steps
         if self.item is None or self.item.steps is None:
@@ -89,7 +90,7 @@ def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
         for field in interpolation.fields(value):
             yield FieldInRule(f'/vars/{name}', field)
     for operation in [*rule.conditions, *rule.actions]:
-        yield from _fields_of(operation, None)
+        yield from _list_fields_of(operation, None)
 
 
 def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
@@ -98,7 +99,7 @@ def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
         yield from of_field(*written)
 
 
-def _fields_of(
+def _list_fields_of(
     operation: file_rule.Operation, outer: KnownLoopItem | None
 ) -> typing.Iterator[FieldInRule]:
     """Yield the fields of a condition or an action.
@@ -109,19 +110,19 @@ def _fields_of(
     for field in interpolation.fields(loop):
         # A loop is filled in before it has an item of its own.
         yield FieldInRule(f'{operation.pointer}/loop', field, outer)
-    item = _item_inside(loop, outer)
+    item = _find_item_inside(loop, outer)
     for name, value in operation.templates.items():
         for field in interpolation.fields(value):
             yield FieldInRule(operation.pointer_to(name), field, item)
     for inner in operation.inner:
-        yield from _fields_of(inner, item)
+        yield from _list_fields_of(inner, item)
 
 
 def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
     """Return what is known of the items that operations see.
 
-    :returns: by the pointer to the operation; None where there is no loop
-        around it, and it has none.
+    :returns: the item by the pointer to the operation; None for an operation
+        that is in no loop and has none.
     """
     by_pointer: dict[str, KnownLoopItem | None] = {}
     for operation in [*rule.conditions, *rule.actions]:
@@ -135,7 +136,7 @@ def _add_items(
     outer: KnownLoopItem | None,
 ) -> None:
     """Add the items of an operation and of the conditions in it."""
-    item = _item_inside(operation.loop, outer)
+    item = _find_item_inside(operation.loop, outer)
     by_pointer[operation.pointer] = item
     for inner in operation.inner:
         _add_items(by_pointer, inner, item)
@@ -148,9 +149,10 @@ def value_of(
 ) -> field_value.FieldValue:
     """Return what is known of the value of a field: its type, its items.
 
-    It is known by what the rule writes out, or by what inspection reports.
+    It is known from literals in the rule, or from what inspection reports:
+    ``{inventory.cpu.count}`` is a number.
 
-    :param item: the item of the loop around it.
+    :param item: the item of the loop around the field.
     :param own_vars: the ``vars`` of the rule.
     """
     if field.root is None:
@@ -166,11 +168,11 @@ def value_of(
     ):
         value = field_value.of_literals(item.values, field.steps)
     else:
-        value = _read(field.root, field.steps, item)
+        value = _look_up(field.root, field.steps, item)
     return _apply_filters(value, field)
 
 
-def _read(
+def _look_up(
     root: str, steps: Steps, item: KnownLoopItem | None
 ) -> field_value.FieldValue:
     """Return what is known of the data that a field reads."""
@@ -181,19 +183,19 @@ def _read(
 def _apply_filters(
     value: field_value.FieldValue, field: interpolation.Field
 ) -> field_value.FieldValue:
-    """Return what the filters of a field make of what it reads."""
+    """Return what is known of a value after the filters of a field."""
     for call in field.filters:
         value = value.after(call, field_value.attribute_of(call))
     return value
 
 
-def _item_inside(
+def _find_item_inside(
     loop: typing.Any, outer: KnownLoopItem | None
 ) -> KnownLoopItem | None:
     """Return what is known of ``{item}`` in an operation.
 
-    :param loop: of the operation; None without one.
-    :param outer: the item that the operation sees outside of its loop.
+    :param loop: the loop of the operation, None without a loop.
+    :param outer: the item of the loop around the operation.
     """
     if loop is None:
         return outer
@@ -204,9 +206,9 @@ def _item_inside(
     field = interpolation.sole_field(loop)
     if field is None or not field.root:
         return KnownLoopItem()
-    value = _apply_filters(_read(field.root, field.steps, outer), field)
+    value = _apply_filters(_look_up(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
-        # A loop over a mapping has that one item.
+        # A loop over a mapping has the mapping as its only item.
         return KnownLoopItem(value.steps)
     return KnownLoopItem(value.items)
 
@@ -239,11 +241,11 @@ def of_field(
 
 
 def lacking(use: Use) -> MissingStep | None:
-    """Return a step of a field that no literal item of the loop has.
+    """Find a step of a field that no literal item of the loop has.
 
     The field is then missing on every machine.
 
-    :returns: the step that the first item lacks; None where an item has all
+    :returns: the step that the first item lacks; None if an item has all
         steps, or nothing is known of the items.
     """
     if use.steps[0] != interpolation.ITEM:
@@ -261,10 +263,10 @@ def lacking(use: Use) -> MissingStep | None:
 
 
 def _first_missing_step(value: typing.Any, steps: Steps) -> MissingStep | None:
-    """Return the first step that a value lacks, None if it lacks none."""
+    """Find the first step that a value lacks, None if it has all steps."""
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):
-            # What the field in it becomes may have the step.
+            # The value of a field may have the step.
             return None
         if not isinstance(value, dict | list):
             return MissingStep(step, [])

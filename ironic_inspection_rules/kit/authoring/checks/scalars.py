@@ -36,16 +36,16 @@ _VERBOSE = re.compile(r'\(\?[a-wyz]*x')
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values that YAML reads as something else than their author meant.
 
-    These are control characters made of escapes in double quotes, scalars
-    such as ``no`` where text is meant, and texts of conditions that end in a
-    newline. Of rules of ironic-inspector only the first are looked for.
+    These are control characters from escapes in double quotes, scalars such as
+    ``no`` where text is meant, and texts of conditions that end in a newline.
+    In rules of ironic-inspector only control characters are found.
     """
-    yield from _control_characters(rule)
+    yield from _check_control_characters(rule)
     if rule.written.is_of_inspector:
         # ironic-inspector converts text to numbers, and arguments stand at
         # other places.
         return
-    for pointer, raw, value in _surprises(rule):
+    for pointer, raw, value in _find_misread_scalars(rule):
         read_as = value
         if isinstance(value, bool):
             read_as = str(value).lower()
@@ -54,7 +54,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             _('YAML reads %(raw)s as %(value)s; put text in quotes: "%(raw)s"')
             % {'raw': raw, 'value': read_as},
         )
-    for pointer, _text in _ending_in_newline(rule):
+    for pointer, _text in _find_texts_with_newline(rule):
         yield (
             pointer,
             _(
@@ -64,7 +64,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         )
 
 
-def _control_characters(
+def _check_control_characters(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
     """Find texts with a control character, such as the backspace of "\\b"."""
@@ -115,12 +115,12 @@ def check_table(
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield the changes of a rule's file that mend such values.
+    """Yield the changes of ``lint --fix`` that mend misread values.
 
-    They put text into quotes, make ``\\b`` of a backspace in a regular
-    expression, and drop the newline at the end of a text.
+    Text gets quotes, a backspace in a regular expression becomes ``\\b``, and
+    a newline at the end of a text goes.
     """
-    for pointer, raw, value in _surprises(rule):
+    for pointer, raw, value in _find_misread_scalars(rule):
         yield mended_text.ReplaceValue(pointer, value, raw)
     for operation in rule.operations:
         for name, value in operation.arguments.items():
@@ -133,11 +133,11 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
                     value,
                     value.replace('\b', r'\b'),
                 )
-    for pointer, text in _ending_in_newline(rule):
+    for pointer, text in _find_texts_with_newline(rule):
         yield mended_text.ReplaceValue(pointer, text, text[:-1])
 
 
-def _ending_in_newline(
+def _find_texts_with_newline(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.PlacedTexts:
     """Yield the texts of conditions that end in a newline, with pointers."""
@@ -149,7 +149,7 @@ def _ending_in_newline(
                 yield pointer, text
 
 
-def _surprises(
+def _find_misread_scalars(
     rule: checked_rule.CheckedRule,
 ) -> Iterator[tuple[str, str, typing.Any]]:
     """Yield scalars without quotes that were probably meant as text.
@@ -160,27 +160,26 @@ def _surprises(
     written = rule.written
     for (rule_index, pointer), raw in written.source.ambiguous.items():
         if rule_index != written.index:
-            # It is in another rule of the file.
+            # The scalar is in another rule of the file.
             continue
-        if _is_surprise(rule, pointer, raw):
+        if _is_misread(rule, pointer, raw):
             steps = data_path.split_pointer(pointer)
             value = data_path.get(written.entry, steps)
             yield pointer, raw, value
 
 
-def _is_surprise(
+def _is_misread(
     rule: checked_rule.CheckedRule, pointer: str, raw: str
 ) -> bool:
     """Return whether an ambiguous scalar was probably meant as text.
 
     :param pointer: the place of the scalar in the rule.
-    :param raw: its text in the file, without quotes.
+    :param raw: the text of the scalar in the file, such as ``no``.
     """
     if pointer in ('/description', '/scope', '/uuid'):
         return True
     if pointer.startswith(f'/{model.VARS}/'):
-        # What a variable is for is not known: a number may be meant, and so
-        # may a boolean.
+        # A variable may be meant as a number or a boolean.
         return not yaml_scalar.may_be_meant(raw)
     for operation in rule.operations:
         places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
@@ -198,11 +197,11 @@ def _may_be_number_or_boolean(
 ) -> bool:
     """Return whether a number or a boolean may be meant in an argument.
 
-    The declared type of the argument decides. If it takes any type, that of
-    the field does with which the condition compares it.
+    The declared type of the argument decides. If the argument takes any type,
+    the type of the field that it is compared with decides.
 
     :param pointer: the place of the scalar, in the argument or the loop.
-    :param raw: its text in the file, without quotes.
+    :param raw: the text of the scalar in the file, such as ``no``.
     """
     declared = operation.op.signature.by_name
     message_names = getattr(operation.op.plugin, 'TELLS', ())
@@ -222,6 +221,6 @@ def _may_be_number_or_boolean(
     if not yaml_scalar.is_switch(raw):
         # Such as "1:30", a number to the base of 60: nobody means that.
         return False
-    # An action may set a boolean; a condition compares a field with it.
+    # An action may set a boolean, and a condition may compare a boolean field.
     is_action = pointer.startswith('/actions/')
     return is_action or field_value.BOOLEAN in types_of_fields

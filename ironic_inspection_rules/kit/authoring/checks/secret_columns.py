@@ -40,10 +40,9 @@ Json = dict[str, typing.Any]
 def check(
     rules: Sequence[checked_rule.CheckedRule], tables: table.Tables
 ) -> checked_rule.MistakesOfRules:
-    """Find actions that would write a secret column, or what is made of it.
+    """Find actions that would write a secret column, or values made of it.
 
-    :param rules: those that do not see secret columns, as they are not
-        sensitive.
+    :param rules: rules that are not sensitive, and do not see such columns.
     """
     for rule in rules:
         columns_read = list(table_check.columns_read(rule.rule))
@@ -53,16 +52,16 @@ def check(
                     # A message for people has "******" in its place.
                     continue
                 pointer = action.pointer_to(argument)
-                named = _columns_named(columns_read, pointer)
-                for whole, column in _secret_columns(rule, tables):
+                named = _find_columns_named(columns_read, pointer)
+                for whole, column in _list_secret_columns(rule, tables):
                     name = whole.definition.name
                     if (name, column) in named or _is_written(
                         rule, action, value, whole, column
                     ):
-                        yield rule, pointer, _message(name, column)
+                        yield rule, pointer, _format_message(name, column)
 
 
-def _secret_columns(
+def _list_secret_columns(
     rule: checked_rule.CheckedRule, tables: table.Tables
 ) -> Iterator[tuple[table.Table, str]]:
     """Yield the secret columns of the tables that a rule reads.
@@ -74,15 +73,15 @@ def _secret_columns(
             yield tables[name], column
 
 
-def _columns_named(
+def _find_columns_named(
     columns_read: Sequence[table_check.Column], pointer: str
 ) -> set[tuple[str, str]]:
     """Return the columns that an argument reads by their names.
 
     ``{tables.racks | row | get('password')}`` reads ``('racks', 'password')``.
 
-    :param columns_read: those that the rule reads anywhere.
-    :param pointer: to the argument.
+    :param columns_read: all columns that the rule reads.
+    :param pointer: the pointer to the argument.
     """
     named = set()
     for read in columns_read:
@@ -91,7 +90,7 @@ def _columns_named(
     return named
 
 
-def _message(name: str, column: str) -> str:
+def _format_message(name: str, column: str) -> str:
     return _(
         'writes the secret column "%(column)s" of table "%(table)s": '
         'only rules that are "sensitive" see it, and the inspection '
@@ -100,7 +99,7 @@ def _message(name: str, column: str) -> str:
 
 
 class _OneRow(table.Table):
-    """A table with one row, which is found by any key and for any machine."""
+    """A table with one row, which all keys and machines have."""
 
     __slots__ = ()
 
@@ -115,10 +114,10 @@ class _OneRow(table.Table):
         return _KEY
 
 
-def _one_row(whole: table.Table, column: str) -> table.Table:
-    """Return a table with a single row, of which one column is hidden.
+def _keep_one_row(whole: table.Table, column: str) -> table.Table:
+    """Return a table with only its first row, and one column hidden.
 
-    It is the first row of the table, with a value in that column.
+    The row gets a value in the column if it has none.
     """
     row = dict(next(iter(whole.rows), {}))
     if not row.get(column):
@@ -139,11 +138,12 @@ def _is_written(
     """Return whether what an action writes depends on a secret column.
 
     The argument is computed as in an inspection, with a single row in the
-    table.
+    table: for a machine that has all fields of the rule, and, as ``default``
+    and the like may then take a row, for a machine that has nothing.
 
     :param value: the argument as it is written.
     :param whole: the table with all rows.
-    :returns: False also where no filter takes the data that are tried.
+    :returns: False also if no filter takes the data that are tried.
     """
     own_vars = rule.rule.vars
     fields = masked_field.MaskedFields(
@@ -153,15 +153,13 @@ def _is_written(
         template.compile_field,
         template.compile_value,
     )
-    tables = {whole.definition.name: _one_row(whole, column)}
-    # A machine with all that the rule reads, and one with nothing: a filter
-    # such as "default" takes a row only where something is missing.
-    for machine in (_machine([own_vars, action.loop, value]), {}):
+    tables = {whole.definition.name: _keep_one_row(whole, column)}
+    for machine in (_build_machine([own_vars, action.loop, value]), {}):
         roots = {**machine, interpolation.TABLES: tables}
         view = budget.View(roots, budget.Budget(budget.MAIN))
         try:
-            view[model.VARS] = _values(own_vars, view)
-            for item in _items(action.loop, view):
+            view[model.VARS] = _compute_vars(own_vars, view)
+            for item in _compute_items(action.loop, view):
                 view[interpolation.ITEM] = item
                 # Computes the argument with the hidden and with the open
                 # column, and raises where both differ.
@@ -169,20 +167,21 @@ def _is_written(
         except exceptions.MaskedField:
             return True
         except exceptions.OperationError:
-            # A filter does not take these data; those of a machine may do.
+            # A filter does not take these data.
             continue
     return False
 
 
-def _machine(templates: typing.Any) -> Json:
-    """Return the data of a machine that has a value for every field.
+def _build_machine(written: typing.Any) -> Json:
+    """Build the data of a machine that has a value for every field.
 
-    Fields over names of the rule, and over tables, are passed over.
+    ``{node.extra.rack}`` gives ``{'node': {'extra': {'rack': '1'}}}``. Fields
+    over vars, items and tables are left out.
 
-    :param templates: values of a rule, with fields in them.
+    :param written: values of a rule, with fields in them.
     """
     roots: Json = {}
-    for field in effects.fields(templates):
+    for field in effects.fields(written):
         if field.root is None or field.root in (
             model.VARS,
             interpolation.ITEM,
@@ -201,12 +200,12 @@ def _machine(templates: typing.Any) -> Json:
     return roots
 
 
-def _values(
+def _compute_vars(
     own_vars: typing.Mapping[str, typing.Any], view: budget.View
 ) -> Json:
-    """Return the values of the ``vars`` that can be computed, in order.
+    """Compute those ``vars`` that can be computed, in order.
 
-    A value may use those before it, so the view has the ones that are done.
+    :param view: gets them, as later values may use earlier ones.
     """
     values: Json = {}
     view[model.VARS] = values
@@ -220,10 +219,13 @@ def _values(
     return values
 
 
-def _items(loop: typing.Any, view: budget.View) -> Iterator[typing.Any]:
-    """Yield the items of a loop; None where there is no loop.
+def _compute_items(
+    loop: typing.Any, view: budget.View
+) -> Iterator[typing.Any]:
+    """Yield the items of a loop, or a single None without a loop.
 
-    :raises: :class:`.exceptions.OperationError` if it cannot be computed.
+    :raises: :class:`.exceptions.OperationError` if the loop cannot be
+        computed.
     """
     if loop is None:
         yield None

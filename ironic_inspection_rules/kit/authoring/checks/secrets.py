@@ -30,11 +30,11 @@ from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import text
 from ironic_inspection_rules.rule_file import file_rule
 
-_SHORTEST = 4
-"""Letters and digits that a text or number has at least to be a secret."""
+_FEWEST_CHARACTERS = 4
+"""Fewest letters and digits of a text or number that may be a secret."""
 
 # Words that rules often write, and that are no secrets.
-_WORDS = frozenset(
+_COMMON_WORDS = frozenset(
     (
         'bios',
         'default',
@@ -51,7 +51,7 @@ _WORDS = frozenset(
 )
 _SCHEME = re.compile(r'^https?://')
 
-_FREE = frozenset(
+_FREE_ATTRIBUTES = frozenset(
     (
         'description',
         'extra',
@@ -96,8 +96,7 @@ def see_alike(
 ) -> bool:
     """Return whether two rules surely see the same values in some fields.
 
-    A rule that is not sensitive sees secrets masked, and a table may have
-    columns that are secret.
+    Only a sensitive rule sees secrets, and secret columns of tables.
     """
     if first.sensitive == second.sensitive:
         return True
@@ -122,37 +121,36 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions with which a sensitive rule shows values of its own.
 
-    Data of the machine that it writes are no secret of the rule.
+    Data of the machine are no secret of the rule.
     """
     if not rule.rule.sensitive:
         return
     for action in rule.actions:
-        for write in _writes(action):
+        for write in _list_writes_and_cleanups(action):
             if write.kind not in _PLACES:
                 # The names of traits are labels, which any user may list.
                 continue
-            if _shows_own(write, rule, action):
-                message = _(
-                    'a sensitive rule writes a value of its own, and '
-                    '%(who)s; Ironic masks only passwords, tokens, '
-                    'private keys and the like, in driver_info and '
-                    'instance_info'
-                ) % {'who': _PLACES[write.kind]}
-                yield action.pointer, message
+            if _shows_own_secret(write, rule, action):
+                yield (
+                    action.pointer,
+                    _(
+                        'a sensitive rule writes a value of its own, and '
+                        '%(who)s; Ironic masks only passwords, tokens, '
+                        'private keys and the like, in driver_info and '
+                        'instance_info'
+                    )
+                    % {'who': _PLACES[write.kind]},
+                )
                 break
 
 
-def _shows_own(
+def _shows_own_secret(
     write: plugin.Write,
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> bool:
-    """Return whether a write shows a text of the rule that may be a secret.
-
-    It does where the place may be read, and the value is not only data of
-    the machine.
-    """
-    for steps, value in _plain_values(write):
+    """Return whether a write shows a text of the rule that may be a secret."""
+    for steps, value in _list_plain_values(write):
         if _may_be_read(write.kind, steps) and _has_own_secret(
             value, rule, action
         ):
@@ -160,8 +158,10 @@ def _shows_own(
     return False
 
 
-def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
-    """Yield what an action writes, and what it writes to undo that."""
+def _list_writes_and_cleanups(
+    action: file_rule.Operation,
+) -> typing.Iterator[plugin.Write]:
+    """Yield the writes of an action, and the writes to undo them."""
     for write in effects.writes(action):
         if write.value is not data_path.ABSENT:
             yield write
@@ -170,15 +170,15 @@ def _writes(action: file_rule.Operation) -> typing.Iterator[plugin.Write]:
             yield write._replace(value=cleanup)
 
 
-def _plain_values(
+def _list_plain_values(
     write: plugin.Write,
 ) -> typing.Iterator[tuple[data_path.Path, typing.Any]]:
-    """Yield the texts, numbers and booleans that are written, by their paths.
+    """Yield the texts, numbers and booleans of a write, with their paths.
 
-    Traits, and paths that are known on a machine only, yield nothing.
+    Nothing is yielded for traits, and for a path that only a machine shows.
     """
     if write.kind == 'capability':
-        # It has no path, and needs none: capabilities may always be read.
+        # Capabilities need no path, as they may always be read.
         yield (), write.value
         return
     if not isinstance(write.name, str):
@@ -186,7 +186,7 @@ def _plain_values(
     try:
         steps = data_path.parse(write.name)
     except exceptions.OperationError:
-        # A path with fields in it may be none before they are filled in.
+        # A path may be invalid before its fields are filled in.
         return
     for below, value in data_path.walk(write.value):
         if isinstance(value, dict):
@@ -201,16 +201,16 @@ def _plain_values(
 def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     """Return whether others may read a secret that is written to a place.
 
-    Not counted are places that Ironic masks, and those that are meant to be
+    Places that Ironic masks do not count, nor places that are meant to be
     read, such as the name of a user in ``driver_info``.
 
-    :param kind: of the place, one of :data:`.plugin.WRITE_KINDS`.
+    :param kind: the kind of the place, one of :data:`.plugin.WRITE_KINDS`.
     :param steps: the path of the place in an object of that kind.
     """
     if kind in ('capability', 'plugin_data'):
         return True
     if kind == 'port':
-        return steps[0] in _FREE
+        return steps[0] in _FREE_ATTRIBUTES
     if steps[0] in masking.MASKED_IN_API:
         # Of these mappings, such as driver_info, Ironic masks some members.
         if len(steps) == 1 or interpolation.fields(steps):
@@ -220,13 +220,12 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
             return False
         if steps[1].endswith(_OF_ANY_DRIVER):
             return False
-        # Ironic's own members are meant to be read, but for secrets that it
-        # shows.
+        # Ironic's own members are meant to be read, unless they are secrets.
         is_of_ironic = steps[1] in node_names.below(steps[0])
         return not is_of_ironic or masking.is_secret(steps[1])
     if steps[0] == 'properties':
         return len(steps) > 1 and steps[1] not in node_names.below(steps[0])
-    return steps[0] in _FREE
+    return steps[0] in _FREE_ATTRIBUTES
 
 
 def _has_own_secret(
@@ -236,11 +235,11 @@ def _has_own_secret(
 ) -> bool:
     """Return whether a value has text of the rule that may be a secret.
 
-    Fields over its ``vars`` and over literal items of a loop are followed to
-    their values; all other fields are data of the machine.
+    Fields over ``vars`` and over literal items of a loop are followed to their
+    values; all other fields are data of the machine.
     """
     ahead = [value]
-    # Without this, vars that use each other would be followed for ever.
+    # Vars that use each other would be followed for ever without it.
     followed: set[typing.Hashable] = set()
     while ahead:
         part = ahead.pop()
@@ -250,10 +249,10 @@ def _has_own_secret(
             ahead += part
         elif isinstance(part, interpolation.Field):
             # Such as the default of a field.
-            ahead += _arguments_in_result(part.filters)
+            ahead += _list_arguments_in_result(part.filters)
             if (part.root, part.steps) not in followed:
                 followed.add((part.root, part.steps))
-                ahead += _own_values_read_by(part, rule, action)
+                ahead += _find_own_values(part, rule, action)
         elif isinstance(part, str):
             for piece in interpolation.parse(part):
                 if not isinstance(piece, str):
@@ -265,30 +264,29 @@ def _has_own_secret(
     return False
 
 
-def _own_values_read_by(
+def _find_own_values(
     field: interpolation.Field,
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> typing.Iterator[typing.Any]:
-    """Yield the values that the rule itself gives to what a field reads.
+    """Yield the values of a rule that a field reads.
 
-    These are values of its ``vars``, and items of a literal loop. A field over
-    the data of a machine yields none.
+    These are values of ``vars``, and items of a literal loop.
     """
     if field.root == model.VARS:
-        yield _at(rule.rule.vars, field.steps)
+        yield _follow_steps(rule.rule.vars, field.steps)
     elif field.root == interpolation.ITEM:
         loop = action.loop
         if not isinstance(loop, list):
             loop = [loop]
         for item in loop:
-            yield _at(item, field.steps)
+            yield _follow_steps(item, field.steps)
 
 
-def _arguments_in_result(
+def _list_arguments_in_result(
     filters: tuple[filter_syntax.FilterCall, ...],
 ) -> typing.Iterator[typing.Any]:
-    """Yield the arguments of filters that may be part of what they return."""
+    """Yield the arguments of filters that may be part of the results."""
     for call in filters:
         if call.name in _SHOWS_ARGUMENTS:
             for _name, value in call.arguments:
@@ -296,22 +294,21 @@ def _arguments_in_result(
 
 
 def _may_be_secret_text(text: str) -> bool:
-    """Return whether a text may be a secret: it is long enough, and no word.
+    """Return whether a text is long enough for a secret, and no common word.
 
     The scheme of a URL does not count.
     """
     without_scheme = _SCHEME.sub('', text)
-    if without_scheme.lower() in _WORDS:
+    if without_scheme.lower() in _COMMON_WORDS:
         return False
-    return sum(map(str.isalnum, without_scheme)) >= _SHORTEST
+    return sum(map(str.isalnum, without_scheme)) >= _FEWEST_CHARACTERS
 
 
-def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
-    """Return the value of a rule that a field steps to.
+def _follow_steps(value: typing.Any, steps: data_path.Path) -> typing.Any:
+    """Follow the steps of a field into a value, as far as they lead.
 
     :param value: all ``vars`` of the rule, or a literal item of its loop.
-    :param steps: of the field. Where they lead further than the value, as
-        into text with another field, the last value on the way is returned.
+    :returns: the last value on the way, such as a text with another field.
     """
     for step in steps:
         if not isinstance(value, dict | list):
@@ -326,13 +323,12 @@ def _at(value: typing.Any, steps: data_path.Path) -> typing.Any:
 def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find secrets that an action would write, which inspection refuses.
 
-    They read as ``******`` to a rule, unless masking is switched off. A later
-    action may read what an earlier one wrote, so the actions are taken in
-    their order.
+    Rules read ``******`` in place of secrets, unless masking is switched off.
+    An action may read what earlier actions wrote.
     """
     secrets: set[reach.Steps] = set(_WITH_SECRETS)
     for action in rule.actions:
-        for name, field in _masked_in(rule, action, secrets):
+        for name, field in _find_masked_arguments(rule, action, secrets):
             yield (
                 action.pointer_to(name),
                 _(
@@ -344,7 +340,7 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         secrets.update(_secrets_written_by(action))
 
 
-def _masked_in(
+def _find_masked_arguments(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
     secrets: set[reach.Steps],
@@ -352,10 +348,10 @@ def _masked_in(
     """Yield the arguments of an action that read a secret of the machine.
 
     Fields over ``vars`` and over the item of a loop are followed to the data
-    that these are made of. Arguments that are messages are left out: a secret
-    reads ``******`` there, and is no error.
+    that they are made of. A secret in a message reads ``******``, and is no
+    error.
 
-    :param secrets: the paths of secrets, also of those with plain names.
+    :param secrets: the paths of secrets in nodes and from earlier actions.
     :returns: the name of the argument, and the field.
     """
     origins = origin.Origins(rule.rule.vars, action.loop)
@@ -385,49 +381,49 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     """Return whether a value of a rule is or has a secret of the machine.
 
     :param source: a field of the data that the value is made of.
-    :param secrets: the paths of secrets, also of those with plain names.
+    :param secrets: the paths of secrets in nodes and from earlier actions.
     """
     steps = (source.root, *source.steps)
     # The columns of a row have names of their own.
     if not source.is_row and _names_secret(source.rest):
         return True
-    # The first use is the field itself. Its own names are looked at below, in
-    # ``steps``; these are the names that its filters step into.
-    _read, *stepped_into = reach.of_field('', source.field)
+    # The first use is the field itself, of which ``steps`` has the names. The
+    # others are what its filters step into.
+    _field, *stepped_into = reach.of_field('', source.field)
     if any(_names_secret(use.steps) for use in stepped_into):
         return True
     if not source.is_kept:
-        # It is made of all that the field reads.
+        # The value is made of all that the field reads.
         return _is_or_has(steps, secrets)
     if stepped_into and source.field.filters[-1].name == _GET:
         # The value is what "get" has stepped to, not all that the field reads.
         steps = stepped_into[-1].steps
     if source.rest not in ((), _VALUE):
-        # It is a named part of a place that may have secrets: only the names
-        # on the way say whether it is one.
+        # The value is a part of a place that may have secrets: only the names
+        # on the way say whether it is a secret.
         return _names_secret(steps)
     return _is_or_has(steps, secrets)
 
 
 def _is_or_has(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
-    """Return whether a place is that of a secret, or has one below it."""
+    """Return whether a place is a secret, or has a secret below it."""
     if _names_secret(steps):
         return True
     return any(secret[: len(steps)] == steps for secret in secrets)
 
 
 def _names_secret(steps: typing.Iterable[str]) -> bool:
-    """Return whether a name on a path is one that secrets have."""
+    """Return whether a path has the name of a secret, such as ``password``."""
     return any(map(masking.is_secret, steps))
 
 
 def _secrets_written_by(
     action: file_rule.Operation,
 ) -> typing.Iterator[reach.Steps]:
-    """Yield the paths with the name of a secret where an action writes.
+    """Yield the paths with the name of a secret that an action writes.
 
-    A later action that reads such a place, or a mapping around it, reads a
-    masked value. Ports, removals and empty values are left out.
+    Later actions read a masked value there. Ports, removals and empty values
+    are left out.
     """
     for write, steps in effects.writes_at_paths(action):
         if write.kind == 'port' or write.value is data_path.ABSENT:
@@ -445,7 +441,7 @@ def check_columns(
 ) -> checked_rule.MistakesOfRules:
     """Find secret columns of tables that an action would write.
 
-    Only sensitive rules see them; for others the inspection fails.
+    Only sensitive rules see such columns; with others the inspection fails.
     """
     open_rules = [rule for rule in rules if not rule.rule.sensitive]
     yield from secret_columns.check(open_rules, tables)

@@ -49,8 +49,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find parts of a rule that have no effect.
 
     These are ``multiple`` without a loop, a loop whose item nothing reads, a
-    comparison of a single value, and a condition that says what an earlier
-    one says.
+    comparison of a single value, and a condition that repeats an earlier one.
     """
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:
@@ -58,7 +57,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 operation.pointer,
                 _('"multiple" says nothing without a loop'),
             )
-        if _repeats(operation) and not _uses_item(operation):
+        if _may_repeat(operation) and not _uses_item(operation):
             yield (
                 f'{operation.pointer}/loop',
                 _(
@@ -71,7 +70,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 operation.pointer,
                 _('one value alone is compared with nothing'),
             )
-    # Claims are equal if their conditions say the same in other words.
+    # Claims are equal if their conditions mean the same.
     first_places: dict[exclusion.Claim, str] = {}
     for condition in rule.conditions:
         claim = exclusion.Claim(condition)
@@ -83,26 +82,20 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             )
 
 
-def _repeats(operation: file_rule.Operation) -> bool:
-    """Return whether a loop may run an operation more than once.
-
-    Then it is odd if nothing reads the item.
-    """
+def _may_repeat(operation: file_rule.Operation) -> bool:
+    """Return whether a loop may run an operation more than once."""
     if not operation.loops:
         return False
     if getattr(operation.op.plugin, 'FAILS', False):
-        # The action "fail" runs once, as it ends the inspection. In a loop it
-        # is a way to say "fail if the list has any items".
+        # The action "fail" ends the inspection. In a loop it means: fail if
+        # the list has any items.
         return False
     loop = operation.written.get('loop')
     return not (isinstance(loop, list) and len(loop) < 2)
 
 
 def _uses_item(operation: file_rule.Operation) -> bool:
-    """Return whether an operation, or a condition inside it, reads the item.
-
-    An item of the loop is read by fields over ``item``.
-    """
+    """Return whether an operation, or a condition inside, reads ``{item}``."""
     for part in operation.all:
         for field in effects.read_by(part):
             if field.root == interpolation.ITEM:
@@ -115,8 +108,8 @@ def _compares_one_value(
 ) -> bool:
     """Return whether a comparison such as ``eq`` has only one value.
 
-    It then holds on every machine. A single field that is, or may be, a list
-    is fine: its items are compared.
+    Such a comparison holds on every machine. A single field may be a list,
+    whose items are compared.
     """
     declared = operation.op.signature.arguments
     if not declared:
@@ -137,19 +130,18 @@ def _compares_one_value(
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find text that looks like a field whose braces are wrong or missing.
+    """Find text that looks like a field with wrong or missing braces.
 
-    In arguments that are mostly text, such as paths and messages, only
-    doubled braces are found.
+    In paths, messages and the like, only doubled braces are found.
     """
-    for pointer, text, meant in _broken_fields(rule):
+    for pointer, text, meant in _find_broken_fields(rule):
         yield (
             pointer,
             _('"%(text)s" is text, no field; did you mean "%(meant)s"?')
             % {'text': text, 'meant': meant},
         )
-    # Doubled braces are not mended: a rule that was converted from one of
-    # stock Ironic may mean the text with its braces.
+    # Doubled braces are not mended: a rule that was converted from a stock
+    # rule may mean a text with braces.
     for name in model.CONTENT:
         for pointer, text in checked_rule.texts(
             rule.written.entry.get(name), f'/{name}'
@@ -169,19 +161,20 @@ def mendings(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[mended_text.Change]:
     """Yield the changes of ``lint --fix`` that make fields of such text."""
-    for pointer, text, meant in _broken_fields(rule):
+    for pointer, text, meant in _find_broken_fields(rule):
         yield mended_text.ReplaceValue(pointer, text, meant)
 
 
-def _broken_fields(
+def _find_broken_fields(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[tuple[str, str, str]]:
     """Yield texts in arguments and loops that look like broken fields.
 
     Arguments that are mostly text, such as paths and messages, are left out.
 
-    :returns: tuples of the pointer to the text, the text, and the text with
-        the field that was probably meant.
+    :returns: tuples of the pointer to the text, the text, such as
+        ``inventory.cpu.count``, and the text with the field that was probably
+        meant, ``{inventory.cpu.count}``.
     """
     for operation in rule.operations:
         for name in operation.templates:
@@ -194,26 +187,26 @@ def _broken_fields(
             )
             argument = data_path.get(operation.written, steps)
             for place, text in checked_rule.texts(argument, pointer):
-                meant = _as_field(text)
+                meant = _mend_field(text)
                 if meant:
                     yield place, text, meant
         loop = operation.loop
         if isinstance(loop, str):
-            meant = _as_field(loop)
+            meant = _mend_field(loop)
             if meant:
                 yield f'{operation.pointer}/loop', loop, meant
 
 
-def _as_field(text: str) -> str | None:
+def _mend_field(text: str) -> str | None:
     """Return a text with the field that its author probably meant.
 
-    The text is a path without braces, has the filters of a field behind the
-    braces, a field as shells write variables, or one without the last brace.
+    These are ``inventory.cpu.count``, ``{inventory.disks} | length``,
+    ``${inventory.cpu.count}`` and ``{inventory.cpu.count``.
 
     :returns: None for any other text.
     """
-    # Without the "$" of a shell, which is a sign of a field in itself. A bare
-    # path may be text, unless machines have such data.
+    # A path without braces may be text, unless machines have such data. The
+    # "$" of a shell does not count.
     plain = _SHELL_BARE.sub('', text, count=1)
     if _BARE.fullmatch(plain):
         path = text.replace('.', '/').replace('[', '/').replace(']', '')
@@ -235,8 +228,8 @@ def _as_field(text: str) -> str | None:
 def _may_exist(pointer: str) -> bool:
     """Return whether a machine may have data at a path.
 
-    Only of the inventory and plugin data is that known. Text with more steps
-    than a path may have is no path.
+    This is known for the inventory and plugin data only. A text with too many
+    steps is no path.
     """
     try:
         steps = data_path.parse(pointer)
@@ -271,7 +264,7 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find quantities such as "16 GiB" that a condition compares with a field.
 
-    They compare as text there, and not by size.
+    The comparison is one of texts, and not of sizes.
     """
     for condition in rule.all_conditions:
         for fact in facts.of(condition):
@@ -281,7 +274,7 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             if quantity is None:
                 continue
             number, unit = quantity.groups()
-            example = _in_unit_of(fact.field, float(number), unit)
+            example = _convert_to_unit_of(fact.field, float(number), unit)
             yield (
                 condition.pointer,
                 _(
@@ -292,14 +285,13 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
             )
 
 
-def _in_unit_of(field: str, number: float, unit: str) -> str:
-    """Return how a quantity reads in the unit that a field has.
+def _convert_to_unit_of(field: str, number: float, unit: str) -> str:
+    """Convert a quantity to the unit of a field, for the end of a message.
 
-    It is the end of a message: ", 16384: {inventory.memory.physical_mb} is in
-    MiB".
+    "16 GiB" gives ", 16384: {inventory.memory.physical_mb} is in MiB".
 
-    :param field: a path from the name of the root on, as a JSON pointer.
-    :returns: ``''`` where the unit of the field or of the quantity is unknown.
+    :param field: such as ``/inventory/memory/physical_mb``.
+    :returns: ``''`` if the unit of the field or of the quantity is unknown.
     """
     name = field.rpartition('/')[2]
     if name not in known_values.KEPT_IN:

@@ -83,7 +83,7 @@ class Slip(typing.NamedTuple):
         """Return a slip whose message names the field.
 
         :param text: the message, with ``%(field)s`` and perhaps ``%(meant)s``.
-        :param meant: the value in the place of the wrong one, if it is clear.
+        :param meant: the right value, None if it is not clear.
         :param said: values of other names in the message.
         """
         return cls(
@@ -94,12 +94,12 @@ class Slip(typing.NamedTuple):
 def of_value(
     subject: Subject, relation: str, value: typing.Any
 ) -> Slip | None:
-    """Return the slip in a value that a field is compared with.
+    """Find the slip in a value that a field is compared with.
 
-    Machines do not have such a value in this field, so that the author
-    probably meant another one.
+    No machine has such a value in this field, as ``amd64`` for the
+    architecture: the author probably meant another.
 
-    :param relation: between the field and the value, such as ``eq``.
+    :param relation: the relation of the field to the value, such as ``eq``.
     """
     kind = subject.value.type
     if value is None:
@@ -118,7 +118,7 @@ def of_value(
             all=_(' or ').join(map(str, choices)),
         )
     if isinstance(value, str):
-        return _slip_in_text(subject, relation, value)
+        return _find_slip_in_text(subject, relation, value)
     if isinstance(value, list):
         may_be_list = kind in (None, 'list')
         if may_be_list or relation not in ('eq', 'ne'):
@@ -129,20 +129,20 @@ def of_value(
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return _slip_in_number(subject, relation, value)
+    return _find_slip_in_number(subject, relation, value)
 
 
-def _slip_in_number(
+def _find_slip_in_number(
     subject: Subject, relation: str, value: float
 ) -> Slip | None:
-    """Return the first slip in a number that a field is compared with.
+    """Find the first slip in a number that a field is compared with.
 
     The field is a list, a mapping or a text, or has another unit.
     """
     kind = subject.value.type
     if kind in field_value.SEQUENCES:
-        # With attribute='…', max and min give the whole item that has the
-        # largest or smallest one.
+        # With attribute='…', max and min return the whole item that has the
+        # largest or smallest attribute.
         is_item = (
             subject.value.made == field_value.MAPPING
             and subject.value.steps is not None
@@ -166,7 +166,9 @@ def _slip_in_number(
             kind=kind,
             value=value,
         )
-    slip = _size(subject, value) or version(subject.steps, relation, value)
+    slip = _find_wrong_unit(subject, value) or version(
+        subject.steps, relation, value
+    )
     if slip is not None:
         return slip
     if relation in _ORDERED and _is_text(subject):
@@ -187,8 +189,10 @@ def _is_text(subject: Subject) -> bool:
     return subject.steps[-1] in known_values.WORDY
 
 
-def _slip_in_text(subject: Subject, relation: str, value: str) -> Slip | None:
-    """Return the first slip in a text that a field is compared with.
+def _find_slip_in_text(
+    subject: Subject, relation: str, value: str
+) -> Slip | None:
+    """Find the first slip in a text that a field is compared with.
 
     The text is of another type than the field, is a regular expression, or is
     not written as machines report it.
@@ -209,7 +213,7 @@ def _slip_in_text(subject: Subject, relation: str, value: str) -> Slip | None:
             value=value,
         )
     if kind == 'number' and facts.number(value) is None:
-        return _no_number(subject, relation, value)
+        return _find_text_for_number(subject, relation, value)
     if relation in _EQUAL and _EXPRESSION.search(value):
         return Slip.of(
             _(
@@ -220,15 +224,17 @@ def _slip_in_text(subject: Subject, relation: str, value: str) -> Slip | None:
             value=value,
         )
     return (
-        _form(subject, value)
-        or _mac(subject, value)
-        or _word(subject, value)
+        _find_wrong_form(subject, value)
+        or _find_wrong_mac(subject, value)
+        or _find_wrong_word(subject, value)
         or version(subject.steps, relation, value)
     )
 
 
-def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
-    """Return the slip in text that a number is compared with."""
+def _find_text_for_number(
+    subject: Subject, relation: str, value: str
+) -> Slip | None:
+    """Find the slip in a text for a number, such as "262,144"."""
     if _GROUPED_DIGITS.fullmatch(value):
         return Slip.of(
             _(
@@ -240,7 +246,7 @@ def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
             value=value,
         )
     if known_values.QUANTITY.fullmatch(value):
-        # shape.check_units says so of a text such as "8 GB".
+        # shape.check_units() finds a text such as "8 GB".
         return None
     if relation in _EQUAL or relation in _ORDERED:
         return Slip.of(
@@ -251,16 +257,16 @@ def _no_number(subject: Subject, relation: str, value: str) -> Slip | None:
     return None
 
 
-def _form(subject: Subject, value: str) -> Slip | None:
-    """Return the slip in a value that a field never has after a filter.
+def _find_wrong_form(subject: Subject, value: str) -> Slip | None:
+    """Find the slip in a value that a field never has after a filter.
 
-    For example, it has no upper case after ``lower``.
+    ``{… | lower}`` never is "Dell", for example.
     """
     form = subject.value.form
     if form == field_value.LOWER and value != value.lower():
-        return _letter_case(subject, value, value.lower())
+        return _slip_of_letter_case(subject, value, value.lower())
     if form == field_value.UPPER and value != value.upper():
-        return _letter_case(subject, value, value.upper())
+        return _slip_of_letter_case(subject, value, value.upper())
     if form in (field_value.DATE, field_value.TIME) and (
         not _ISO_DATE.fullmatch(value)
     ):
@@ -275,11 +281,10 @@ def _form(subject: Subject, value: str) -> Slip | None:
     return None
 
 
-def _letter_case(subject: Subject, value: str, meant: str) -> Slip:
+def _slip_of_letter_case(subject: Subject, value: str, meant: str) -> Slip:
     """Return the slip in a value with letters in the other case.
 
-    The message has what may be meant, but it is not mended: the filter may be
-    the mistake.
+    It is not mended, as the filter may be the mistake.
     """
     slip = Slip.of(
         _(
@@ -302,8 +307,8 @@ def is_mac(steps: field_value.Steps | None) -> bool:
     return steps[-1] in ('mac_address', 'bmc_mac')
 
 
-def _mac(subject: Subject, value: str) -> Slip | None:
-    """Return the slip in a MAC address that is not written as Ironic does."""
+def _find_wrong_mac(subject: Subject, value: str) -> Slip | None:
+    """Find the slip in a MAC address such as ``52-54-00-12-34-56``."""
     if not is_mac(subject.steps) or not _MAC.fullmatch(value):
         return None
     meant = value.lower().replace('-', ':')
@@ -320,10 +325,10 @@ def _mac(subject: Subject, value: str) -> Slip | None:
     )
 
 
-def _word(subject: Subject, value: str) -> Slip | None:
-    """Return the slip in a word for which the field has another one.
+def _find_wrong_word(subject: Subject, value: str) -> Slip | None:
+    """Find the slip in a word that machines replace by another.
 
-    Such as ``amd64``, where a machine reports ``x86_64``.
+    Such as ``amd64``, where machines report ``x86_64``.
     """
     words = known_values.WORDS.get(subject.steps, {})
     if value in words:
@@ -345,17 +350,17 @@ def _word(subject: Subject, value: str) -> Slip | None:
 def version(
     steps: field_value.Steps, relation: str, value: typing.Any
 ) -> Slip | None:
-    """Return the slip where versions are compared as text or numbers.
+    """Find the slip where versions are compared as text or numbers.
 
-    :param steps: to the field in the data.
-    :param relation: between the field and the value.
+    :param steps: the steps to the field in the data.
+    :param relation: the relation of the field to the value, such as ``lt``.
     """
     if not steps or 'version' not in steps[-1]:
         return None
     if relation not in _ORDERED:
         return None
-    # Text may be a word. A number is a slip whatever it is: 2.10 is 2.1 as a
-    # number, which is below 2.9.
+    # A text may be a word. Any number is a slip: 2.10 is the number 2.1, which
+    # is below 2.9.
     if isinstance(value, str) and not _VERSION.fullmatch(value):
         return None
     return Slip(
@@ -367,10 +372,10 @@ def version(
     )
 
 
-def _size(subject: Subject, value: float) -> Slip | None:
-    """Return the slip in a number that is in another unit than the field.
+def _find_wrong_unit(subject: Subject, value: float) -> Slip | None:
+    """Find the slip in a number of another unit than the field.
 
-    Such as 64 where memory is in MiB: it is known by the size of the number.
+    Such as 64 where memory is in MiB: the size of the number shows it.
     """
     steps = subject.steps
     if not steps:
@@ -431,18 +436,18 @@ def _size(subject: Subject, value: float) -> Slip | None:
 
 
 def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
-    """Return the first slip in a regular expression for a field.
+    """Find the first slip in a regular expression for a field.
 
     It matches no machine, or something else than the author meant.
 
-    :param whole: whether it has to match all of the value.
+    :param whole: whether it has to match the whole value.
     """
-    slip = _no_word_matches(subject, regex)
+    slip = _find_unmatched_words(subject, regex)
     if slip is not None:
         return slip
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
-        # It is a word and no pattern, so its case and form count.
-        slip = _form(subject, regex)
+        # It is a plain word, whose case and form count.
+        slip = _find_wrong_form(subject, regex)
         if slip is not None:
             return slip
     if is_mac(subject.steps) and _PART_OF_MAC.fullmatch(regex):
@@ -478,18 +483,18 @@ def of_pattern(subject: Subject, regex: str, whole: bool) -> Slip | None:
             f'{regex[:-1]}.*',
             regex=regex,
         )
-    return _parentheses(subject, regex)
+    return _find_literal_parentheses(subject, regex)
 
 
-def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
-    """Return the slip in an expression that matches no word of a field.
+def _find_unmatched_words(subject: Subject, regex: str) -> Slip | None:
+    """Find the slip in an expression that matches no word of a field.
 
-    Only of fields for which all words are known, such as the architecture.
+    The field is one whose words are all known, such as the architecture.
     """
     words = known_values.WORDS.get(subject.steps)
     plain = re.sub(r'\(\?i\)', '', regex)
     if not words or not re.fullmatch(r'[\^$\w|()-]+', plain):
-        # What any other expression matches may be beside the known words.
+        # Any other expression may match more than the known words.
         return None
     flags = 0
     if plain != regex:
@@ -504,11 +509,11 @@ def _no_word_matches(subject: Subject, regex: str) -> Slip | None:
     )
 
 
-def _parentheses(subject: Subject, regex: str) -> Slip | None:
-    """Return the slip in parentheses that are to be text.
+def _find_literal_parentheses(subject: Subject, regex: str) -> Slip | None:
+    """Find the slip in parentheses that are meant as text.
 
-    They are behind a word, and have a space or an equals sign in them and
-    nothing of regular expressions: "Xeon(R) CPU (2 cores)".
+    They are behind a word, with a space or an equals sign and nothing of
+    regular expressions in them: "CPU (2 cores)".
     """
     group = _GROUP_OF_TEXT.search(regex)
     if group is None or not group[1].strip('='):
@@ -530,9 +535,9 @@ def _parentheses(subject: Subject, regex: str) -> Slip | None:
 
 
 def of_truth(subject: Subject, op: str) -> Slip | None:
-    """Return the slip where ``is-true`` or ``is-false`` holds for no machine.
+    """Find the slip where ``is-true`` or ``is-false`` holds for no machine.
 
-    :param op: one of the two.
+    :param op: ``is-true`` or ``is-false``.
     """
     kind = subject.value.type
     if kind in field_value.SEQUENCES:

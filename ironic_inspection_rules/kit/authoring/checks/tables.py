@@ -63,19 +63,19 @@ def check_values(
             (column,) = columns_read
             checked_table = tables.get(column.table)
             if checked_table is None or not len(checked_table):
-                # Another check names a table that there is not, and one
-                # without rows says nothing.
+                # Another check names unknown tables, and a table without rows
+                # says nothing.
                 continue
             place = data_path.split_pointer(
                 column.pointer.removeprefix(pointer_to_arguments)
             )
-            for problem in _never(
+            for problem in _check_condition(
                 condition, place, checked_table, column.name
             ):
                 yield rule, column.pointer, problem
 
 
-def _never(
+def _check_condition(
     condition: file_rule.Operation,
     place: data_path.Path,
     checked_table: table.Table,
@@ -83,22 +83,24 @@ def _never(
 ) -> Iterator[str]:
     """Yield messages where a condition on a column holds for no row.
 
-    What is compared with the column by ``eq`` or ``one-of`` has to be in a
+    A value that ``eq`` or ``one-of`` compares with the column has to be in a
     row. Any other condition is tried with all values of the column.
 
-    :param place: the path in the arguments to what reads the column.
+    :param place: the path in the arguments to the field that reads the column,
+        such as ``('values', '0')``.
     """
     text = data_path.get(condition.written['args'], place)
     if not _is_column(text):
         return
-    if any(
+    has_compound_values = any(
         isinstance(row.get(column), dict | list) for row in checked_table.rows
-    ):
-        # It may be something in the column that is compared.
+    )
+    if has_compound_values:
+        # The condition may compare something inside of a value.
         return
-    constants = _constants_compared(condition, text)
+    constants = _list_constants_compared(condition, text)
     for value in constants:
-        if not _has(checked_table, column, value):
+        if not _has_value(checked_table, column, value):
             yield _(
                 'no row of table "%(table)s" has %(value)s in column '
                 '"%(column)s"'
@@ -109,7 +111,7 @@ def _never(
             }
     if constants:
         return
-    results = _results(condition, place, checked_table, column)
+    results = _try_values(condition, place, checked_table, column)
     if results and not any(results):
         yield _(
             'the condition holds for no row of table "%(table)s", '
@@ -117,15 +119,13 @@ def _never(
         ) % {'table': checked_table.definition.name, 'column': column}
 
 
-def _constants_compared(
+def _list_constants_compared(
     condition: file_rule.Operation, text: str
 ) -> list[typing.Any]:
-    """Return the constants that ``eq`` or ``one-of`` compares a column with.
+    """List the constants that ``eq`` or ``one-of`` compares a column with.
 
-    One that no row has is a mistake. Of an inverted or another condition
-    there are none.
-
-    :param text: of the field that reads the column.
+    :param text: the field that reads the column.
+    :returns: an empty list for an inverted or any other condition.
     """
     values = condition.arguments.get('values')
     if condition.inverted or not isinstance(values, list):
@@ -138,19 +138,17 @@ def _constants_compared(
     return [value for value in values if _is_plain(value)]
 
 
-def _results(
+def _try_values(
     condition: file_rule.Operation,
     place: data_path.Path,
     checked_table: table.Table,
     column: str,
 ) -> list[bool]:
-    """Return the results of a condition for the values of a column.
+    """Try a condition with all values of a column, and return the results.
 
-    The condition is tried with every value in the place of the field.
-
-    :param place: the path in the arguments to what reads the column.
-    :returns: an empty list where the result depends on anything else than
-        the column, or where there are too many values to try.
+    :param place: the path in the arguments to the field that reads the column.
+    :returns: an empty list if the result depends on anything but the column,
+        or if there are too many values to try.
     """
     if condition.op.name in _ONLY_ASKS:
         return []
@@ -162,7 +160,7 @@ def _results(
             return []
     results = []
     for value in distinct.values():
-        args = _with_column(condition.written['args'], place, value)
+        args = _fill_in_value(condition.written['args'], place, value)
         if interpolation.fields(args):
             # The result depends on the machine, too.
             return []
@@ -175,13 +173,13 @@ def _results(
     return results
 
 
-def _with_column(
+def _fill_in_value(
     args: typing.Any, place: data_path.Path, value: typing.Any
 ) -> typing.Any:
-    """Return arguments with a value in the place of a column.
+    """Return arguments with a value in place of the field of a column.
 
-    :param place: the path in the arguments to what reads the column.
-    :param value: of the column in some row.
+    :param place: the path in the arguments to the field.
+    :param value: the value of the column in a row.
     """
     if not place:
         if isinstance(value, str):
@@ -193,7 +191,7 @@ def _with_column(
     key: str | int = token
     if not isinstance(args, dict):
         key = int(token)
-    changed[key] = _with_column(args[key], tuple(rest), value)
+    changed[key] = _fill_in_value(args[key], tuple(rest), value)
     return changed
 
 
@@ -202,8 +200,8 @@ def unused(
 ) -> Iterator[Unused]:
     """Find tables and columns that nothing reads.
 
-    A column is read by a rule, by one that uses the whole row, as part of the
-    key, or where it is expected of machines.
+    A column is read if a rule reads it or the whole row, if it is part of the
+    key, or if it says what is expected of machines.
     """
     columns_read: dict[str, set[str]] = {}
     read_whole: set[str] = set()
@@ -212,10 +210,10 @@ def unused(
             columns_read.setdefault(name, set())
         for column in table_check.columns_read(rule.rule):
             columns_read.setdefault(column.table, set()).add(column.name)
-        read_whole.update(_read_whole(rule))
+        read_whole.update(_find_tables_read_whole(rule))
     for name, checked_table in tables.items():
         if name not in columns_read:
-            # One that only says what is expected of machines needs no rule.
+            # A table that says what is expected of machines needs no rule.
             if not checked_table.has_of:
                 yield name, '', _('no rule reads the table')
             continue
@@ -225,7 +223,7 @@ def unused(
         needed = {
             *columns_read[name],
             *definition.expect,
-            *_columns_of_key(definition.key),
+            *_list_columns_of_key(definition.key),
         }
         for title in checked_table.columns:
             if title not in needed:
@@ -237,21 +235,22 @@ def unused(
                 )
 
 
-def _columns_of_key(key: str) -> set[str]:
+def _list_columns_of_key(key: str) -> set[str]:
     """Return the columns that make the key of a row.
 
-    :param key: the name of a column, or a template over columns.
+    :param key: a column, such as ``serial``, or a template over columns, such
+        as ``{rack}-{unit}``.
     """
     if '{' not in key:
         return {key}
     return {field.root for field in interpolation.fields(key) if field.root}
 
 
-def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
-    """Yield tables of which a rule uses whole rows, so all their columns.
+def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
+    """Yield the tables of which a rule reads whole rows, and so all columns.
 
-    The row is the value of a field itself, or of ``vars`` or the item of a
-    loop that a field reads whole.
+    A field such as ``{tables.racks | row}`` is a row, and ``{vars.rack}`` or
+    ``{item}`` may be.
     """
     for operation in rule.operations:
         if operation.op.name in _ONLY_ASKS:
@@ -264,7 +263,7 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
             if field.root not in _OF_RULE:
                 continue
             if any(call.name == 'get' for call in field.filters):
-                # It takes one column out of the row.
+                # The filter takes one column out of the row.
                 continue
             for source in origins.of_tables(field.root, field.steps):
                 if not source.rest:
@@ -272,9 +271,9 @@ def _read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
 
 
 def _is_column(value: typing.Any) -> bool:
-    """Return whether a text is one field with the unchanged value of a column.
+    """Return whether a text is a field with the unchanged value of a column.
 
-    Such as ``{tables.racks | row | get('room')}``.
+    ``{tables.racks | row | get('room')}`` is.
     """
     if not isinstance(value, str):
         return False
@@ -289,13 +288,15 @@ def _is_column(value: typing.Any) -> bool:
 
 
 def _is_plain(value: typing.Any) -> bool:
-    """Return whether a value has neither fields nor other values in it."""
+    """Return whether a value is a scalar without fields."""
     if isinstance(value, list | dict):
         return False
     return not (isinstance(value, str) and interpolation.fields(value))
 
 
-def _has(checked_table: table.Table, column: str, value: typing.Any) -> bool:
+def _has_value(
+    checked_table: table.Table, column: str, value: typing.Any
+) -> bool:
     """Return whether a row has a value in a column, as ``eq`` compares."""
     return any(
         comparison.equal(row.get(column), value) for row in checked_table.rows

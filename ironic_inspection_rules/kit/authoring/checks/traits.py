@@ -20,9 +20,9 @@ _PART = re.compile(r'[A-Z0-9_]*')
 
 
 def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names of traits that are invalid whatever a machine is like.
+    """Find names of traits that are invalid on every machine.
 
-    Actions set them, or the prefix of all traits that they replace is one;
+    Actions set such traits, or replace all traits with such a prefix;
     conditions ask for them.
     """
     for action in rule.actions:
@@ -32,7 +32,7 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 if not _may_begin_filled(write.name):
                     text = _('no trait begins with "%s"') % write.name
                     mistakes.append((action.pointer_to('prefix'), text))
-            for name in _names(write):
+            for name in _list_names(write):
                 if isinstance(name, str):
                     problem = impossible(name)
                 else:
@@ -42,10 +42,10 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     mistakes.append((pointer, problem))
         # The items of a loop may all have the same mistake.
         yield from dict.fromkeys(mistakes)
-    yield from _never_there(rule)
+    yield from _check_conditions(rule)
 
 
-def _never_there(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
+def _check_conditions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find conditions that ask whether a node has a trait of no valid name.
 
     They are "one-of" over the traits of the node, and never hold.
@@ -63,7 +63,7 @@ def _never_there(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 yield condition.pointer_to('value'), problem
 
 
-def _names(write: plugin.Write) -> Sequence[typing.Any]:
+def _list_names(write: plugin.Write) -> Sequence[typing.Any]:
     """Return the names of traits that an action sets, none if unknown."""
     if write.kind == 'trait':
         return [write.name]
@@ -73,10 +73,10 @@ def _names(write: plugin.Write) -> Sequence[typing.Any]:
 
 
 def impossible(text: str) -> str | None:
-    """Return why a text is never the name of a trait, None where it may be.
+    """Return why a text is never the name of a trait, None if it may be.
 
-    ``CUSTOM_{node.vendor}`` may be, ``custom-{node.vendor}`` never is. The
-    message has the name that is most likely meant.
+    ``custom-{node.vendor}`` never is, ``CUSTOM_{node.vendor}`` may be. The
+    message has the name that was probably meant.
     """
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
@@ -102,9 +102,9 @@ def impossible(text: str) -> str | None:
 
 
 def _may_begin_filled(text: str) -> bool:
-    """Return whether some trait may begin with a text, its fields filled in.
+    """Return whether a trait may begin with a text such as ``CUSTOM_{item}``.
 
-    Only what is written out is looked at: a field may become any text.
+    A field may become any text.
     """
     pieces = interpolation.parse(text)
     for piece in pieces:
@@ -125,15 +125,15 @@ def _may_begin(text: str) -> bool:
     return any(name.startswith(text) for name in trait_names.STANDARD)
 
 
-_FIT = frozenset(('architecture', 'current_boot_mode'))
-"""Text that is fit for names of traits but for its case."""
+_FIT_FOR_TRAITS = frozenset(('architecture', 'current_boot_mode'))
+"""Fields whose text fits into the name of a trait but for its case."""
 
 
 def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find names of traits that have a text of the machine in them as it is.
+    """Find names of traits with an unfiltered text of the machine.
 
-    Such a text, as of a vendor, has blanks and lower case: the filter
-    ``trait`` makes a part of a name of it.
+    A text such as the vendor has blanks and lower case, which the filter
+    ``trait`` replaces.
     """
     for action in rule.actions:
         for write in effects.writes(action):
@@ -153,24 +153,25 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _is_text_as_it_is(field: interpolation.Field) -> bool:
-    """Return whether a field gives text that does not fit into a trait."""
+    """Return whether a field is a text that does not fit into a trait."""
     if not field.root or not field.is_plain:
         return False
     if field_value.type_at((field.root, *field.steps)) != 'text':
         return False
-    return field.steps[-1] not in _FIT
+    return field.steps[-1] not in _FIT_FOR_TRAITS
 
 
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions on a port that is written out, in a rule for all machines.
+    """Find actions on a certain port, in a rule for all machines.
 
-    Only one machine has that port. A rule with a condition on data, or with a
+    Only one machine has the port. A rule with a condition on data, or with a
     group of conditions, may be meant for that machine alone.
     """
-    if any(
+    is_for_some_machines = any(
         '{' in str(condition.arguments) or condition.inner
         for condition in rule.conditions
-    ):
+    )
+    if is_for_some_machines:
         return
     for action in rule.actions:
         for write in effects.writes(action):

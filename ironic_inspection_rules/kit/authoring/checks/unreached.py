@@ -27,7 +27,7 @@ from ironic_inspection_rules.rule_set import repository
 
 
 def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions behind one that fails the inspection."""
+    """Find actions after an action that fails the inspection."""
     failing = next(filter(aftermath.fails, rule.actions), None)
     if failing is None:
         return
@@ -42,11 +42,11 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_rules(
     rules: Sequence[checked_rule.CheckedRule],
 ) -> checked_rule.MistakesOfRules:
-    """Find rules that no machine gets to, behind a rule that always fails.
+    """Find rules that no machine reaches, after a rule that fails.
 
-    Such a rule runs earlier in the same phase, and has no condition that the
-    later one does not have in the same words: it fails the inspection of
-    every machine that would match.
+    The failing rule runs earlier in the same phase, and has only conditions
+    that the later rule has, too: it fails the inspection of every machine that
+    the later rule would match.
     """
     subjects = {subject.rule.uuid: subject for subject in rules}
     failing: list[_FailingRule] = []
@@ -59,7 +59,7 @@ def check_rules(
                 earlier = candidate.subject
                 break
         if earlier is not None:
-            yield subject, '', _never_reached(subject, earlier)
+            yield subject, '', _message_of_unreached(subject, earlier)
             continue
         # A rule that is only audited, or switched off, changes and fails
         # nothing.
@@ -71,14 +71,13 @@ def check_rules(
             failing.append(_FailingRule(subject, claims))
 
 
-def _never_reached(
+def _message_of_unreached(
     subject: checked_rule.CheckedRule, earlier: checked_rule.CheckedRule
 ) -> str:
-    """Return the message about a rule behind one that always fails."""
+    """Return the message about a rule that comes after a failing rule."""
     label = earlier.written.label
-    # Where the option is set, a failing rule without a scope runs on nodes of
-    # that scope only, and this one on those of its own. Rules of the early
-    # phase have no scope.
+    # With the option "default_scope", the failing rule runs only on nodes of
+    # that scope, and the later rule on nodes of its own.
     default_scope_matters = not earlier.rule.scope and subject.rule.scope
     if default_scope_matters:
         return _(
@@ -111,8 +110,8 @@ class _FailingRule:
         self._reads_vars = effects.mentions(
             model.VARS, subject.rule.conditions
         )
-        # The fields that decide whether the conditions hold. Which of the
-        # vars a condition reads is not looked at.
+        # The fields that decide whether the conditions hold. All vars count
+        # if a condition reads any.
         self._fields: list[interpolation.Field] = []
         # Whether an op reads data that its arguments do not name.
         self._reads_anything = False
@@ -122,8 +121,8 @@ class _FailingRule:
                 self._reads_anything = True
         if self._reads_vars:
             self._fields += effects.fields(subject.rule.vars)
-        # Whether a machine may meet the conditions only after this rule, as
-        # a later one has changed what they read.
+        # Whether a later rule may have changed what the conditions read: a
+        # machine may meet them only then.
         self._may_match_later = False
 
     def stops(
@@ -142,13 +141,12 @@ class _FailingRule:
             return False
         if self._may_match_later:
             return False
-        # Otherwise the data may change from one decision to the other, also by
-        # rules before this one and by what rules undo.
+        # Between the two decisions other rules may change the data.
         if self._decides_first != aftermath.decides_first(later):
             return False
         if not secrets.see_alike(rule, later.rule, self._fields):
             return False
-        # The same words over other vars are other conditions.
+        # Equal conditions over different vars are different.
         if self._reads_vars and not model.same(
             model.VARS, rule.vars, later.rule.vars
         ):
@@ -161,7 +159,7 @@ class _FailingRule:
         :param actions: those of the later rule.
         """
         if self._decides_first:
-            # It is only compared with rules that are decided by then too.
+            # It is compared only with rules that are decided by then, too.
             return
         for action in actions:
             if self._reads_anything or effects.may_change(
@@ -193,14 +191,13 @@ def check_machines(
 ) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
-    Every machine is taken for a new node, and for one just discovered; scopes
-    and the mode ``audit`` do not count, rules that are switched off are left
-    out. A rule behind one that fails the inspection is tried alone.
+    Every machine is taken for a new node, and for a node just discovered;
+    scopes and the mode ``audit`` do not count, and rules in mode ``off`` are
+    left out. A rule after a rule that fails is tried alone.
 
-    :param advance: called with the number of files of every chunk that is
-        done.
-    :param tables: those that the rules read.
-    :returns: no rule counts as unmatched where no file can be read.
+    :param advance: called with the number of files that are done.
+    :param tables: the tables that the rules read.
+    :returns: no unmatched rules if no file can be read.
     """
     active = [
         dataclasses.replace(subject.rule, scope=None, mode=model.ENFORCE)
@@ -239,15 +236,15 @@ class _MachineTrials:
         self, rules: Sequence[model.Rule], tables: table.Tables
     ) -> None:
         self._together = machine_test.compile_rules(rules, tables=tables)
-        # Every rule as a set of its own, by its UUID. On a machine on which a
-        # rule fails, those behind it do not run: they are tried alone then.
+        # Every rule as a set of its own, by its UUID: after a rule that fails,
+        # rules have to be tried alone.
         self._alone = {
             rule.uuid: machine_test.compile_rules([rule], tables=tables)
             for rule in rules
         }
         self._node = machine_test.load_node(None)
-        # The UUIDs of rules that have matched. They are kept from chunk to
-        # chunk: what has matched is not tried again.
+        # The UUIDs of rules that have matched in any chunk so far: these rules
+        # are not tried again.
         self._matched: set[str] = set()
 
     def __call__(self, paths: Sequence[str]) -> tuple[set[str], list[Broken]]:
@@ -265,16 +262,16 @@ class _MachineTrials:
                 continue
             for discovered in (False, True):
                 node = {**self._node.fields, 'auto_discovered': discovered}
-                self._try(dataclasses.replace(facts, node=node))
+                self._try_machine(dataclasses.replace(facts, node=node))
         return self._matched, broken
 
-    def _try(self, machine: working_copy.Facts) -> None:
+    def _try_machine(self, machine: working_copy.Facts) -> None:
         """Note which rules match a machine."""
-        if self._fails(self._together, machine):
+        if self._note_matches(self._together, machine):
             for uuid in self._alone.keys() - self._matched:
-                self._fails(self._alone[uuid], machine)
+                self._note_matches(self._alone[uuid], machine)
 
-    def _fails(
+    def _note_matches(
         self, plans: machine_test.Plans, machine: working_copy.Facts
     ) -> bool:
         """Note the rules that match; return whether the inspection failed."""

@@ -25,7 +25,7 @@ Value = field_value.FieldValue
 Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
 """The pointer to a value in a rule, the value, and the slip in it."""
 
-_TRUTHS = ('is-true', 'is-false')
+_TRUTH_OPS = ('is-true', 'is-false')
 _IN_NET = 'in-net'
 _ADDRESSES = {
     'bmc_v6address': 6,
@@ -40,25 +40,25 @@ _NEED_PLAIN = frozenset(('max', 'min', 'sort'))
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find values that no machine has in the field they are compared with."""
-    for pointer, _value, mistake in _slips(rule):
+    for pointer, _value, mistake in _find_slips(rule):
         yield pointer, mistake.message
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
     """Yield the changes that put the meant values in the place of slips."""
-    for pointer, value, mistake in _slips(rule):
+    for pointer, value, mistake in _find_slips(rule):
         if mistake.meant is not None:
             yield mended_text.ReplaceValue(pointer, value, mistake.meant)
     for condition in rule.all_conditions:
-        yield from _version_mendings(rule, condition)
+        yield from _mend_versions(rule, condition)
 
 
-def _version_mendings(
+def _mend_versions(
     rule: checked_rule.CheckedRule, condition: file_rule.Operation
 ) -> Iterator[mended_text.Change]:
     """Yield the changes that make ``version-lt`` of ``lt``, and so on.
 
-    Only for a condition that compares nothing but versions; they get the text
+    The condition has to compare nothing but versions. These become the text
     that the author wrote.
     """
     compared = condition.arguments.get('values')
@@ -69,7 +69,7 @@ def _version_mendings(
         return
     stated = facts.of(condition, looped=True)
     if not stated or len(stated) != len(compared) - 1:
-        # Two of the values are fields, which no fact is about.
+        # Two values are fields, and no fact is about two fields.
         return
     for fact in stated:
         steps = steps_of(fact.field)
@@ -83,36 +83,38 @@ def _version_mendings(
         if isinstance(fact.value, str):
             continue
         # To YAML 2.10 is the number 2.1; the file still has the text.
-        pointer = _place(condition, fact.value)
+        pointer = _find_pointer(condition, fact.value)
         text = rule.written.source.ambiguous.get(
             (rule.written.index, pointer), str(fact.value)
         )
         yield mended_text.ReplaceValue(pointer, fact.value, text)
 
 
-def _slips(rule: checked_rule.CheckedRule) -> Slips:
+def _find_slips(rule: checked_rule.CheckedRule) -> Slips:
     """Yield the slips in conditions, and in the filters of all fields.
 
     These fields are in conditions, actions and ``vars``.
     """
     items = reach.items(rule)
     for condition in rule.all_conditions:
-        yield from _slips_in_condition(
+        yield from _find_slips_in_condition(
             rule, condition, items[condition.pointer]
         )
     for operation in rule.operations:
         item = items[operation.pointer]
         for name, argument in operation.templates.items():
             for field in interpolation.fields(argument):
-                for mistake in _slips_in_filters(rule, field, item):
+                mistake = _find_slip_in_filters(rule, field, item)
+                if mistake is not None:
                     yield operation.pointer_to(name), argument, mistake
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
-            for mistake in _slips_in_filters(rule, field, None):
+            mistake = _find_slip_in_filters(rule, field, item=None)
+            if mistake is not None:
                 yield f'/{model.VARS}/{name}', value, mistake
 
 
-def _slips_in_condition(
+def _find_slips_in_condition(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
@@ -127,29 +129,31 @@ def _slips_in_condition(
     has_written_values = bool(arguments.keys() - {'value'})
     takes_regex = 'regex' in condition.op.signature.by_name
     if has_written_values and not takes_regex:
-        yield from _slips_in_facts(rule, condition, item)
+        yield from _find_slips_in_facts(rule, condition, item)
     if condition.op.name.startswith(plugin.VERSION):
         for compared in arguments.get('values') or ():
-            mistake = _version(rule, compared, item)
+            mistake = _find_slip_in_version(rule, compared, item)
             if mistake is not None:
-                yield _place(condition, compared), compared, mistake
+                yield _find_pointer(condition, compared), compared, mistake
     if facts.is_field(arguments.get('value')):
-        yield from _slips_in_value(rule, condition, item)
+        yield from _find_slips_in_value(rule, condition, item)
     if condition.op.name == _IN_NET:
         subnet = arguments.get('subnet')
-        mistake = _slip_in_net(rule, arguments.get('address'), subnet, item)
+        mistake = _find_slip_in_subnet(
+            rule, arguments.get('address'), subnet, item
+        )
         if mistake is not None:
             yield condition.pointer_to('subnet'), subnet, mistake
 
 
-def _slips_in_value(
+def _find_slips_in_value(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
 ) -> Slips:
     """Yield the slips in a test of one field, as ``matches`` and ``is-true``.
 
-    :param condition: its ``value`` is a field.
+    :param condition: a condition whose ``value`` is a field.
     """
     value = condition.arguments['value']
     compared_field = subject(rule, facts.field_name(value), item)
@@ -160,13 +164,13 @@ def _slips_in_value(
         )
         if mistake is not None:
             yield condition.pointer_to('regex'), regex, mistake
-    if condition.op.name in _TRUTHS:
+    if condition.op.name in _TRUTH_OPS:
         mistake = slip.of_truth(compared_field, condition.op.name)
         if mistake is not None:
             yield condition.pointer_to('value'), value, mistake
 
 
-def _slips_in_facts(
+def _find_slips_in_facts(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
     item: reach.KnownLoopItem | None,
@@ -177,8 +181,6 @@ def _slips_in_facts(
     """
     for fact in facts.of(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
-            # _slips_in_condition() looks at these by _slip_in_net() and
-            # _version().
             continue
         compared_field = subject(rule, fact.field, item)
         compared = [fact.value]
@@ -188,15 +190,15 @@ def _slips_in_facts(
         for value in compared:
             mistake = slip.of_value(compared_field, fact.relation, value)
             if mistake is not None:
-                yield _place(condition, value), value, mistake
+                yield _find_pointer(condition, value), value, mistake
 
 
-def _version(
+def _find_slip_in_version(
     rule: checked_rule.CheckedRule,
     value: typing.Any,
     item: reach.KnownLoopItem | None,
 ) -> slip.Slip | None:
-    """Return why a field that is compared as a version is none."""
+    """Find the slip where a field is compared as a version and is none."""
     if not facts.is_field(value):
         return None
     compared_field = subject(rule, facts.field_name(value), item)
@@ -210,21 +212,21 @@ def _version(
     )
 
 
-def _slip_in_net(
+def _find_slip_in_subnet(
     rule: checked_rule.CheckedRule,
     address: typing.Any,
     subnet: typing.Any,
     item: reach.KnownLoopItem | None,
 ) -> slip.Slip | None:
-    """Return the slip in an address and the subnet that it is to be in.
+    """Find the slip in an address and its subnet.
 
-    They may be in each other's place, or never fit.
+    The two may have changed places, or never fit.
     """
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address)
     )
     if is_literal and facts.is_field(subnet):
-        # Only where the field is known to read data of the machine.
+        # The field has to read data of the machine.
         if subject(rule, facts.field_name(subnet), item).steps:
             return slip.Slip(
                 _(
@@ -246,7 +248,7 @@ def _slip_in_net(
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError:
-        # It is no subnet: validation refuses the rule.
+        # Validation refuses a rule with such a subnet.
         return None
     if version is None or version == net.version:
         return None
@@ -268,11 +270,12 @@ def subject(
 ) -> slip.Subject:
     """Return a field with what is known of its value, to look for slips.
 
-    :param field: its name in facts, see :func:`.facts.field_name`.
-    :param item: the item of the loop around it.
+    :param field: the name of the field in facts, such as ``/node/name``; see
+        :func:`.facts.field_name`.
+    :param item: the item of the loop around the field.
     """
     if not field.startswith('/'):
-        # It has filters: then the name is its text with braces.
+        # The name of a field with filters is its text with braces.
         (parsed,) = interpolation.fields(field)
         value = reach.value_of(parsed, item, rule.rule.vars)
         return slip.Subject(parsed.text, value)
@@ -289,7 +292,7 @@ def steps_of(
 ) -> tuple[str, ...]:
     """Return the steps to a field from the roots, none if they are unknown.
 
-    :param field: its name in facts, see :func:`.facts.field_name`.
+    :param field: the name of the field in facts, such as ``/node/name``.
     """
     if not field.startswith('/'):
         return ()
@@ -297,13 +300,13 @@ def steps_of(
     return reach.Use('', field, steps, item).from_roots or ()
 
 
-def _place(operation: file_rule.Operation, value: typing.Any) -> str:
-    """Return the pointer to a value in the arguments of an operation.
+def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
+    """Find the pointer to a value in the arguments of an operation.
 
-    Facts do not say where the author wrote their value, so it is looked for.
+    Facts do not say where the author wrote their value.
 
-    :returns: the shortest pointer; that to the operation where it has no such
-        value.
+    :returns: the shortest pointer, such as ``/conditions/0/args/values/1``;
+        the pointer to the operation if it has no such value.
     """
     nearest: data_path.Path | None = None
     for path, argument in data_path.walk(operation.written.get('args')):
@@ -316,48 +319,52 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     return operation.pointer + data_path.pointer(('args', *nearest))
 
 
-def _slips_in_filters(
+def _find_slip_in_filters(
     rule: checked_rule.CheckedRule,
     field: interpolation.Field,
     item: reach.KnownLoopItem | None,
-) -> Iterator[slip.Slip]:
-    """Yield the first slip in the filters of a field.
+) -> slip.Slip | None:
+    """Find the first slip in the filters of a field.
 
-    What a filter makes of a wrong value is not known, so later filters are
-    not looked at.
+    In ``{inventory.cpu.count | sum}`` it is that ``sum`` takes no number. What
+    a filter makes of a wrong value is not known, so that later filters are not
+    looked at.
     """
     if field.root is None or not field.filters:
-        return
+        return None
     text = '.'.join((field.root, *field.steps))
-    read = field._replace(filters=(), spec=None, conversion=None)
-    value = reach.value_of(read, item, rule.rule.vars)
+    without_filters = field._replace(filters=(), spec=None, conversion=None)
+    value = reach.value_of(without_filters, item, rule.rule.vars)
     for call in field.filters:
         op = registry.filters().get(call.name)
         if op is None:
-            return
+            return None
         attribute = field_value.attribute_of(call)
         compared_field = slip.Subject(text, value)
-        mistake = _slip_in_filter(compared_field, call.name, attribute, op)
+        mistake = _find_slip_in_filter(
+            compared_field, call.name, attribute, op
+        )
         if mistake is None:
-            mistake = _slip_in_test(value, call)
+            mistake = _find_slip_in_test(value, call)
         if mistake is not None:
-            yield mistake
-            return
+            return mistake
         value = value.after(call, attribute)
         text = f'{text} | {call.name}'
+    return None
 
 
-def _slip_in_filter(
+def _find_slip_in_filter(
     compared_field: slip.Subject,
     name: str,
     attribute: reach.Steps,
     op: registry.Op,
 ) -> slip.Slip | None:
-    """Return the slip where a filter does not take the value that it gets.
+    """Find the slip where a filter does not take the value that it gets.
 
     :param compared_field: what is known of the value before the filter.
-    :param name: of the filter.
-    :param attribute: of the items, where the filter looks at one; or empty.
+    :param name: the name of the filter.
+    :param attribute: the path of the attribute of items that the filter looks
+        at, such as ``('size',)``; or empty.
     """
     kind = compared_field.value.type
     if kind and op.plugin.TAKES and kind not in op.plugin.TAKES:
@@ -392,10 +399,11 @@ def _slip_in_filter(
     return None
 
 
-def _slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
-    """Return the slip in what selectattr compares an attribute with.
+def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
+    """Find the slip in the value that selectattr compares an attribute with.
 
-    It is not mended: it is in the middle of the text of a field.
+    Such as ``'500 GB'`` in ``selectattr('size', 'gt', '500 GB')``. It is not
+    mended: it is in the middle of the text of a field.
     """
     if call.name not in ('selectattr', 'rejectattr') or value.items is None:
         return None
