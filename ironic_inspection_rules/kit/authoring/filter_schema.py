@@ -25,7 +25,7 @@ _LITERALS = {
     'array': r'\[',
     'object': r'\{',
 }
-"""By the type of a literal argument, a pattern of how it is written."""
+"""Patterns of literal arguments by their type."""
 
 _ROOTS = form.names((*interpolation.ROOTS, interpolation.ITEM))
 _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
@@ -34,11 +34,11 @@ _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
 def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     """Return the JSON Schema of text with fields, also inside of other values.
 
-    It refuses an unknown filter in the first field of a text, and a literal
-    argument that the filter does not take. Editors show this while somebody
-    writes; what is beyond a regular expression, lint finds.
+    It refuses an unknown filter in the first field of a text, such as
+    ``{node.name | uper}``, and a literal argument that the filter does not
+    take. Lint finds what is beyond a regular expression.
 
-    :param filters: all filters that there are, by name.
+    :param filters: all filters by name.
     """
     known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
     # All before a filter of the first field: text without braces, doubled
@@ -51,7 +51,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     unknown = rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}'
     unfit_calls: list[str] = []
     for name, op in filters.items():
-        unfit_calls += _unfit(name, op)
+        unfit_calls += _list_refused_calls(name, op)
     unfit = rf'{before}(?:{"|".join(unfit_calls)})'
     inner = {'$ref': '#/definitions/written'}
     return {
@@ -70,14 +70,14 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
     }
 
 
-def _unfit(name: str, op: registry.Op) -> Iterator[str]:
+def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
     """Yield patterns of calls of a filter with a literal that it refuses.
 
-    Only the first argument, and those with their names, are looked at.
+    Only the first argument, and arguments with names, are looked at.
     """
     first = None
     if op.signature.arguments and not op.plugin.TAKES_FILTER:
-        # Else the first argument may be the name of another filter.
+        # The first argument of "map", for example, may be another filter.
         first = op.signature.arguments[0].name
     for argument, schemas in op.plugin.SCHEMAS.items():
         values = '|'.join(_refused_literals(list(schemas)))
@@ -93,10 +93,10 @@ def _unfit(name: str, op: registry.Op) -> Iterator[str]:
 def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
     """Yield patterns of literals that an argument of a filter does not take.
 
-    These are literals of another type, and of a single schema also a text that
-    is empty or does not match.
+    They are literals of another type, and, for a single schema, texts that are
+    empty or do not match.
 
-    :param schemas: of an argument; each has a ``type``.
+    :param schemas: the schemas of the argument, all with a ``type``.
     """
     accepted: set[str] = set()
     for schema in schemas:

@@ -558,7 +558,7 @@ def _check(
     if foreign is not None and not is_of_inspector:
         yield _finding(rule.written, foreign, STOCK)
     if not is_of_inspector and not rule.problems:
-        yield from _built_in_only(rule.written)
+        yield from _find_fields_of_built_in_rules(rule.written)
     for pointer, message, is_note in inventory.check(
         rule, written_names, target
     ):
@@ -569,11 +569,13 @@ def _check(
         yield _finding_at(rule.written, pointer, message, name)
 
 
-def _built_in_only(rule: file_rule.WrittenRule) -> typing.Iterator[Finding]:
-    """Find what a built-in rule may have and a stored one may not."""
-    # Without any ops all operations are problems, too. That is no matter, as
-    # only those of these two fields are looked at.
-    for problem in validation.validate(rule.entry, registry.Registry({}, {})):
+def _find_fields_of_built_in_rules(
+    rule: file_rule.WrittenRule,
+) -> typing.Iterator[Finding]:
+    """Find a UUID or a priority that only a built-in rule may have."""
+    # Operations are validated elsewhere: their problems are skipped here.
+    no_ops = registry.Registry({}, {})
+    for problem in validation.validate(rule.entry, no_ops):
         if problem.pointer in ('/uuid', '/priority'):
             message = _('%s, unless the rule is built-in') % problem.sentence
             yield _finding_at(rule, problem.pointer, message, BUILT_IN_ONLY)

@@ -81,7 +81,7 @@ def mend(path: str, ops: registry.Registry) -> list[Mended]:
         return []
     if after != before:
         # A link stays one: the file that it leads to is replaced.
-        _write(os.path.realpath(path), after)
+        _replace_file(os.path.realpath(path), after)
     return mended
 
 
@@ -192,8 +192,8 @@ def _make_all(
         TypeError,
         AttributeError,
     ):
-        # Rules may have any form: one change may have no place any more
-        # after another.
+        # Rules may have any form: a change may have no place any more after
+        # another change.
         return None
     if edited == text or not data_path.same(list(entries), expected):
         return None
@@ -205,50 +205,48 @@ def changes(
 ) -> Iterator[Change]:
     """Yield the changes that mend a rule as its file has it.
 
-    They are for keys, choices, ops, arguments, filters, fields and paths. A
-    rule in the form of ironic-inspector gets none.
+    They mend keys, choices, ops, arguments, filters, fields and paths. A rule
+    in the form of ironic-inspector has no changes.
     """
     entry = rule.entry
     if not isinstance(entry, dict) or rule.is_of_inspector:
         return
-    yield from _keys('', entry, model.WRITABLE)
-    yield from _choice('/phase', entry.get('phase'), model.PHASES)
-    yield from _choice('/mode', entry.get('mode'), model.MODES)
-    yield from _conditions('/conditions', entry.get('conditions'), ops)
-    yield from _actions('/actions', entry.get('actions'), ops)
+    yield from _mend_keys('', entry, model.WRITABLE)
+    yield from _mend_choice('/phase', entry.get('phase'), model.PHASES)
+    yield from _mend_choice('/mode', entry.get('mode'), model.MODES)
+    yield from _mend_conditions('/conditions', entry.get('conditions'), ops)
+    yield from _mend_actions('/actions', entry.get('actions'), ops)
     checked = checked_rule.of(rule, ops)
     yield from scalars.mendings(checked)
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for pointer, field, _item in reach.fields(checked):
-        # The first is for a field that begins with "ports.", the second for
-        # one that begins with "data": at most one of them is not None.
+        # A field begins with "ports.", or with "data", or has neither meaning.
         meant = names.port_meant(field.text) or names.data_meant(field.text)
         if meant:
             yield mended_text.RewriteText(
                 pointer, f'{{{field.text}}}', f'{{{meant}}}'
             )
     for use in reach.uses(checked):
-        wrong = _wrong_step(use)
+        wrong = _find_wrong_step(use)
         if wrong:
-            yield from _rewrite(use.pointer, use.text, *wrong)
-    yield from _paths(checked)
+            yield from _rewrite_name(use.pointer, use.text, *wrong)
+    yield from _mend_paths(checked)
 
 
-def _keys(
-    pointer: str, mapping: dict[str, typing.Any], valid_names: Collection[str]
+def _mend_keys(
+    pointer: str, mapping: dict[str, typing.Any], known: Collection[str]
 ) -> Iterator[Change]:
     """Yield the changes that rename unknown keys of a mapping.
 
-    A key becomes the known one that is a typing error away, if the mapping
-    does not have that yet.
+    ``conditons`` becomes ``conditions``, unless the mapping has both.
 
     :param pointer: the place of the mapping in the rule.
     """
-    free = set(valid_names) - mapping.keys()
+    free = set(known) - mapping.keys()
     name_meant = {}
     for key in mapping:
-        if key not in valid_names:
+        if key not in known:
             name = suggestion.slip(key, free)
             if name is not None:
                 name_meant[key] = name
@@ -259,43 +257,43 @@ def _keys(
             yield mended_text.RenameKey(pointer, key, name)
 
 
-def _choice(
+def _mend_choice(
     pointer: str, value: typing.Any, choices: Iterable[str]
 ) -> Iterator[Change]:
-    """Yield what mends a word that is none of its choices."""
+    """Yield the change that mends a word which is none of its choices."""
     if isinstance(value, str) and value not in choices:
         meant = suggestion.slip(value, choices)
         if meant:
             yield mended_text.RewriteText(pointer, value, meant)
 
 
-def _conditions(
+def _mend_conditions(
     pointer: str, conditions: typing.Any, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield what mends conditions, and those in groups."""
+    """Yield the changes that mend conditions, and conditions in groups."""
     keys = {**form.CONDITION['properties'], **form.GROUP['properties']}
-    for place, condition in _mappings(pointer, conditions):
-        yield from _operation(place, condition, ops.conditions, keys)
-        yield from _conditions(
+    for place, condition in _list_mappings(pointer, conditions):
+        yield from _mend_operation(place, condition, ops.conditions, keys)
+        yield from _mend_conditions(
             f'{place}/conditions', condition.get('conditions'), ops
         )
 
 
-def _actions(
+def _mend_actions(
     pointer: str, actions: typing.Any, ops: registry.Registry
 ) -> Iterator[Change]:
-    """Yield what mends actions, and their conditions."""
-    for place, action in _mappings(pointer, actions):
-        yield from _operation(
+    """Yield the changes that mend actions, and their conditions."""
+    for place, action in _list_mappings(pointer, actions):
+        yield from _mend_operation(
             place, action, ops.actions, form.ACTION['properties']
         )
-        yield from _conditions(f'{place}/when', action.get('when'), ops)
+        yield from _mend_conditions(f'{place}/when', action.get('when'), ops)
 
 
-def _mappings(
+def _list_mappings(
     pointer: str, items: typing.Any
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
-    """Yield pointer and value of the items that are mappings."""
+    """Yield the items that are mappings, with their pointers."""
     if not isinstance(items, list):
         return
     for index, item in enumerate(items):
@@ -303,50 +301,49 @@ def _mappings(
             yield f'{pointer}/{index}', item
 
 
-def _operation(
+def _mend_operation(
     pointer: str,
     operation: dict[str, typing.Any],
-    ops: Mapping[str, registry.Op],
+    known: Mapping[str, registry.Op],
     keys: Collection[str],
 ) -> Iterator[Change]:
-    """Yield the changes that mend one condition or action.
+    """Yield the changes that mend a condition or an action.
 
-    They are for its keys, ``multiple``, op, arguments, and the fields in its
-    arguments and loop. The conditions inside it are not among them.
+    They mend its keys, ``multiple``, op and arguments, and the fields in
+    arguments and loop. Conditions inside of it are left out.
 
-    :param ops: the ops that may be there.
+    :param known: the ops that may be there.
     :param keys: the keys that the operation may have.
     """
-    yield from _keys(pointer, operation, keys)
-    yield from _choice(
+    yield from _mend_keys(pointer, operation, keys)
+    yield from _mend_choice(
         f'{pointer}/multiple', operation.get('multiple'), model.MULTIPLE
     )
     for key in ('args', 'loop'):
-        yield from _filters(f'{pointer}/{key}', operation.get(key))
+        yield from _mend_filters(f'{pointer}/{key}', operation.get(key))
     if not isinstance(operation.get('op'), str):
         return
     name, _inverted = model.split_op(operation['op'])
-    if name not in ops:
-        yield from _choice(f'{pointer}/op', name, ops)
-    elif not isinstance(ops[name].plugin, plugin.ConditionGroup):
+    if name not in known:
+        yield from _mend_choice(f'{pointer}/op', name, known)
+    elif not isinstance(known[name].plugin, plugin.ConditionGroup):
         args = operation.get('args')
-        yield from _arguments(f'{pointer}/args', args, ops[name])
+        yield from _mend_arguments(f'{pointer}/args', args, known[name])
 
 
-def _arguments(
+def _mend_arguments(
     pointer: str, args: typing.Any, op: registry.Op
 ) -> Iterator[Change]:
-    """Yield what mends the arguments of an operation.
+    """Yield the changes that mend the arguments of an operation.
 
-    A list of arguments gets their names, wrong names are mended, and so is a
-    trait in other letters.
+    A list of arguments gets names, and wrong names and traits are mended.
     """
     if isinstance(args, list):
         yield from _name_arguments(pointer, args, op)
     elif isinstance(args, dict):
-        yield from _keys(pointer, args, op.signature.by_name)
+        yield from _mend_keys(pointer, args, op.signature.by_name)
         if op.name in ('add-trait', 'remove-trait'):
-            yield from _trait(f'{pointer}/name', args.get('name'))
+            yield from _mend_trait(f'{pointer}/name', args.get('name'))
 
 
 def _name_arguments(
@@ -361,8 +358,8 @@ def _name_arguments(
     if problems:
         # The checks report them.
         return
-    # Of an op that takes any number of values, the whole list becomes the one
-    # argument "values".
+    # For an op that takes any number of values, the whole list is the argument
+    # "values".
     is_one_argument = False
     if bound:
         first = op.signature.arguments[0]
@@ -370,8 +367,8 @@ def _name_arguments(
     yield mended_text.NameArguments(pointer, tuple(bound), is_one_argument)
 
 
-def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
-    """Yield what makes a valid trait of a name in other letters."""
+def _mend_trait(pointer: str, name: typing.Any) -> Iterator[Change]:
+    """Yield the change that makes a trait of ``custom-gpu``: CUSTOM_GPU."""
     if not isinstance(name, str) or interpolation.fields(name):
         return
     if not trait_names.problem(name):
@@ -381,28 +378,28 @@ def _trait(pointer: str, name: typing.Any) -> Iterator[Change]:
         yield mended_text.RewriteText(pointer, name, meant)
 
 
-def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
-    """Yield what mends the filters and the roots in the fields of a value.
+def _mend_filters(pointer: str, value: typing.Any) -> Iterator[Change]:
+    """Yield the changes that mend filters and roots in fields of a value.
 
-    :param value: arguments or a loop, of any form: its texts have the fields.
+    :param value: arguments or a loop, of any form, with fields in its texts.
     """
-    filters = registry.filters()
+    known = registry.filters()
     roots = (*interpolation.ROOTS, interpolation.ITEM)
     for field in interpolation.fields(value):
         for call in field.filters:
-            if call.name not in filters:
-                meant = suggestion.slip(call.name, filters)
-                yield from _rewrite(pointer, field.text, call.name, meant)
+            if call.name not in known:
+                meant = suggestion.slip(call.name, known)
+                yield from _rewrite_name(pointer, field.text, call.name, meant)
         if field.root is not None and field.root not in roots:
             meant = suggestion.slip(field.root, interpolation.ROOTS)
-            yield from _rewrite(pointer, field.text, field.root, meant)
+            yield from _rewrite_name(pointer, field.text, field.root, meant)
 
 
-def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
-    """Yield what mends the first name in the paths that actions write.
+def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
+    """Yield the changes that mend the attributes in paths of actions.
 
-    It is the name of an attribute of the node or of a port. A path in which
-    the wrong name is there twice is left as it is.
+    ``/resource_clas`` becomes ``/resource_class``. A path that has the wrong
+    name twice is left as it is.
     """
     attributes = {'node': schema.NODE, 'port': schema.PORT}
     for action in rule.actions:
@@ -417,11 +414,11 @@ def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
                 yield mended_text.RewriteText(pointer, path, mended)
 
 
-def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
-    """Return a name in a field that no machine has, and the name meant.
+def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
+    """Find a name in a field that no machine has, and the name meant.
 
-    :returns: None where all names of the field may be right. The name meant
-        is None where no known name, or more than one, is a letter away.
+    :returns: None if all names of the field may be right. The name meant is
+        None if no known name, or several, are a letter away.
     """
     unknown = names.unknown(use)
     if unknown:
@@ -432,20 +429,20 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     if not isinstance(step, inventory_fields.UnknownStep):
         return None
     if step.steps in ((), ('plugin_data',)):
-        # A root is mended with the filters. And in plugin data any name may
-        # be right: hooks of a site put there what they like.
+        # A root is mended with the filters. In plugin data any name may be
+        # right, as hooks of a site put there what they like.
         return None
     return step.name, suggestion.slip(step.name, step.above.names)
 
 
-def _rewrite(
+def _rewrite_name(
     pointer: str, text: str, old: str, new: str | None
 ) -> Iterator[Change]:
     """Yield the change of a name in a field, if it is clear what is meant.
 
-    :param pointer: of the text that the field is in.
-    :param text: of the field, without braces.
-    :param new: the name that is meant, None where that is not known.
+    :param pointer: the place of the text around the field.
+    :param text: the text of the field, without braces.
+    :param new: the name that is meant, None if it is unknown.
     """
     if new is None:
         return
@@ -455,16 +452,16 @@ def _rewrite(
         return
     whole_name = re.compile(rf'(?<![\w-]){re.escape(old)}(?![\w-])')
     mended, count = whole_name.subn(new, text)
-    # Where the name is there twice, one of them may be right.
+    # If the name is there twice, either place may be right.
     if count == 1:
         yield mended_text.RewriteText(pointer, f'{{{text}}}', f'{{{mended}}}')
 
 
-def _write(path: str, text: str) -> None:
+def _replace_file(path: str, text: str) -> None:
     """Replace a file at once; its mode and owner stay.
 
-    Whoever reads it finds the old text or the new one, also if this process
-    or its machine stops in between.
+    Readers find the old text or the new text, even if the machine stops in
+    between.
     """
     status = os.stat(path)
     descriptor, name = tempfile.mkstemp(

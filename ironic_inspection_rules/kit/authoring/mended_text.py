@@ -19,7 +19,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
 
-_STEP = 2
+_INDENT = 2
 """Spaces by which a list is indented that becomes a mapping in its place."""
 
 Data = typing.Any
@@ -57,10 +57,10 @@ class RewriteText(_Exchange):
     """
 
     def apply(self, value: Data) -> Data:
-        return data_path.replace_texts(value, self._rewritten)
+        return data_path.replace_texts(value, self._rewrite)
 
-    def _rewritten(self, text: str) -> str:
-        """Return one text with the new part in place of the old one."""
+    def _rewrite(self, text: str) -> str:
+        """Replace the old part of a text by the new part."""
         return text.replace(self.old, self.new)
 
 
@@ -110,14 +110,14 @@ _ORDER = (RewriteText, ReplaceValue, RenameKey, NameArguments)
 def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
     """Return a copy of an entry with changes made in its data.
 
-    The text of the file is edited apart from this; read again, it has to give
-    the same data.
+    The text of the file is edited elsewhere. Read again, it has to give the
+    same data.
     """
     entry = copy.deepcopy(entry)
-    for change in sorted(changes, key=_order):
-        tokens = _tokens(change.pointer)
+    for change in sorted(changes, key=_order_key):
+        tokens = _split_pointer(change.pointer)
         if not tokens:
-            # The pointer is that of the whole entry, which has no parent.
+            # The whole entry has no parent.
             entry = change.apply(entry)
             continue
         parent = data_path.get(entry, tuple(tokens[:-1]))
@@ -128,27 +128,26 @@ def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
     return entry
 
 
-def _order(change: Change) -> tuple[int, int]:
-    """Return what changes are sorted by: the order in which they are made.
+def _order_key(change: Change) -> tuple[int, int]:
+    """Return the key by which changes are sorted before they are made.
 
-    Names of keys change last and from the inside out, so that no change moves
-    what another one points to. A list gets names after all of that: its items
-    have no indexes any more.
+    Keys are renamed from the inside out, and after values, so that pointers
+    stay right. Lists get names last, as their items then have no indexes.
     """
     return _ORDER.index(type(change)), -change.pointer.count('/')
 
 
-def _tokens(pointer: str) -> list[str]:
-    """Return the tokens of a pointer, as RFC 6901 has it."""
+def _split_pointer(pointer: str) -> list[str]:
+    """Split a pointer into tokens: ``/args/0`` into ``args`` and ``0``."""
     return [data_path.unescape(token) for token in pointer.split('/')[1:]]
 
 
 class Edit(typing.NamedTuple):
-    """Characters of a text, and what comes in their place.
+    """Characters of a text, and their replacement.
 
-    :ivar start: the position of the first of them in the text.
-    :ivar end: the position behind the last; equal to ``start`` to insert.
-    :ivar new: what comes there, empty to remove them.
+    :ivar start: the position of the first character.
+    :ivar end: the position after the last; equal to ``start`` to insert.
+    :ivar new: the replacement, empty to remove the characters.
     """
 
     start: int
@@ -167,8 +166,8 @@ class _Place(typing.NamedTuple):
     node: typing.Any
 
 
-def _span(edit: Edit) -> tuple[int, int]:
-    """Return what edits are sorted by: where they are in the text."""
+def _position_key(edit: Edit) -> tuple[int, int]:
+    """Return the key by which edits are sorted: their place in the text."""
     return edit.start, edit.end
 
 
@@ -181,8 +180,8 @@ class FileText:
     def __init__(self, text: str) -> None:
         self._text = text
         self._entries = document.entry_nodes(text)
-        # Places in the text, which nodes do not tell: of the dashes of lists,
-        # and of tags such as "!!seq".
+        # The positions of dashes of lists, and of tags such as "!!seq": nodes
+        # do not have these.
         self._dashes: list[int] = []
         self._tags: list[int] = []
         for token in yaml.scan(yaml_text.readable(text), yaml_text.Loader):
@@ -198,35 +197,34 @@ class FileText:
 
         :param index: number of the entry that changes, from zero.
         """
-        first = next(self._edits(index, change), None)
+        first = next(self._list_edits(index, change), None)
         return first is not None
 
     def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
 
-        Of two edits that overlap only the later one in the text is made.
+        Of two edits that overlap, only the later in the text is made.
 
         :param changes: every change with the number of its entry.
         """
         edits: set[Edit] = set()
         for index, change in changes:
-            edits.update(self._edits(index, change))
+            edits.update(self._list_edits(index, change))
         text = self._text
-        # From the end, since an edit moves all that is behind it.
+        # From the end, as an edit moves all later characters.
         begin_of_edited = len(text) + 1
-        for edit in sorted(edits, key=_span, reverse=True):
+        for edit in sorted(edits, key=_position_key, reverse=True):
             if edit.end <= begin_of_edited:
                 text = text[: edit.start] + edit.new + text[edit.end :]
                 begin_of_edited = edit.start
         return text
 
-    def _edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
-        """Yield the edits of a change; none where the text has no place.
+    def _list_edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
+        """Yield the edits of a change; none if the change has no place.
 
-        Each kind of change is made otherwise than in the data: comments,
-        quotes and the layout stay.
+        Comments, quotes and the layout of the text stay.
         """
-        place = self._find(self._entries[index], change.pointer)
+        place = self._find_place(self._entries[index], change.pointer)
         if place is None:
             return
         key = place.key
@@ -234,10 +232,14 @@ class FileText:
         if isinstance(change, RenameKey):
             for name, _value in node.value:
                 if name.value == change.old:
-                    yield from self._replace(name, change.old, change.new)
+                    yield from self._replace_in_scalar(
+                        name, change.old, change.new
+                    )
         elif isinstance(change, RewriteText):
-            for scalar in self._scalars(node):
-                yield from self._replace(scalar, change.old, change.new)
+            for scalar in self._list_scalars(node):
+                yield from self._replace_in_scalar(
+                    scalar, change.old, change.new
+                )
         elif isinstance(change, ReplaceValue):
             yield from _replace_value(node, change.new)
         elif key is None or self._has_tag(key, node):
@@ -251,7 +253,7 @@ class FileText:
     def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
         """Return whether a tag of YAML, ``!!seq``, stands before a list.
 
-        :param key: that of the list; the tag is behind it.
+        :param key: the key of the list, which stands before the tag.
         """
         begin = key.end_mark.index
         end = node.end_mark.index
@@ -259,15 +261,14 @@ class FileText:
             end = min(item.start_mark.index for item in node.value)
         return any(begin <= place < end for place in self._tags)
 
-    def _find(self, node: typing.Any, pointer: str) -> _Place | None:
-        """Return the place of a pointer.
+    def _find_place(self, node: typing.Any, pointer: str) -> _Place | None:
+        """Find the place of a pointer in the text.
 
-        :returns: None if an edit there would change other values too, or
-            there are several places: the value has an anchor and an alias, or
-            its key is there twice.
+        :returns: None if the value has an anchor and an alias, so that an edit
+            would change other values too, or if a key is there twice.
         """
         key = None
-        for token in _tokens(pointer):
+        for token in _split_pointer(pointer):
             if isinstance(node, yaml.SequenceNode):
                 key = None
                 node = node.value[int(token)]
@@ -280,28 +281,27 @@ class FileText:
                 return None
         return _Place(key, node)
 
-    def _scalars(self, node: typing.Any) -> typing.Iterator[yaml.ScalarNode]:
-        """Yield the scalars in a value, which may be edited.
-
-        Those that an alias repeats elsewhere are left out.
-        """
+    def _list_scalars(
+        self, node: typing.Any
+    ) -> typing.Iterator[yaml.ScalarNode]:
+        """Yield the scalars in a value, without those that have an alias."""
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):
             yield node
         elif isinstance(node, yaml.SequenceNode):
             for item in node.value:
-                yield from self._scalars(item)
+                yield from self._list_scalars(item)
         else:
-            for _key, value in node.value:
-                yield from self._scalars(value)
+            for _format_key, value in node.value:
+                yield from self._list_scalars(value)
 
-    def _replace(
+    def _replace_in_scalar(
         self, node: yaml.ScalarNode, old: str, new: str
     ) -> typing.Iterator[Edit]:
-        """Replace text in a scalar, unless an escape hides some of it.
+        """Replace text in a scalar, unless an escape hides some of the text.
 
-        Then the file has the text less often than the value.
+        The file then has the text less often than the value has.
         """
         start = node.start_mark.index
         end = node.end_mark.index
@@ -322,7 +322,7 @@ class FileText:
         bracket = self._text.index('[', start)
         if change.whole:
             # The brackets stay: {name: [a, b]}.
-            name = _key(change.names[0], key)
+            name = _format_key(change.names[0], key)
             yield Edit(bracket, bracket, f'{{{name} ')
             yield Edit(end, end, '}')
             return
@@ -330,7 +330,7 @@ class FileText:
         yield Edit(end - 1, end, '}')
         for name, item in zip(change.names, node.value, strict=True):
             place = item.start_mark.index
-            yield Edit(place, place, f'{_key(name, key)} ')
+            yield Edit(place, place, f'{_format_key(name, key)} ')
 
     def _name_block(
         self,
@@ -340,14 +340,14 @@ class FileText:
     ) -> typing.Iterator[Edit]:
         """Yield the edits that make a list in block style a mapping.
 
-        Every dash gives way to a key: the name of the argument. With
-        ``whole`` the list stays, as the value of the only name.
+        The name of an argument replaces every dash. With ``whole`` the list
+        stays, as the value of the only name.
         """
         column = node.start_mark.column
         shift = 0
         if column <= key.start_mark.column:
             # A list may begin in the column of its key, a mapping must not.
-            shift = _STEP
+            shift = _INDENT
             yield from self._indent(node)
         line_end = '\n'
         if '\r\n' in self._text:
@@ -355,17 +355,19 @@ class FileText:
         if change.whole:
             start = node.start_mark.index
             indent = ' ' * (column + shift)
-            name = _key(change.names[0], key)
+            name = _format_key(change.names[0], key)
             yield Edit(start, start, f'{name}{line_end}{indent}')
             return
         for name, item in zip(change.names, node.value, strict=True):
             indent = ' ' * (item.start_mark.column + shift)
-            yield self._name_item(item, _key(name, key), f'{line_end}{indent}')
+            yield self._name_item(
+                item, _format_key(name, key), f'{line_end}{indent}'
+            )
 
     def _name_item(self, item: yaml.Node, new_key: str, new_line: str) -> Edit:
-        """Return the edit that puts a key in the place of an item's dash.
+        """Return the edit that replaces the dash of an item by a key.
 
-        :param new_key: with its colon.
+        :param new_key: the key with its colon.
         :param new_line: the end of a line, and the indent of the item.
         """
         start = item.start_mark.index
@@ -391,22 +393,21 @@ class FileText:
         last = _last_node(node)
         end = last.end_mark.index
         if last.end_mark.column == 0:
-            # The parser puts its end at the beginning of the next line.
+            # The parser has its end at the beginning of the next line.
             end -= 1
         while start <= end:
             stop = self._text.find('\n', start)
             if stop < 0:
                 stop = len(self._text)
             if self._text[start:stop].strip():
-                yield Edit(start, start, ' ' * _STEP)
+                yield Edit(start, start, ' ' * _INDENT)
             start = stop + 1
 
 
 def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
     """Return the ids of nodes that stand in several places.
 
-    An alias is parsed to the node of its anchor, so an edit of one would
-    change all of them.
+    An alias is the node of its anchor: an edit would change both.
     """
     seen: set[int] = set()
     shared: set[int] = set()
@@ -428,8 +429,8 @@ def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
 def _last_node(node: yaml.Node) -> yaml.Node:
     """Return the innermost node at the end of a list or mapping.
 
-    Only block style is descended into. The parser reports the end of that
-    node exactly, and that of a block only behind empty lines and comments.
+    The parser reports the end of a scalar exactly, and the end of a block only
+    after empty lines and comments.
     """
     while isinstance(node, yaml.CollectionNode) and not node.flow_style:
         if not node.value:
@@ -437,15 +438,14 @@ def _last_node(node: yaml.Node) -> yaml.Node:
         node = node.value[-1]
         if isinstance(node, tuple):
             # Of a mapping the last entry is a key and a value.
-            _key, node = node
+            _format_key, node = node
     return node
 
 
 def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
     """Replace a scalar by the JSON of a value, or by text in its quotes.
 
-    JSON is YAML too. A block of text, ``|`` or ``>``, is left as it is: no
-    edit is yielded, and the change counts as one that cannot be made.
+    JSON is YAML, too. A block of text, ``|`` or ``>``, is not replaced.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
         return
@@ -456,10 +456,10 @@ def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
     yield Edit(node.start_mark.index, node.end_mark.index, text)
 
 
-def _key(name: str, like: yaml.ScalarNode) -> str:
-    """Return a new key with its colon, in the quotes of one beside it.
+def _format_key(name: str, like: yaml.ScalarNode) -> str:
+    """Format a new key with its colon, in quotes if its neighbour has some.
 
-    So in a file of JSON it is in quotes.
+    :param like: the neighbour: in JSON, for example, it has quotes.
     """
     quote = ''
     if like.style in ('"', "'"):

@@ -85,7 +85,7 @@ _IS_RULE: Schema = {
 ``else`` for all other values."""
 
 
-def _defined(name: str) -> Schema:
+def _refer_to(name: str) -> Schema:
     """Return a reference to a definition of the schema."""
     return {'$ref': f'#/definitions/{name}'}
 
@@ -99,7 +99,7 @@ def schema(
 
     :param built_in: whether the files hold built-in rules, which may have
         names for UUIDs and any priority.
-    :param tables: those whose columns editors complete.
+    :param tables: the tables whose columns editors complete.
     :raises: :class:`.exceptions.PluginError` if an op fails to declare what
         its arguments are.
     """
@@ -108,24 +108,24 @@ def schema(
         '$schema': 'http://json-schema.org/draft-07/schema#',
         'title': _('Inspection rules'),
         'if': {'type': 'array'},
-        'then': {'items': _defined('rule')},
-        'else': {**_IS_RULE, 'else': _several_rules(tables)},
+        'then': {'items': _refer_to('rule')},
+        'else': {**_IS_RULE, 'else': _several_rules_schema(tables)},
         'definitions': {
-            'rule': _rule(built_in, tables),
-            'table': _table(),
-            'named': _named(),
-            **_operations(ops),
+            'rule': _rule_schema(built_in, tables),
+            'table': _table_schema(),
+            'named': _named_schema(),
+            **_operation_schemas(ops),
         },
     }
 
 
-def _several_rules(tables: table.Tables) -> Schema:
-    """Return the schema of a mapping that is not itself a rule.
+def _several_rules_schema(tables: table.Tables) -> Schema:
+    """Return the schema of a mapping that has rules, and is no rule itself.
 
     It is a request or an answer of the API with a list of rules, or it has
     rules by name.
 
-    :param tables: those whose columns editors complete.
+    :param tables: the tables whose columns editors complete.
     """
     has_tables_only = {
         'required': [rule_form.TABLES],
@@ -139,13 +139,13 @@ def _several_rules(tables: table.Tables) -> Schema:
     }
     has_list = [{'required': [name]} for name in rule_form.LISTS]
     other_names = (*rule_form.REQUEST, *rule_form.ANSWER)
-    rules = {'type': ['array', 'null'], 'items': _defined('rule')}
+    rules = {'type': ['array', 'null'], 'items': _refer_to('rule')}
     of_tables = {
         'type': ['object', 'null'],
         'properties': {
-            name: _known_table(known) for name, known in tables.items()
+            name: _known_table_schema(known) for name, known in tables.items()
         },
-        'additionalProperties': _defined('table'),
+        'additionalProperties': _refer_to('table'),
     }
     return {
         'if': {'type': 'object', 'anyOf': [*has_list, has_tables_only]},
@@ -160,18 +160,18 @@ def _several_rules(tables: table.Tables) -> Schema:
         'else': {
             'type': 'object',
             'minProperties': 1,
-            'additionalProperties': _defined('named'),
+            'additionalProperties': _refer_to('named'),
         },
     }
 
 
-def _named() -> Schema:
-    """Return the schema of the value of a name in a file of rules by name.
+def _named_schema() -> Schema:
+    """Return the schema of a value in a file of rules by name.
 
-    It is a rule, a list with rules and texts, or a list or plain value that
+    The value is a rule, a list with rules and texts, or a list or scalar that
     has no part in the rules.
     """
-    items = {'if': {'type': 'string'}, 'else': _defined('rule')}
+    items = {'if': {'type': 'string'}, 'else': _refer_to('rule')}
     return {
         **_IS_RULE,
         'else': {
@@ -182,7 +182,7 @@ def _named() -> Schema:
     }
 
 
-def _table() -> Schema:
+def _table_schema() -> Schema:
     """Return the schema of a table; its rows may have any columns."""
     text = {'type': 'string', 'minLength': 1}
     template = {'type': 'string', 'pattern': '[{]'}
@@ -240,16 +240,16 @@ def _table() -> Schema:
     }
 
 
-def _known_table(known: table.Table) -> Schema:
+def _known_table_schema(known: table.Table) -> Schema:
     """Return the schema of a table whose columns are known.
 
-    Names of other columns are no errors: a file of rows may have more of them
-    by now. Editors complete the known ones.
+    Editors complete the known columns. Other columns are no errors, as a file
+    of rows may have more by now.
     """
     columns = sorted(known.known_columns)
     named: Schema = {'properties': dict.fromkeys(columns, True)}
     return {
-        'allOf': [_defined('table')],
+        'allOf': [_refer_to('table')],
         'properties': {
             'key': {'examples': columns},
             'types': named,
@@ -259,10 +259,11 @@ def _known_table(known: table.Table) -> Schema:
     }
 
 
-def _fields_of(tables: table.Tables) -> list[str]:
-    """Return fields that editors offer: every row, and all its columns.
+def _list_fields_of(tables: table.Tables) -> list[str]:
+    """List the fields over tables that editors offer.
 
-    For a table that has no key of machines, authors fill in KEY.
+    For example ``{tables.racks | row}`` and ``{tables.racks | row |
+    get('/room')}``; with ``row(KEY)`` for a table without a key of machines.
     """
     fields = []
     for name, named_table in tables.items():
@@ -276,23 +277,23 @@ def _fields_of(tables: table.Tables) -> list[str]:
     return fields
 
 
-def _rule(built_in: bool, tables: table.Tables) -> Schema:
+def _rule_schema(built_in: bool, tables: table.Tables) -> Schema:
     """Return the schema of a rule, with what editors show of its fields.
 
     :param built_in: whether it is the schema of a built-in rule.
-    :param tables: whose rows are offered where values are written.
+    :param tables: the tables whose rows editors offer as values.
     """
     rule_schema = form.rule(built_in)
     fields = dict(rule_schema['properties'])
     if tables:
         fields[model.VARS] = {
             **fields[model.VARS],
-            'additionalProperties': {'examples': _fields_of(tables)},
+            'additionalProperties': {'examples': _list_fields_of(tables)},
         }
     if built_in:
         fields['uuid'] = {'type': ['string', 'null']}
     for name, item in (('conditions', 'condition'), ('actions', 'action')):
-        fields[name] = {**fields[name], 'items': _defined(item)}
+        fields[name] = {**fields[name], 'items': _refer_to(item)}
     properties = {}
     for name in model.WRITABLE:
         description = model.SETTABLE[name].metadata['help']
@@ -304,17 +305,17 @@ def _rule(built_in: bool, tables: table.Tables) -> Schema:
     # The node, and so its scope, is not known yet in the early phase.
     early_properties = {
         'scope': {'enum': ['', None]},
-        'actions': {'items': _defined('earlyAction')},
+        'actions': {'items': _refer_to('earlyAction')},
     }
     early = {'if': is_early, 'then': {'properties': early_properties}}
     return {**rule_schema, 'allOf': [early], 'properties': properties}
 
 
-def _operations(ops: registry.Registry) -> dict[str, Schema]:
+def _operation_schemas(ops: registry.Registry) -> dict[str, Schema]:
     """Return the definitions that conditions and actions refer to, by name.
 
     They are the schemas of conditions by the depth of their group, of actions,
-    of the arguments of all ops, and of the traits and texts in these.
+    of the arguments of all ops, and of traits and texts in arguments.
     """
     # Conditions that are no groups.
     singles = {
@@ -327,42 +328,45 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
         for name, op in ops.actions.items()
         if op.plugin.SUPPORTS_EARLY
     }
-    # One branch for every op: if the op is this one, these are its arguments.
+    # One branch for every op: if the operation has the op, these are its
+    # arguments.
     condition_calls = [
-        {'if': _is_op(_NEGATION, [name]), 'then': _with_arguments(op)}
+        {'if': _op_schema(_NEGATION, [name]), 'then': _arguments_schema(op)}
         for name, op in singles.items()
     ]
     action_calls = [
         {
             # Actions cannot be negated.
-            'if': _is_op(sign='', names=[name]),
-            'then': {**_with_arguments(op), **_revert(op)},
+            'if': _op_schema(sign='', names=[name]),
+            'then': {**_arguments_schema(op), **_revert_schema(op)},
         }
         for name, op in ops.actions.items()
     ]
     definitions = {
-        # Values that arguments may have: any with a field in it, text with
-        # fields, the name of a trait.
+        # Values of arguments: anything with a field in it, text with fields,
+        # the name of a trait.
         'varies': form.VARYING,
         'written': filter_schema.text_with_fields(registry.filters()),
-        'trait': _trait(),
+        'trait': _trait_schema(),
         # Which arguments belong to which op.
         'conditionArgs': {'allOf': condition_calls},
         'actionArgs': {'allOf': action_calls},
         # In the early phase there are fewer actions.
-        'action': _action(ops.actions),
-        'earlyAction': _action(early_actions),
+        'action': _action_schema(ops.actions),
+        'earlyAction': _action_schema(early_actions),
     }
     # Schemas cannot count, so groups inside groups have names with a number.
     for depth in range(form.DEEPEST_GROUP):
-        definitions[_condition_name(depth)] = _condition(ops.conditions, depth)
-    definitions[_condition_name(form.DEEPEST_GROUP)] = _condition(
+        definitions[_condition_name(depth)] = _condition_schema(
+            ops.conditions, depth
+        )
+    definitions[_condition_name(form.DEEPEST_GROUP)] = _condition_schema(
         singles, form.DEEPEST_GROUP
     )
     return definitions
 
 
-def _trait() -> Schema:
+def _trait_schema() -> Schema:
     """Return the schema of the name of a trait."""
     custom_trait = {
         'type': 'string',
@@ -383,19 +387,19 @@ def _condition_name(depth: int) -> str:
     return f'condition{depth}'
 
 
-def _action(ops: Mapping[str, registry.Op]) -> Schema:
+def _action_schema(ops: Mapping[str, registry.Op]) -> Schema:
     """Return the schema of an action with one of some ops."""
     when = {
         **form.ACTION['properties']['when'],
-        'items': _defined('condition'),
+        'items': _refer_to('condition'),
     }
     return {
-        **_described(form.ACTION, ops, '', when=when),
-        'allOf': [_defined('actionArgs')],
+        **_describe_operation(form.ACTION, ops, '', when=when),
+        'allOf': [_refer_to('actionArgs')],
     }
 
 
-def _is_op(sign: str, names: Iterable[str]) -> Schema:
+def _op_schema(sign: str, names: Iterable[str]) -> Schema:
     """Return the schema of an operation that has one of some ops.
 
     :param sign: the pattern of what may stand before the op.
@@ -404,28 +408,28 @@ def _is_op(sign: str, names: Iterable[str]) -> Schema:
     return {'properties': {'op': op}, 'required': ['op']}
 
 
-def _described(
+def _describe_operation(
     shape: Schema, ops: Mapping[str, registry.Op], sign: str, **fields: Schema
 ) -> Schema:
     """Return the schema of an operation with what editors show and offer.
 
-    Its fields get descriptions. Of ``op`` editors offer every ``const``: the
-    names of the ops. A pattern beside these accepts a ``!`` as well.
+    Fields get descriptions. Editors offer every ``const`` for ``op``: the
+    names of the ops. A pattern beside them accepts a ``!`` as well.
 
-    :param ops: the ops that it may have.
     :param shape: the schema of any operation.
+    :param ops: the ops that the operation may have.
     :param sign: the pattern of what may stand before the op.
-    :param fields: schemas of fields in place of those in the shape.
+    :param fields: schemas that replace fields of the shape.
     """
     offered = []
     for name, op in ops.items():
         if not name.startswith(_HIDDEN):
-            offered.append({'const': name, 'description': _summary(op)})
+            offered.append({'const': name, 'description': _summarize(op)})
     op_text = form.whole(rf'\s*{sign}{form.names(ops)}\s*')
     fields['op'] = {'anyOf': [*offered, op_text]}
     fields['loop'] = {
         **shape['properties']['loop'],
-        'allOf': [_defined('written'), {'pattern': _ONE_FIELD}],
+        'allOf': [_refer_to('written'), {'pattern': _ONE_FIELD}],
     }
     properties = {}
     for name, field in {**shape['properties'], **fields}.items():
@@ -433,7 +437,7 @@ def _described(
     return {**shape, 'properties': properties}
 
 
-def _summary(op: registry.Op) -> str:
+def _summarize(op: registry.Op) -> str:
     """Return the first paragraph of a plugin's docstring as plain text."""
     docstring = (type(op.plugin).__doc__ or '').strip()
     paragraph, _blank, _rest = docstring.partition('\n\n')
@@ -444,27 +448,27 @@ def _summary(op: registry.Op) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
+def _condition_schema(ops: Mapping[str, registry.Op], depth: int) -> Schema:
     """Return the schema of a condition, which may be inside of groups.
 
-    Only a condition whose op is a group has conditions of its own. Those have
-    the schema of the next depth.
+    Only a group has conditions of its own, with the schema of the next depth.
 
-    :param ops: the ops that it may have; without groups at the last depth.
-    :param depth: the number of groups around it.
+    :param ops: the ops that the condition may have; at the last depth no
+        groups.
+    :param depth: the number of groups around the condition.
     """
     groups = [
         name
         for name, op in ops.items()
         if isinstance(op.plugin, plugin.ConditionGroup)
     ]
-    parts: list[Schema] = [_defined('conditionArgs')]
+    parts: list[Schema] = [_refer_to('conditionArgs')]
     fields: dict[str, Schema] = {}
     if groups:
         fields['conditions'] = {}
         conditions = {
             **form.GROUP['properties']['conditions'],
-            'items': _defined(_condition_name(depth + 1)),
+            'items': _refer_to(_condition_name(depth + 1)),
         }
         of_group = {
             'required': form.GROUP['required'],
@@ -472,12 +476,12 @@ def _condition(ops: Mapping[str, registry.Op], depth: int) -> Schema:
         }
         parts.append(
             {
-                'if': _is_op(_NEGATION, groups),
+                'if': _op_schema(_NEGATION, groups),
                 'then': of_group,
                 'else': {'properties': {'conditions': False}},
             }
         )
-    described = _described(form.CONDITION, ops, _NEGATION, **fields)
+    described = _describe_operation(form.CONDITION, ops, _NEGATION, **fields)
     return {**described, 'allOf': parts}
 
 
@@ -507,7 +511,7 @@ class _Case(typing.NamedTuple):
         }
 
 
-def _cases(op: registry.Op) -> list[_Case]:
+def _find_cases(op: registry.Op) -> list[_Case]:
     """Return the cases of an op that declares values by path.
 
     An attribute, for example, takes only values of its type.
@@ -527,26 +531,26 @@ def _cases(op: registry.Op) -> list[_Case]:
     return cases
 
 
-def _with_arguments(op: registry.Op) -> Schema:
-    """Return the schema of the arguments of an operation with an op.
+def _arguments_schema(op: registry.Op) -> Schema:
+    """Return the schema of the arguments of an op, which is no group.
 
-    They have names, or are a list, which is deprecated for most ops. The op is
-    no group.
+    They have names, or are a list, which is deprecated for most ops.
     """
     declared = op.signature.arguments
     required = [argument.name for argument in declared if argument.required]
-    cases = _cases(op)
+    cases = _find_cases(op)
     mapping: Schema = {
         'type': 'object',
         'additionalProperties': False,
         'required': required,
         'properties': {
-            argument.name: _argument(op, argument) for argument in declared
+            argument.name: _argument_schema(op, argument)
+            for argument in declared
         },
     }
     if cases:
         mapping['allOf'] = [case.by_name() for case in cases]
-    forms = [mapping, *_lists(op, cases)]
+    forms = [mapping, *_list_schemas(op, cases)]
     required_fields = ['args']
     # Without a required argument "args" may be null or left out.
     if not required:
@@ -556,23 +560,23 @@ def _with_arguments(op: registry.Op) -> Schema:
     return {'required': required_fields, 'properties': {'args': args}}
 
 
-def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
-    """Yield the schema of an op's arguments in the form of a list.
+def _list_schemas(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
+    """Yield the schema of an op's arguments in a list, if it takes a list.
 
-    It is one schema, or none where an op cannot be called so. Such lists are
-    deprecated, except for arguments of any number.
+    Lists are deprecated, except for an op that takes any number of values.
     """
     declared = op.signature.arguments
-    if any(
+    needs_names = any(
         argument.required and argument.keyword_only for argument in declared
-    ):
-        # A list cannot have all that is required.
+    )
+    if needs_names:
+        # A list cannot have all required arguments.
         return
     positional = [
         argument for argument in declared if not argument.keyword_only
     ]
     if positional and positional[0].variadic:
-        yield _variadic_list(op, positional[0])
+        yield _variadic_list_schema(op, positional[0])
         return
     listed: Schema = {
         'type': 'array',
@@ -581,16 +585,20 @@ def _lists(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
         'minItems': sum(argument.required for argument in positional),
     }
     if positional:
-        listed['items'] = [_argument(op, argument) for argument in positional]
+        listed['items'] = [
+            _argument_schema(op, argument) for argument in positional
+        ]
     if cases:
         listed['allOf'] = [case.by_place(positional) for case in cases]
     yield listed
 
 
-def _variadic_list(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return the schema of arguments in a list, if all are values of one.
+def _variadic_list_schema(
+    op: registry.Op, argument: arguments.Argument
+) -> Schema:
+    """Return the schema of a list of the values of an argument.
 
-    ``[a, b]`` are the values, and so is a single list, ``[[a, b]]``.
+    ``[a, b]`` has the values a and b, and so has ``[[a, b]]``.
     """
     listed: Schema = {
         'type': 'array',
@@ -606,11 +614,11 @@ def _variadic_list(op: registry.Op, argument: arguments.Argument) -> Schema:
     return listed
 
 
-def _revert(op: registry.Op) -> Schema:
+def _revert_schema(op: registry.Op) -> Schema:
     """Return the schema of ``revert`` for actions of an op.
 
-    An action that cannot be undone has no ``revert``. One with a ``cleanup``
-    is always undone, so that ``revert: false`` would be a contradiction.
+    An action that cannot be undone has no ``revert``. An action with a
+    ``cleanup`` is always undone: ``revert: false`` would be a contradiction.
     """
     parts: list[Schema] = []
     if op.plugin.revert is None:
@@ -643,14 +651,14 @@ def _revert(op: registry.Op) -> Schema:
     return {'allOf': parts}
 
 
-def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
+def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     """Return the schema of one argument of an op, with a text for editors."""
     schema: Schema = {}
     if argument.name not in op.plugin.LITERAL:
-        schema = _template(op, argument)
+        schema = _template_schema(op, argument)
         # In a regular expression braces are mostly no fields.
         if argument.type is not pattern.Pattern:
-            schema = {'allOf': [_defined('written')], **schema}
+            schema = {'allOf': [_refer_to('written')], **schema}
     if argument.type is data_path.Path:
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
     if op.name.startswith(_HIDDEN):
@@ -662,11 +670,11 @@ def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
     return {'description': description, **schema}
 
 
-def _template(op: registry.Op, argument: arguments.Argument) -> Schema:
+def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     """Return the schema of an argument that may have fields in it.
 
-    A field may become anything, so that a schema accepts, beside what the op
-    declares, whatever has a field.
+    The schema accepts what the op declares, and whatever has a field, as a
+    field may become anything.
     """
     declared = op.plugin.SCHEMAS.get(argument.name)
     if declared is not None and argument.variadic:

@@ -19,13 +19,13 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 LOST = 'lost'
 
-_NEVER = frozenset(
+_CHECKS_OF_BROKEN_RULES = frozenset(
     ('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED, lint.STOCK)
 )
-"""Checks that find why a converted rule cannot work, beside errors."""
+"""Checks, beside errors, that find why a converted rule cannot work."""
 
 _WIDTH = 78
-"""Columns of the file at most, as far as a text can be broken."""
+"""Most columns of the file, as far as a text can be broken."""
 
 _IN_GENERAL = (
     _(
@@ -67,7 +67,7 @@ def convert(
     readable = [rule for rule in rules if isinstance(rule.entry, dict)]
     of_inspector = [rule for rule in readable if rule.is_of_inspector]
     header = [_('Converted from %s.') % rules_file.path]
-    # The form of the rules is certain, what the user said need not be.
+    # The form of rules is more certain than the option of the user.
     are_all_of_inspector = bool(of_inspector) and of_inspector == readable
     reads_stock = stock and not are_all_of_inspector
     if stock and are_all_of_inspector:
@@ -82,7 +82,7 @@ def convert(
     for table in rules_file.tables or ():
         header.append(_('Table %s is left out.') % table.name)
         writer.lose_table(table)
-    writer.write(_comments(header))
+    writer.write(_write_comments(header))
     inspector_rules = _convert_inspector_rules(rules, ops)
     for rule in rules:
         if not isinstance(rule.entry, dict):
@@ -96,8 +96,8 @@ def convert(
         else:
             writer.keep(rule)
     if reads_stock:
-        # What such a rule does is odd, and meant to stay so: lint would
-        # report all of it.
+        # Such rules do odd things, which are meant to stay: lint would report
+        # all of them.
         return writer.result()
     return writer.linted_result(rules_file.path)
 
@@ -120,7 +120,7 @@ class _FileWriter:
         self, rule: file_rule.WrittenRule, problem: exceptions.Problem
     ) -> None:
         """Note what the file does not carry over of a rule."""
-        self._lost.append(_finding(rule, problem))
+        self._lost.append(_make_finding(rule, problem))
 
     def lose_table(self, table: document.WrittenTable) -> None:
         """Note that the file does not have a table."""
@@ -142,7 +142,7 @@ class _FileWriter:
 
     def keep(self, rule: file_rule.WrittenRule) -> None:
         """Write a rule as it is."""
-        self.write(_as_yaml(rule.entry))
+        self.write(_write_yaml(rule.entry))
         self._rules.append(rule)
 
     def add(
@@ -150,8 +150,8 @@ class _FileWriter:
     ) -> None:
         """Write a converted rule, with its hints as comments.
 
-        Of one that could not be converted only the comments are written. What
-        gets lost, or differs, is noted as well.
+        For a rule that could not be converted only comments are written.
+        Losses and differences are noted as well.
         """
         for problem in [*converted.lost, *converted.differences]:
             self.lose(rule, problem)
@@ -161,15 +161,15 @@ class _FileWriter:
             comments.append(f'{place}: {problem.sentence}')
         if converted.rule is None:
             left_out = _('Rule %s is left out.') % rule.label
-            self.write(_comments([left_out, *comments]))
+            self.write(_write_comments([left_out, *comments]))
             return
         entry = dict(converted.rule)
         uuid = rule.entry.get('uuid')
         if uuid:
-            # It comes first. A converted rule of stock Ironic has a UUID that
-            # was made of any text, and keeps it; others have none.
+            # The UUID comes first. A rule of stock Ironic keeps the UUID that
+            # was made of any text; other converted rules have none.
             entry = {'uuid': uuid, **entry}
-        self.write(_comments(comments) + _as_yaml(entry))
+        self.write(_write_comments(comments) + _write_yaml(entry))
         self._rules.append(rule)
 
     def result(self) -> ConvertedFile:
@@ -177,12 +177,9 @@ class _FileWriter:
         return ConvertedFile('\n'.join(self._pieces), self._lost)
 
     def linted_result(self, path: str) -> ConvertedFile:
-        """Return the file as written so far, after lint has read it.
-
-        A rule in which lint finds an error does not work: that is a loss, too.
-        """
+        """Return the file as written so far, with losses that lint finds."""
         text = '\n'.join(self._pieces)
-        findings = _lint(path, text, self._rules, self._ops)
+        findings = _find_broken_rules(path, text, self._rules, self._ops)
         return ConvertedFile(text, [*self._lost, *findings])
 
 
@@ -214,8 +211,8 @@ def _convert_inspector_rules(
 ) -> dict[int, conversion.Conversion]:
     """Convert the rules of ironic-inspector.
 
-    :returns: conversions by the number of the rule in the file; that of an
-        invalid rule has its problems, and no rule.
+    :returns: conversions by the number of the rule in the file; for an invalid
+        rule with its problems, and without a new rule.
     """
     valid: dict[int, model.Rule] = {}
     conversions: dict[int, conversion.Conversion] = {}
@@ -228,13 +225,13 @@ def _convert_inspector_rules(
             invalid = conversion.Conversion()
             invalid.lost.extend(exc.problems)
             conversions[rule.index] = invalid
-    # All at once, since a rule may change what a later one reads.
+    # All at once, as a rule may change what a later rule reads.
     converted = inspector.convert(list(valid.values()))
     conversions.update(zip(valid, converted, strict=True))
     return conversions
 
 
-def _lint(
+def _find_broken_rules(
     path: str,
     text: str,
     rules: list[file_rule.WrittenRule],
@@ -242,14 +239,17 @@ def _lint(
 ) -> typing.Iterator[lint.Finding]:
     """Find converted rules that are invalid or can never work.
 
-    :param rules: those that ``text`` has, in its order.
+    :param rules: the rules in ``text``, in their order.
     """
     converted = document.parse(path, text)
     for finding in lint.of_documents([converted], ops):
-        if finding.level != lint.ERROR and finding.check not in _NEVER:
+        if (
+            finding.level != lint.ERROR
+            and finding.check not in _CHECKS_OF_BROKEN_RULES
+        ):
             continue
-        # A finding has a place, and no rule: it is in the last rule that
-        # begins before that place.
+        # A finding has a place and no rule: it is in the last rule that begins
+        # before the place.
         place = (finding.line, finding.column)
         rule_of_finding = None
         for index, rule in enumerate(rules):
@@ -257,18 +257,18 @@ def _lint(
                 rule_of_finding = rule
         if rule_of_finding is not None:
             problem = exceptions.Problem('', finding.message)
-            yield _finding(rule_of_finding, problem)
+            yield _make_finding(rule_of_finding, problem)
 
 
-def _comments(texts: typing.Iterable[str]) -> str:
+def _write_comments(texts: typing.Iterable[str]) -> str:
     return ''.join(yaml_text.comment(text, _WIDTH) for text in texts)
 
 
-def _as_yaml(rule: typing.Any) -> str:
+def _write_yaml(rule: typing.Any) -> str:
     return yaml_text.dump([rule], default_flow_style=None, width=_WIDTH)
 
 
-def _finding(
+def _make_finding(
     rule: file_rule.WrittenRule, problem: exceptions.Problem
 ) -> lint.Finding:
     line, column = rule.place(problem.pointer)

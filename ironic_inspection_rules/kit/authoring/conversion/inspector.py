@@ -30,7 +30,7 @@ _IN_ARGUMENT = re.compile(r'[\w.:-]+')  # Names of interfaces.
 
 _ORDERS = frozenset({'lt', 'le', 'gt', 'ge'})
 
-_CHANGED: dict[str, data_path.Path] = {
+_CHANGED_WITHOUT_PATH: dict[str, data_path.Path] = {
     'set-capability': ('properties', 'capabilities'),
     'add-trait': ('traits',),
     'remove-trait': ('traits',),
@@ -40,11 +40,13 @@ _CHANGED: dict[str, data_path.Path] = {
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedPath:
-    """The field of a condition there, which may go through lists.
+    """The field of a condition of ironic-inspector, perhaps through lists.
 
-    :param field: over the item of the last list if there is one.
-    :param loops: the lists, each after the first over the item of the one
-        before.
+    ``ports[*].address`` has the field ``{item.address}`` and the loop
+    ``{plugin_data.ports}``.
+
+    :param loops: the lists; all after the first are over the item of the
+        previous list.
     :param is_in_item: whether the field goes on from the last item.
     """
 
@@ -56,8 +58,8 @@ class ConvertedPath:
 def convert_path(field: str) -> ConvertedPath:
     """Convert the field of a condition, a path with or without ``[*]``.
 
-    A path through the items of lists becomes loops: ``ports[*].address`` is
-    the field ``{item.address}`` in a loop over the list.
+    A path through the items of lists becomes loops, see
+    :class:`ConvertedPath`.
 
     :param field: a JSON path, perhaps with ``data://`` or ``node://``.
     :raises: :class:`Inconvertible` for a path that no field or loop can take.
@@ -88,7 +90,7 @@ def convert_path(field: str) -> ConvertedPath:
     fields = [rule.write_field(first)]
     for inner_steps in others:
         fields.append(rule.write_field((interpolation.ITEM, *inner_steps)))
-    # All but the last one are lists.
+    # All fields but the last are lists.
     *loops, last_field = fields
     if len(loops) > schema.DEEPEST_GROUP:
         raise Inconvertible(
@@ -99,7 +101,7 @@ def convert_path(field: str) -> ConvertedPath:
 
 
 def _split_at_items(steps: Steps) -> list[Steps]:
-    """Return the steps before, between and after those through items."""
+    """Split steps at ``[*]``: ``ports[*].address`` has two parts."""
     parts: list[Steps] = [()]
     for step in steps:
         if step is inspector_field.ANY:
@@ -124,12 +126,12 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
         in the argument of a filter.
     """
     steps_here = document.in_ironic(steps)
-    # All that stands behind the path, filters among it.
+    # Filters, and what stands behind them.
     ending = suffix
     match steps:
         case ('local_gb',):
-            # ironic-inspector left one GiB for partitions, and said 0 where
-            # there is no root disk: so the default is one GiB.
+            # ironic-inspector left one GiB for partitions, and said 0 without
+            # a root disk: so the default is one GiB.
             steps_here = ('plugin_data', 'root_disk', 'size')
             ending = (
                 f' | default({_GIB}) | divide({_GIB}) | int '
@@ -142,8 +144,8 @@ def _write_field(steps: Steps, suffix: str = '') -> str:
                 )
             ipv6_steps = (*steps_here[:-1], 'ipv6_address')
             ipv6_field = rule.write_field(ipv6_steps)
-            # The argument of a filter is a path, without braces. "true" takes
-            # it for an address that is null or empty as well.
+            # The argument of a filter is a path, without braces. With "true"
+            # it replaces null and an empty address as well.
             ipv6 = ipv6_field[1:-1]
             ending = f' | default({ipv6}, true){suffix}'
     return rule.write_field(steps_here, ending)
@@ -201,16 +203,16 @@ def convert_operator(
 ) -> tuple[str, Operation]:
     """Return the op that tests the same here, and its arguments by name.
 
-    :param op: the name there, without the prefix; ``net`` in blueprint 000.
+    :param op: the op of ironic-inspector without the prefix, such as ``eq``.
     :param field: the converted field, with its braces.
-    :param value: what the op had beside the field.
+    :param value: the value that the field is compared with.
     """
     if op in ('in-net', 'net'):
         return 'in-net', {'address': field, 'subnet': value}
     if op == 'is-empty':
         return op, {'value': field}
     if op == 'matches' and rule.is_partial(value):
-        # It only had to match the beginning of the text.
+        # There, the beginning of the text was enough.
         return 'contains', {'value': field, 'regex': rule.anchored(value)}
     if op in ('contains', 'matches'):
         return op, {'value': field, 'regex': value}
@@ -219,7 +221,7 @@ def convert_operator(
         # text only, and so has repr.
         return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
     if op in _ORDERS and isinstance(value, bool):
-        # It counted as a number there, and here it has no order.
+        # There, true counted as 1. Here it has no order.
         return op, {'values': [field, int(value)]}
     return op, {'values': [field, rule.escape(value)]}
 
@@ -229,20 +231,17 @@ def _is_text_of_number(value: typing.Any) -> bool:
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
-def _in_loops(
+def _wrap_in_loops(
     condition: Operation, loops: typing.Sequence[str], multiple: str
 ) -> Operation:
-    """Return a condition inside of loops, the last one innermost.
+    """Wrap a condition in loops, the last of them innermost.
 
-    Without loops it is returned as it is.
-
-    :param multiple: how many items the condition has to hold for.
+    :param multiple: for how many items the condition has to hold.
     """
     converted = condition
     for loop in reversed(loops):
         if 'loop' in converted:
-            # A condition has only one loop: an outer one is that of a group
-            # with this condition alone in it.
+            # A condition has only one loop: an outer loop needs a group.
             group = 'any-of'
             if multiple == 'all':
                 group = 'all-of'
@@ -256,20 +255,24 @@ def _in_loops(
 class _InspectorConverter(rule.Conversion):
     """Converts one rule of ironic-inspector, and notes what is lost."""
 
-    def conditions(
+    def convert_conditions(
         self, conditions: typing.Sequence[InspectorOperation]
     ) -> list[Operation | None]:
         """Convert all conditions; None stands for one that is lost."""
-        return self._operations('conditions', conditions, self._condition)
+        return self._convert_operations(
+            'conditions', conditions, self._convert_condition
+        )
 
-    def actions(
+    def convert_actions(
         self, actions: typing.Sequence[InspectorOperation]
     ) -> list[Operation]:
         """Convert the actions that can be."""
-        converted = self._operations('actions', actions, self._action)
+        converted = self._convert_operations(
+            'actions', actions, self._convert_action
+        )
         return [action for action in converted if action is not None]
 
-    def _operations(
+    def _convert_operations(
         self,
         name: str,
         operations: typing.Sequence[InspectorOperation],
@@ -277,13 +280,10 @@ class _InspectorConverter(rule.Conversion):
     ) -> list[Operation | None]:
         """Convert operations one by one.
 
-        Why one cannot be converted is noted among what is lost, at the
-        pointer to it.
+        An operation that cannot be converted is noted as lost.
 
-        :param name: the field of the rule that has them: ``conditions`` or
-            ``actions``.
-        :returns: the new operations in their order, None for one that cannot
-            be converted.
+        :param name: ``conditions`` or ``actions``.
+        :returns: the new operations in their order, None for a lost one.
         """
         converted: list[Operation | None] = []
         for index, operation in enumerate(operations):
@@ -295,7 +295,7 @@ class _InspectorConverter(rule.Conversion):
                 converted.append(None)
         return converted
 
-    def _condition(self, condition: InspectorOperation) -> Operation:
+    def _convert_condition(self, condition: InspectorOperation) -> Operation:
         """Convert one condition, with its path as loops and a field.
 
         What it does otherwise here is noted.
@@ -328,7 +328,7 @@ class _InspectorConverter(rule.Conversion):
             )
         new_op, arguments = convert_operator(op, path.field, args.get('value'))
         if op == 'is-empty' and no_address:
-            # ironic-inspector made null of it.
+            # ironic-inspector replaced such an address by null.
             new_op = 'one-of'
             arguments = {
                 'value': f"{path.field[:-1]} | default('')}}",
@@ -336,7 +336,7 @@ class _InspectorConverter(rule.Conversion):
             }
         if args.get('invert'):
             new_op = f'!{new_op}'
-        return _in_loops(
+        return _wrap_in_loops(
             {'op': new_op, 'args': arguments}, path.loops, multiple
         )
 
@@ -404,7 +404,7 @@ class _InspectorConverter(rule.Conversion):
                 )
             )
 
-    def _action(self, action: InspectorOperation) -> Operation:
+    def _convert_action(self, action: InspectorOperation) -> Operation:
         """Convert one action to the op that does the same here.
 
         :raises: :class:`Inconvertible`.
@@ -412,9 +412,11 @@ class _InspectorConverter(rule.Conversion):
         args = action['args']
         op = action['op'].removeprefix(translate.PREFIX)
         if op in ('set-attribute', 'extend-attribute', 'append-attribute'):
-            converted = self._attribute(op.replace('append', 'extend'), args)
+            converted = self._convert_attribute(
+                op.replace('append', 'extend'), args
+            )
         elif op == 'set-capability':
-            converted = self._capability(args)
+            converted = self._convert_capability(args)
         elif op == 'fail':
             converted = {
                 'op': op,
@@ -429,7 +431,7 @@ class _InspectorConverter(rule.Conversion):
             converted['revert'] = True
         return converted
 
-    def _capability(self, args: Operation) -> Operation:
+    def _convert_capability(self, args: Operation) -> Operation:
         """Convert the action that sets a capability.
 
         A value of null took the capability away: that is an action of its own
@@ -455,7 +457,7 @@ class _InspectorConverter(rule.Conversion):
             'args': {'name': name, 'value': converted},
         }
 
-    def _attribute(self, op: str, args: Operation) -> Operation:
+    def _convert_attribute(self, op: str, args: Operation) -> Operation:
         """Convert the action that sets or extends an attribute.
 
         Literal text of the rule is escaped; ``{data[…]}`` in the value
@@ -520,8 +522,8 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     conversions: list[rule.Conversion] = []
     for index, inspector_rule in enumerate(rules):
         converter = _InspectorConverter()
-        conditions = converter.conditions(inspector_rule.conditions)
-        actions = converter.actions(inspector_rule.actions)
+        conditions = converter.convert_conditions(inspector_rule.conditions)
+        actions = converter.convert_actions(inspector_rule.actions)
         # Without one of its conditions a rule would run on more machines.
         if actions and None not in conditions:
             is_sensitive = any(map(disclosure.has_secrets, actions))
@@ -538,19 +540,20 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
         else:
             converter.hints.clear()
         # The rule stays: these conditions may be decided otherwise.
-        converter.lost += _conditions_on_changed(rules[:index], inspector_rule)
+        converter.lost += _find_conditions_on_changed(
+            rules[:index], inspector_rule
+        )
         conversions.append(converter)
     return conversions
 
 
-def _conditions_on_changed(
+def _find_conditions_on_changed(
     earlier: typing.Sequence[model.Rule], later: model.Rule
 ) -> typing.Iterator[rule.Problem]:
     """Yield the conditions on attributes that an earlier rule may change.
 
     ironic-inspector checked the conditions of all rules before any action.
-    Here the actions of an earlier rule come first, so that such a condition
-    may be decided otherwise.
+    Here the actions of an earlier rule come first.
     """
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']
@@ -559,34 +562,39 @@ def _conditions_on_changed(
         steps = tuple(str(step) for step in inspector_field.steps(field))
         for number, changing in enumerate(earlier, 1):
             for action in changing.actions:
-                changed = _changed_path(action)
-                if _overlap(changed, steps):
-                    message = _(
-                        'rule %(number)d may have set %(path)s before '
-                        'this is checked; before, all conditions were '
-                        'checked first'
-                    ) % {
-                        'number': number,
-                        'path': data_path.pointer(changed),
-                    }
-                    yield rule.Problem(f'/conditions/{index}', message)
+                changed = _find_changed_path(action)
+                if _do_overlap(changed, steps):
+                    yield rule.Problem(
+                        f'/conditions/{index}',
+                        _(
+                            'rule %(number)d may have set %(path)s before '
+                            'this is checked; before, all conditions were '
+                            'checked first'
+                        )
+                        % {
+                            'number': number,
+                            'path': data_path.pointer(changed),
+                        },
+                    )
 
 
-def _changed_path(action: InspectorOperation) -> data_path.Path:
+def _find_changed_path(action: InspectorOperation) -> data_path.Path:
     """Return the path of the node that an action changes.
 
-    It is empty for an action that changes nothing, such as ``fail``.
+    The path is empty for an action that changes nothing, such as ``fail``.
     """
     path = action['args'].get('path')
     if path is not None:
         return data_path.parse('/' + str(path).removeprefix('/'))
-    return _CHANGED.get(action['op'].removeprefix(translate.PREFIX), ())
+    return _CHANGED_WITHOUT_PATH.get(
+        action['op'].removeprefix(translate.PREFIX), ()
+    )
 
 
-def _overlap(changed: data_path.Path, read: data_path.Path) -> bool:
-    """Return whether one of two paths is the other one, or inside of it.
+def _do_overlap(changed: data_path.Path, read: data_path.Path) -> bool:
+    """Return whether a path is equal to another, or inside of the other.
 
-    :param changed: empty where nothing changes.
+    :param changed: an empty path overlaps nothing.
     """
     if not changed:
         return False

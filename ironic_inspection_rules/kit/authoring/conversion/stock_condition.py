@@ -87,14 +87,16 @@ def convert(
     if op == 'is-empty':
         return _convert_is_empty(texts[0], inverted, notes)
     if len(texts) > 1:
-        return _with_several_texts(op, inverted, args, texts, notes)
+        return _convert_several_texts(op, inverted, args, texts, notes)
     try:
         result_if_missing = _decide(op, args)
     except Fails:
         # The text of the field is no IP address, and stock Ironic fails the
         # inspection. No condition does, and the note above says so.
         result_if_missing = False
-    return _with_missing(op, inverted, args, texts[0], result_if_missing)
+    return _convert_perhaps_missing(
+        op, inverted, args, texts[0], result_if_missing
+    )
 
 
 def _note_differences(text: Text, notes: rule.Conversion) -> None:
@@ -107,7 +109,7 @@ def _note_differences(text: Text, notes: rule.Conversion) -> None:
         )
 
 
-def needed(condition: Operation) -> Iterator[str]:
+def list_fields_needed(condition: Operation) -> Iterator[str]:
     """Yield the fields without which a converted condition does not hold.
 
     Actions of the same rule may then write them without a default.
@@ -128,17 +130,17 @@ def needed(condition: Operation) -> Iterator[str]:
             yield re.split('[!:|]', field.text)[0].strip()
 
 
-def _with_several_texts(
+def _convert_several_texts(
     op: str,
     inverted: bool,
     args: Args,
     texts: list[Text],
     notes: rule.Conversion,
 ) -> Operation:
-    """Return a condition on several texts with fields that may be missing.
+    """Convert a condition on several texts whose fields may be missing.
 
-    What holds where one of them is missing depends on the others, so that no
-    group says it, as in :func:`_with_missing`. Each text gets a default.
+    The result without a field depends on the other texts, so that no group
+    says it, as in :func:`_convert_perhaps_missing`. All texts get defaults.
     """
     for text in texts:
         if text.uncertain and text.or_else() is None:
@@ -150,62 +152,62 @@ def _with_several_texts(
                 )
                 % text.literal
             )
-    return _invert(_write(op, args, _with_default), inverted)
+    return _invert(_write(op, args, _fill_with_default), inverted)
 
 
-def _with_missing(
+def _convert_perhaps_missing(
     op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
 ) -> Operation:
-    """Return a condition on one text, a field of which may be missing.
+    """Convert a condition on a text whose fields may be missing.
 
-    Stock Ironic then decides about the text as it is written. So the
-    condition gets a default, a group or ``exists`` where the result with a
-    missing field has to be true.
+    Without a field stock Ironic decides about the text as it is written. If
+    the result is true then, the condition gets a default, a group or
+    ``exists``.
 
-    :param result_if_missing: the result that stock Ironic has without the
-        field, before it is inverted.
+    :param result_if_missing: the result of stock Ironic without the field,
+        before inversion.
     """
-    converted = _write(op, args, _filled)
+    written = _write(op, args, _fill_without_default)
     if not text.uncertain:
-        return _invert(converted, inverted)
-    field = _field_of_idiom(op, args, text)
+        return _invert(written, inverted)
+    field = _find_field_of_idiom(op, args, text)
     if field:
         if inverted:
             return {'op': 'exists', 'args': {'value': field}}
         return {'op': '!exists', 'args': {'value': field}}
     if op in _MISSING_IS:
-        return _truth(op, inverted, args, text, result_if_missing)
+        return _convert_truth(op, inverted, args, text, result_if_missing)
     holds_if_missing = result_if_missing is not inverted
     if not holds_if_missing:
         # Here a condition on a missing field is false, inverted or not.
-        return _invert(converted, inverted)
+        return _invert(written, inverted)
     if inverted:
         # A group is true where the condition in it is false for any reason.
-        return {'op': 'none-of', 'conditions': [converted]}
+        return {'op': 'none-of', 'conditions': [written]}
     if text.or_else() is not None:
         # The other texts have no fields, and so no default.
-        return _write(op, args, _with_default)
+        return _write(op, args, _fill_with_default)
     are_missing = [
-        {**condition, 'op': '!exists'} for condition in _exist(text)
+        {**condition, 'op': '!exists'} for condition in _build_exists(text)
     ]
-    return {'op': 'any-of', 'conditions': [*are_missing, converted]}
+    return {'op': 'any-of', 'conditions': [*are_missing, written]}
 
 
-def _truth(
+def _convert_truth(
     op: str, inverted: bool, args: Args, text: Text, result_if_missing: bool
 ) -> Operation:
-    """Return ``is-true`` or ``is-false`` on a field that may be missing.
+    """Convert ``is-true`` or ``is-false`` on a field that may be missing.
 
     Here such a field counts as null, which ``is-false`` takes for false. In
     stock Ironic it stays text in braces, which is neither true nor false.
 
-    :param result_if_missing: the result that stock Ironic has without the
-        field, before it is inverted.
+    :param result_if_missing: the result of stock Ironic without the field,
+        before inversion.
     """
-    converted = _write(op, args, _filled)
+    written = _write(op, args, _fill_without_default)
     if result_if_missing == _MISSING_IS[op]:
-        return _invert(converted, inverted)
-    # Nor is an empty text true or false.
+        return _invert(written, inverted)
+    # An empty text is neither true nor false.
     replaced = text.or_else('')
     if replaced is not None:
         # These conditions have no other text.
@@ -213,24 +215,24 @@ def _truth(
             return replaced
 
         return _invert(_write(op, args, fill), inverted)
-    converted = {'op': 'all-of', 'conditions': [*_exist(text), converted]}
+    written = {'op': 'all-of', 'conditions': [*_build_exists(text), written]}
     if inverted:
-        return {'op': 'none-of', 'conditions': [converted]}
-    return converted
+        return {'op': 'none-of', 'conditions': [written]}
+    return written
 
 
 def _convert_is_empty(
     text: Text, inverted: bool, notes: rule.Conversion
 ) -> Operation:
-    """Return ``is-empty`` on a text as ``one-of`` over the empty texts.
+    """Convert ``is-empty`` on a text to ``one-of`` over the empty texts.
 
-    Stock Ironic looks at the text that a field becomes: "None" and "[]" are
-    empty there. Where a key is missing, all of the text is null to it.
+    To stock Ironic a field is text: "None" and "[]" are empty. Where a key is
+    missing, the whole text is null.
     """
     value = text.filled
     misses_empty = False
     if text.uncertain:
-        # A missing field becomes "None", which is empty.
+        # With the default "None", a missing field is empty.
         with_default = text.or_else('None')
         is_one_field = text.source == text.literal
         if with_default is None or not is_one_field:
@@ -240,8 +242,8 @@ def _convert_is_empty(
         else:
             value = with_default
     name = text.fields[0]
-    # The values that the field steps into, which may be no mappings: one, the
-    # disk, in "inventory.disk.size".
+    # The number of values that the field steps into, which may be no mappings:
+    # 1 in "inventory.disk.size".
     parents = len(re.findall(r'[.\[]', name)) - 1
     if name.startswith('node.'):
         # The first step is an attribute of the node, which is never null.
@@ -358,9 +360,9 @@ def _constant_result(op: str, args: Args) -> bool | None:
 
 
 def _is_never_one_of(value: typing.Any, values: typing.Any) -> bool:
-    """Return whether a value is one of some values on no machine.
+    """Return whether a value is among some values on no machine.
 
-    Where there are fields, there is text: only text may be equal to that.
+    A value with fields is a text, which only a text may be equal to.
     """
     if not isinstance(values, list | dict):
         return False
@@ -374,10 +376,9 @@ def _is_text(value: typing.Any) -> bool:
 
 
 def _decide(op: str, args: Args) -> bool:
-    """Return the result that stock Ironic has where all fields are missing.
+    """Return the result of stock Ironic if all fields are missing.
 
-    That is the result without exception where there are no fields. It is not
-    inverted yet.
+    Without fields it is the result for every machine. It is not inverted yet.
 
     :raises: :class:`Fails` where stock Ironic fails the inspection.
     """
@@ -444,13 +445,13 @@ def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
     return compiled
 
 
-def _field_of_idiom(op: str, args: Args, text: Text) -> str | None:
-    """Return the field whose absence a condition asks for.
+def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
+    r"""Return the field whose absence a condition asks for.
 
-    In stock Ironic a field that is missing matches its own text, which is
-    how rules there ask for it.
+    In stock Ironic a missing field matches its own text, as in ``{node.name}
+    matches \{node\.name\}``.
 
-    :returns: the field with its braces, None if it is no such condition.
+    :returns: the field with its braces, None for any other condition.
     """
     # A text that is one field and no more.
     if op != 'matches' or text.source != text.literal:
@@ -464,8 +465,8 @@ def _field_of_idiom(op: str, args: Args, text: Text) -> str | None:
     return f'{{{text.fields[0]}}}'
 
 
-def _exist(text: Text) -> list[Operation]:
-    """Return a condition for every field of a text, that it is there."""
+def _build_exists(text: Text) -> list[Operation]:
+    """Build conditions that all fields of a text exist."""
     return [
         {'op': 'exists', 'args': {'value': f'{{{name}}}'}}
         for name in text.fields
@@ -479,14 +480,14 @@ def _invert(condition: Operation, inverted: bool) -> Operation:
     return {**condition, 'op': f'!{condition["op"]}'}
 
 
-def _filled(text: Text) -> str:
+def _fill_without_default(text: Text) -> str:
     return text.filled
 
 
-def _with_default(text: Text) -> str:
-    """Return the text with what it is without its field as a default.
+def _fill_with_default(text: Text) -> str:
+    """Return a text whose field has its own text as a default.
 
-    A text without such a field, and one that takes no default, stay.
+    A text that takes no default, or whose fields all machines have, stays.
     """
     if text.uncertain:
         with_default = text.or_else()

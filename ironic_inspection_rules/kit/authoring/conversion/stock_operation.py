@@ -31,7 +31,7 @@ _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
 _MARK = re.compile(r'zqitem(\d+)qz')
 _MARK_TEXT = 'zqitem%dqz'
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
-_OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
+_OF_OTHER_OBJECTS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 """The attributes that Ironic's API makes of another object."""
 
 
@@ -40,46 +40,46 @@ def convert(
 ) -> Operation | None:
     """Convert one action, or one turn of its loop, to this language.
 
-    :param args: by name, with :class:`.stock_text.StockText` for what stock
-        Ironic formats.
-    :param existing: fields that surely have a value when the action runs. The
-        action's own are taken out, as the next action cannot rely on them.
+    :param args: the arguments by name, with :class:`.stock_text.StockText` for
+        texts that stock Ironic formats.
+    :param existing: fields that surely have a value when the action runs.
+        Fields that the action changes are taken out.
     :param notes: gets what the action does otherwise here.
-    :returns: the action with ``op`` and ``args``; None where stock Ironic
-        does nothing.
+    :returns: the action with ``op`` and ``args``; None if stock Ironic does
+        nothing.
     :raises: :class:`.stock_condition.Fails` where stock Ironic fails the
         inspection of every machine.
     :raises: :class:`.rule.Inconvertible` if this language cannot say it.
     """
     if op == 'unset-plugin-data':
-        # Stock Ironic steps into dicts only to remove a value. The plugin data
-        # of its rules are no dict, but a proxy that masks secrets.
+        # Stock Ironic removes values from dicts only, and plugin data are a
+        # proxy to its rules.
         notes.hint(
             _('stock Ironic never unsets plugin data: the action is left out')
         )
         return None
-    fill = functools.partial(_write, existing=existing, notes=notes)
-    converted = stock_text.write(args, fill)
-    if 'unique' in converted:
-        # Stock Ironic takes any value for true or false, this language not.
-        converted['unique'] = bool(args['unique'])
+    fill = functools.partial(_write_text, existing=existing, notes=notes)
+    written = stock_text.write(args, fill)
+    if 'unique' in written:
+        # This language takes only true and false.
+        written['unique'] = bool(args['unique'])
     if 'path' in args:
         if op.endswith('plugin-data'):
-            _write_data_path(args, converted, existing, notes)
+            _write_data_path(args, written, existing, notes)
         else:
-            _write_attribute(op, args, converted, existing, notes)
+            _write_attribute(op, args, written, existing, notes)
     if op == 'unset-capability':
         # This project removes the whole field with the last capability.
         existing.discard('node.properties.capabilities')
     _note_differences(op, args, notes)
     if op == 'log':
-        level = converted.get('level', 'info')
+        level = written.get('level', 'info')
         if str(level).lower() not in _LEVELS:
             raise stock_condition.Fails(_('there is no level "%s"') % level)
     elif op == 'fail' and not isinstance(args['msg'], Text):
         # Stock Ironic makes text of any message.
-        converted['msg'] = rule.escape(str(_plain(args['msg'])))
-    return {'op': op, 'args': converted}
+        written['msg'] = rule.escape(str(_require_plain(args['msg'])))
+    return {'op': op, 'args': written}
 
 
 def _note_differences(
@@ -140,7 +140,7 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
 
 def _write_data_path(
     args: Operation,
-    converted: Operation,
+    written: Operation,
     existing: set[str],
     notes: rule.Conversion,
 ) -> None:
@@ -148,31 +148,31 @@ def _write_data_path(
 
     Stock Ironic takes a list of tokens, or text with dots between them.
 
-    :param converted: gets the pointer as its ``path``.
+    :param written: gets the pointer as its ``path``.
     :param existing: fields that surely have a value when the action runs; it
         loses those below the path.
     :param notes: gets what differs on the way to the value.
     """
     path = args['path']
     if not isinstance(path, list):
-        path = _path_text(path).split('.')
-    tokens = [_path_text(token) for token in path]
-    converted['path'] = rule.escape(data_path.pointer(tokens))
+        path = _require_path_text(path).split('.')
+    tokens = [_require_path_text(token) for token in path]
+    written['path'] = rule.escape(data_path.pointer(tokens))
     # Plugin data are always there; what is at the first token need not be.
     _note_missing_parents(tokens[1:], notes)
-    _forget('plugin_data', tokens, existing)
+    _forget_fields_below('plugin_data', tokens, existing)
 
 
 def _write_attribute(
     op: str,
     args: Operation,
-    converted: Operation,
+    written: Operation,
     existing: set[str],
     notes: rule.Conversion,
 ) -> None:
     """Convert path and value of an action on an attribute of node or port.
 
-    :param converted: gets the path as a JSON pointer, and the value if it
+    :param written: gets the path as a JSON pointer, and the value if it
         replaces an attribute whole.
     :param existing: fields that surely have a value when the action runs; it
         loses those of the node below the path.
@@ -180,29 +180,29 @@ def _write_attribute(
     :raises: :class:`.rule.Inconvertible` for an attribute of the node that no
         rule may change.
     """
-    text = _path_text(args['path'])
+    text = _require_path_text(args['path'])
     # Stock Ironic takes steps with slashes or with dots between them.
     if '/' in text:
         tokens = text.strip('/').split('/')
     else:
         tokens = text.split('.')
-    converted['path'] = rule.escape(data_path.pointer(tokens))
+    written['path'] = rule.escape(data_path.pointer(tokens))
     attributes = schema.PORT
     if not op.endswith('port-attribute'):
         attributes = schema.NODE
         _check_attribute(op, tokens, notes)
-        _forget('node', tokens, existing)
+        _forget_fields_below('node', tokens, existing)
     if 'value' not in args:
         return
     # The attribute is always there; what is at the second token need not be.
     _note_missing_parents(tokens[2:], notes)
     replaces_attribute = len(tokens) == 1
     if replaces_attribute and tokens[0] in attributes:
-        converted['value'] = _attribute_value(
+        written['value'] = _convert_attribute_value(
             tokens[0],
             attributes[tokens[0]],
             args['value'],
-            converted['value'],
+            written['value'],
             notes,
         )
 
@@ -241,14 +241,16 @@ def _check_attribute(
         )
 
 
-def _forget(root: str, path: list[str], existing: set[str]) -> None:
-    """Take the fields below a changed value out of those that exist.
+def _forget_fields_below(
+    root: str, path: list[str], existing: set[str]
+) -> None:
+    """Take the fields below a changed value out of the existing fields.
 
-    The new value may lack them, so a later action cannot rely on them.
+    The new value may lack such fields.
 
-    :param path: tokens of the value that changes, below ``root``.
-    :param existing: fields that surely have a value, without their braces; it
-        is changed.
+    :param path: the tokens of the changed value, below ``root``.
+    :param existing: fields that surely have a value, such as
+        ``node.extra.rack``; it is changed.
     """
     try:
         field = rule.write_field((root, *path))
@@ -263,11 +265,9 @@ def _forget(root: str, path: list[str], existing: set[str]) -> None:
 
 
 def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
-    """Note how stock Ironic steps otherwise into what a path leads through.
+    """Note what differs where null, a list or ``-`` is on a path.
 
-    The two differ where null or a list is on the way, and in ``-``.
-
-    :param tokens: the steps that lead into values which may be missing.
+    :param tokens: the steps of the path into values that may be missing.
     """
     if tokens:
         notes.differ(
@@ -294,29 +294,27 @@ def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
             )
 
 
-def _attribute_value(
+def _convert_attribute_value(
     name: str,
     attribute: schema.Attribute,
     value: typing.Any,
-    converted: typing.Any,
+    written: typing.Any,
     notes: rule.Conversion,
 ) -> typing.Any:
-    """Return the value of an attribute that an action replaces whole.
+    """Convert the value of an attribute that an action replaces as a whole.
 
     Notes where stock Ironic would set something else.
 
-    :param value: as stock Ironic has it.
-    :param converted: the same, already converted; it is returned, but for a
-        boolean.
+    :param value: the value as stock Ironic has it.
+    :param written: the value as converted so far.
     :raises: :class:`.rule.Inconvertible` for an attribute that stock Ironic
         does not set, and a text with fields for a boolean or a mapping.
     """
     varies = isinstance(value, Text) and bool(value.fields)
-    # "..." says that the attribute has no default. A default of {} makes no
-    # difference: stock Ironic too makes {} of null where the attribute is a
-    # mapping.
+    # "..." is no default. With the default {} nothing differs, as stock Ironic
+    # also makes {} of null.
     has_default = attribute.default not in (None, ..., {})
-    if name in _OF_OTHERS:
+    if name in _OF_OTHER_OBJECTS:
         raise rule.Inconvertible(
             _('"%s" is no attribute in stock Ironic, which sets nothing')
             % name
@@ -330,13 +328,13 @@ def _attribute_value(
                 )
                 % name
             )
-        return converted
+        return written
     if attribute.kind == 'true or false':
         if varies:
             raise rule.Inconvertible(
                 _('to stock Ironic all text is true, also "False"')
             )
-        return bool(_plain(value))
+        return bool(_require_plain(value))
     if varies and attribute.kind == 'a mapping':
         raise rule.Inconvertible(_('text of a mapping cannot become one'))
     if varies and attribute.kind != 'a string':
@@ -347,10 +345,10 @@ def _attribute_value(
             )
             % {'name': name, 'kind': attribute.kind}
         )
-    return converted
+    return written
 
 
-def _plain(value: typing.Any) -> typing.Any:
+def _require_plain(value: typing.Any) -> typing.Any:
     """Return a value without fields as stock Ironic has it.
 
     :raises: :class:`.rule.Inconvertible` if it has fields.
@@ -362,14 +360,13 @@ def _plain(value: typing.Any) -> typing.Any:
     return stock_text.plain(value)
 
 
-def _path_text(value: typing.Any) -> str:
-    """Return the text of a path or of one of its steps.
+def _require_path_text(value: typing.Any) -> str:
+    """Return the text of a path, or of a step of a path.
 
-    No path is made of data that a machine sends.
-
-    :raises: :class:`.rule.Inconvertible` for a text with fields.
-    :raises: :class:`.stock_condition.Fails` for what is no path: stock Ironic
-        fails the inspection.
+    :raises: :class:`.rule.Inconvertible` for a text with fields: no path comes
+        from the data of a machine.
+    :raises: :class:`.stock_condition.Fails` for a value that is no path: stock
+        Ironic fails the inspection.
     """
     if isinstance(value, Text):
         if value.fields:
@@ -382,12 +379,12 @@ def _path_text(value: typing.Any) -> str:
     return value
 
 
-def _write(text: Text, existing: set[str], notes: rule.Conversion) -> str:
-    """Return the text of an argument in this language, and note differences.
+def _write_text(text: Text, existing: set[str], notes: rule.Conversion) -> str:
+    """Write the text of an argument in this language, and note differences.
 
-    Where one of its fields may be missing, stock Ironic takes the text as it
-    is written. A single field gets that as its default; else this is noted as
-    lost.
+    Where a field is missing, stock Ironic takes the text as it is written. A
+    single field gets its own text as a default; for several fields that is
+    noted as lost.
 
     :param existing: fields that surely have a value when the action runs.
     """
@@ -416,7 +413,7 @@ def _write(text: Text, existing: set[str], notes: rule.Conversion) -> str:
     return with_default
 
 
-def convert_looped(
+def convert_looped_condition(
     items: Sequence[typing.Any],
     convert_turn: Callable[[typing.Any], Operation | bool],
     needs_all: bool,
@@ -425,7 +422,7 @@ def convert_looped(
 
     :param convert_turn: converts the condition for one item; returns a
         boolean where the result is the same on all machines.
-    :param needs_all: whether it has to hold for all items, and not for any.
+    :param needs_all: whether it has to hold for all items, or else for any.
     :returns: the condition with a loop, or a group with a condition for every
         item; the condition alone if only one item matters; a boolean where the
         result is the same on all machines.
@@ -435,24 +432,24 @@ def convert_looped(
     deciding = not needs_all
     if deciding in turns:
         return deciding
-    conditions = [turn for turn in turns if not isinstance(turn, bool)]
-    if not conditions:
+    written = [turn for turn in turns if not isinstance(turn, bool)]
+    if not written:
         return needs_all
-    if len(conditions) == 1:
-        return conditions[0]
-    looped = _as_loop(items, turns, convert_turn)
+    if len(written) == 1:
+        return written[0]
+    looped = _build_loop(items, turns, convert_turn)
     if looped is None:
         # No single condition does the same as all turns.
         group = 'any-of'
         if needs_all:
             group = 'all-of'
-        return {'op': group, 'conditions': conditions}
+        return {'op': group, 'conditions': written}
     if needs_all:
         looped['multiple'] = 'all'
     return looped
 
 
-def actions(
+def convert_looped_action(
     items: Sequence[typing.Any],
     convert_turn: Callable[[typing.Any], Operation | None],
 ) -> list[Operation]:
@@ -464,30 +461,34 @@ def actions(
     """
     turns = [convert_turn(item) for item in items]
     if len(turns) > 1:
-        looped = _as_loop(items, turns, convert_turn)
+        looped = _build_loop(items, turns, convert_turn)
         if looped is not None:
             return [looped]
     return [turn for turn in turns if turn is not None]
 
 
-def _as_loop(
+def _build_loop(
     items: Sequence[typing.Any],
     turns: Sequence[typing.Any],
     convert_turn: Callable[[typing.Any], typing.Any],
 ) -> Operation | None:
-    """Return one operation with a loop that does the same as all turns.
+    """Build an operation with a loop that does the same as all turns.
 
-    The operation is converted once more with marks in place of the item, such
-    as ``{'path': 'zqitem0qz', 'value': 'zqitem1qz'}``. Then fields, here
-    ``item.path`` and ``item.value``, take the place of the marks.
+    The operation is converted once more, for an item of marks: for the item
+    ``{'path': '/a', 'value': 1}`` it is ``{'path': 'zqitem0qz', 'value':
+    'zqitem1qz'}``. If the values of every item, put in place of the marks,
+    give the operation of its turn, then the fields ``item.path`` and
+    ``item.value`` do so too.
 
-    :param turns: the operation that each item was converted to.
+    :param turns: the converted operations, in the order of the items.
     :returns: None if no loop does the same.
     """
-    names = _names(items[0])
-    if names is None or any(_names(item) != names for item in items):
+    names = _list_keys_of_item(items[0])
+    if names is None or any(
+        _list_keys_of_item(item) != names for item in items
+    ):
         return None
-    # A mark for every value of the item, which is one value if it is a scalar.
+    # Every value of a mapping has a mark; a scalar has a single mark.
     mark_count = len(names) or 1
     marks = [_MARK_TEXT % number for number in range(mark_count)]
     marked_item: typing.Any = marks[0]
@@ -496,7 +497,7 @@ def _as_loop(
     try:
         marked = convert_turn(marked_item)
     except (rule.Inconvertible, stock_condition.Fails):
-        # For example, a mark is no level of a log.
+        # A mark is no level of a log, for example.
         return None
     if not isinstance(marked, dict):
         # Stock Ironic does nothing, or the result is a constant.
@@ -504,8 +505,6 @@ def _as_loop(
     values_by_item = [[item] for item in items]
     if names:
         values_by_item = [list(item.values()) for item in items]
-    # The values of every item in place of the marks have to make the operation
-    # of its turn.
     for values_of_item, turn in zip(values_by_item, turns, strict=True):
         texts = [rule.escape(str(value)) for value in values_of_item]
         if _replace_marks(marked, texts) != turn:
@@ -514,18 +513,18 @@ def _as_loop(
     if names:
         fields = [f'item.{name}' for name in names]
     values_by_mark = list(zip(*values_by_item, strict=True))
-    looped = _with_fields(marked, fields, values_by_mark)
+    looped = _put_fields_for_marks(marked, fields, values_by_mark)
     return {**looped, 'loop': rule.escape(list(items))}
 
 
-def _with_fields(
+def _put_fields_for_marks(
     marked: Operation,
     fields: list[str],
     values_by_mark: list[tuple[typing.Any, ...]],
 ) -> Operation:
-    """Return an operation with fields over the item in place of the marks.
+    """Put fields over the item in place of the marks of an operation.
 
-    :param fields: without braces, by number of the mark.
+    :param fields: such as ``item.path``, by number of the mark.
     :param values_by_mark: the values of all items, by number of the mark.
     """
     texts = []
@@ -536,14 +535,14 @@ def _with_fields(
         if all(isinstance(value, str) for value in values):
             texts_alone.append(text)
         else:
-            # In stock Ironic the result is text. A field that is alone would
-            # keep the type of a number here.
+            # In stock Ironic the result is text. A single field would keep the
+            # type of a number here.
             texts_alone.append(f'{{{field}!s}}')
     operation: Operation = _replace_marks(marked, texts, texts_alone)
     return operation
 
 
-def _names(item: typing.Any) -> list[str] | None:
+def _list_keys_of_item(item: typing.Any) -> list[str] | None:
     """Return the keys of a loop's item, if fields can stand for its values.
 
     :returns: the keys of a mapping of texts and numbers; an empty list for a
@@ -575,14 +574,14 @@ def _replace_marks(
     texts_alone: Sequence[str] | None = None,
     key: str | None = None,
 ) -> typing.Any:
-    """Return a value with texts in place of the marks in its texts.
+    """Replace the marks in all texts of a value.
 
     ``zqitem0qz`` marks the first value of a loop's item.
 
-    :param texts: what replaces a mark in a text, by the number of the mark.
-    :param texts_alone: what replaces a mark that is all of a text, such as
-        ``{item!s}``: ``{item}`` alone would keep a number.
-    :param key: under which the value stands in a mapping.
+    :param texts: the replacements of marks, by their number.
+    :param texts_alone: the replacements of marks that are a whole text, such
+        as ``{item!s}``: ``{item}`` would keep a number.
+    :param key: the key of the value in a mapping.
     """
     if isinstance(value, dict):
         return {
@@ -593,8 +592,7 @@ def _replace_marks(
         return [_replace_marks(item, texts, texts_alone) for item in value]
     if not isinstance(value, str):
         return value
-    # The exception is a regular expression: it is always text, and its field
-    # needs no conversion.
+    # A regular expression is always text: its field needs no conversion.
     if texts_alone and key != 'regex':
         mark = _MARK.fullmatch(value)
         if mark:

@@ -71,12 +71,12 @@ class _Malformed(Exception):
 class _StockConverter(rule.Conversion):
     """Converts a rule of stock Ironic, and notes what is lost or differs.
 
-    A rule that never did what it says is switched off, not left out: so the
-    operator sees it, and why.
+    A rule that never did what it says is switched off and not left out: the
+    operator sees the rule and the reason.
 
     :ivar reasons_for_off: why the rule never did what it says; empty for a
         rule that is not switched off.
-    :ivar earlier_failures: the failures before the first of these reasons.
+    :ivar earlier_failures: the failures noted before the first such reason.
     """
 
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
@@ -93,10 +93,10 @@ class _StockConverter(rule.Conversion):
         self.reasons_for_off.append(rule.Problem(self.pointer, message))
 
     def switch_off_without_actions(self, are_lost: bool) -> None:
-        """Note that the rule is switched off, as no action of it is left.
+        """Switch the rule off, as no action is left.
 
-        :param are_lost: whether some of its actions could not be converted;
-            else none of them does anything.
+        :param are_lost: whether actions could not be converted; else no action
+            does anything.
         """
         if are_lost:
             self.switch_off(
@@ -114,10 +114,10 @@ class _StockConverter(rule.Conversion):
             )
 
     def forget_operations(self, hints_on_fields: list[rule.Problem]) -> None:
-        """Forget what was noted of the operations of a rule switched off.
+        """Forget the notes on the operations of a rule that is switched off.
 
-        They stay as they are written. Only failures are kept: stock Ironic
-        still checks the conditions up to the one that never holds.
+        The operations stay as they are written. Failures are kept: stock
+        Ironic still checks the conditions before one that never holds.
 
         :param hints_on_fields: hints on anything but the operations.
         """
@@ -130,11 +130,9 @@ class _StockConverter(rule.Conversion):
         self.failures = list(self.earlier_failures)
 
     def refuse(self, message: str) -> rule.Conversion:
-        """Give the rule up: there is no new one.
+        """Give the rule up, and note the message as lost.
 
-        Its hints would be of no use; the message is noted as lost.
-
-        :returns: this converter, which is the conversion.
+        :returns: this converter, without a new rule and without hints.
         """
         self.hints.clear()
         self.differences.clear()
@@ -143,10 +141,7 @@ class _StockConverter(rule.Conversion):
         return self
 
     def finish(self, fields: Operation) -> None:
-        """Set the new rule, unless its fields are invalid in this language.
-
-        Then there is none, and the problems are noted as lost.
-        """
+        """Set the new rule, or note why its fields are invalid here."""
         problems = validation.validate(fields, self._ops)
         if not problems:
             self.rule = {
@@ -156,26 +151,27 @@ class _StockConverter(rule.Conversion):
         for problem in problems:
             self.pointer = problem.pointer
             self.lose(problem.sentence)
-        # No rule is there that could be switched off.
+        # There is no rule to be switched off.
         self.hints = [
             hint for hint in self.hints if hint not in self.reasons_for_off
         ]
 
-    def conditions(
+    def convert_conditions(
         self, conditions: Iterable[typing.Any]
     ) -> Iterator[Operation]:
         """Convert conditions, and yield those that decide about a machine.
 
-        One that always holds is left out, with a hint. One that never holds,
-        or that fails every inspection, is a reason to switch the rule off.
+        A condition that always holds is left out, with a hint. A condition
+        that never holds, or that fails every inspection, switches the rule
+        off.
 
         :raises: :class:`.rule.Inconvertible` for a condition that this
-            language cannot say. An action of that kind is only noted.
+            language cannot say.
         """
         for index, condition in enumerate(conditions):
             self.pointer = f'/conditions/{index}'
             try:
-                converted = self._condition(condition)
+                converted = self._convert_condition(condition)
             except stock_condition.Fails as exc:
                 self.lose(
                     _('stock Ironic fails each inspection here: %s') % exc
@@ -198,39 +194,39 @@ class _StockConverter(rule.Conversion):
             else:
                 yield converted
 
-    def _condition(self, condition: Operation) -> Operation | bool:
+    def _convert_condition(self, condition: Operation) -> Operation | bool:
         """Convert one condition, which may have a loop.
 
         :returns: the new condition, or a truth value where it has always the
             same result.
         """
-        _check(condition, stock_form.CONDITIONS)
+        _check_form(condition, stock_form.CONDITIONS)
         op, inverted = model.split_op(condition['op'])
         args = stock_form.by_name(condition['args'], stock_form.CONDITIONS[op])
         loop = condition.get('loop')
         if not loop:
             new_args = _convert_texts(
-                _with_texts(op, args), self._filled_arguments(op)
+                _make_texts_of_values(op, args), self._filled_arguments(op)
             )
             return stock_condition.convert(op, inverted, new_args, self)
-        items = _items(loop)
-        # "first" is "any" there: the first item for which it holds decides.
+        items = _list_items(loop)
+        # "first" means "any" there.
         if condition.get('multiple') == 'last':
             items = items[-1:]
         convert_turn = functools.partial(
-            self._turn_of_condition, op, inverted, args
+            self._convert_turn_of_condition, op, inverted, args
         )
-        return stock_operation.convert_looped(
+        return stock_operation.convert_looped_condition(
             items, convert_turn, condition.get('multiple') == 'all'
         )
 
-    def _turn_of_condition(
+    def _convert_turn_of_condition(
         self, op: str, inverted: bool, args: Operation, item: typing.Any
     ) -> Operation | bool:
         """Convert a condition with a loop for one item of it."""
         # In a loop stock Ironic fills in all arguments, and makes text of
         # them.
-        read = _with_texts(op, _read_turn(args, item), always=True)
+        read = _make_texts_of_values(op, _read_turn(args, item), always=True)
         return stock_condition.convert(op, inverted, read, self)
 
     def _filled_arguments(self, op: str) -> tuple[str, ...]:
@@ -241,19 +237,19 @@ class _StockConverter(rule.Conversion):
             return ('values',)
         return ()
 
-    def actions(
+    def convert_actions(
         self, actions: Iterable[typing.Any], existing: set[str]
     ) -> Iterator[Operation]:
         """Convert actions, and yield those that do something.
 
-        One that cannot be converted is left out, and noted as lost.
+        An action that cannot be converted is noted as lost.
 
         :param existing: fields that exist where the conditions hold.
         """
         for index, action in enumerate(actions):
             self.pointer = f'/actions/{index}'
             try:
-                yield from self._action(action, existing)
+                yield from self._convert_action(action, existing)
             except rule.Inconvertible as exc:
                 self.lose(str(exc))
             except stock_condition.Fails as exc:
@@ -265,15 +261,15 @@ class _StockConverter(rule.Conversion):
                     % exc
                 )
 
-    def _action(
+    def _convert_action(
         self, action: Operation, existing: set[str]
     ) -> list[Operation]:
-        """Convert one action; of a loop there may be several.
+        """Convert an action; a loop may become several actions.
 
         :param existing: fields that exist where the conditions hold.
-        :returns: the new actions; none where it does nothing.
+        :returns: the new actions; none if stock Ironic does nothing.
         """
-        _check(action, stock_form.ACTIONS)
+        _check_form(action, stock_form.ACTIONS)
         op = action['op']
         args = stock_form.by_name(action['args'], stock_form.ACTIONS[op])
         # Stock Ironic writes it into the rules that it stores.
@@ -281,39 +277,43 @@ class _StockConverter(rule.Conversion):
         loop = action.get('loop')
         if loop:
             convert_turn = functools.partial(
-                self._turn_of_action, op, args, existing
+                self._convert_turn_of_action, op, args, existing
             )
-            return stock_operation.actions(_items(loop), convert_turn)
+            return stock_operation.convert_looped_action(
+                _list_items(loop), convert_turn
+            )
         # Outside of loops stock Ironic fills in one argument.
         filled = _FILLED_ARGUMENT.get(op, 'value')
-        converted = self._checked_action(
+        converted = self._convert_checked_action(
             op, _convert_texts(args, [filled]), existing
         )
         if converted is None:
             return []
         return [converted]
 
-    def _turn_of_action(
+    def _convert_turn_of_action(
         self, op: str, args: Operation, existing: set[str], item: typing.Any
     ) -> Operation | None:
         """Convert an action with a loop for one item of it."""
-        return self._checked_action(op, _read_turn(args, item), existing)
+        return self._convert_checked_action(
+            op, _read_turn(args, item), existing
+        )
 
-    def _checked_action(
+    def _convert_checked_action(
         self, op: str, args: Operation, existing: set[str]
     ) -> Operation | None:
         """Convert an action without a loop, None if it does nothing.
 
-        What is converted is checked as an action of a new rule would be, but
-        not of an early one: stock Ironic never runs that phase.
+        The new action is checked as validation does it.
 
-        :raises: :class:`.rule.Inconvertible` for what no rule here may have,
-            :class:`.stock_condition.Fails` where stock Ironic fails every
-            inspection.
+        :raises: :class:`.rule.Inconvertible` for an action that no rule here
+            may have, :class:`.stock_condition.Fails` where stock Ironic fails
+            every inspection.
         """
         converted = stock_operation.convert(op, args, existing, self)
         if converted is None:
             return None
+        # Stock Ironic never runs the early phase.
         for problem in operation_check.check_action(
             converted, self._ops, early=False
         ):
@@ -326,32 +326,32 @@ def convert(
 ) -> rule.Conversion:
     """Convert a rule of stock Ironic to one that does the same here.
 
-    A rule that never did anything there, such as one with a condition that
-    never holds, is switched off and keeps its operations as they are.
+    A rule that never did anything there, as a condition never holds, is
+    switched off and keeps its operations as they are written, but for keys
+    that had no effect. A rule that stock Ironic does not take, or with a
+    condition that this language cannot say, has no new rule.
 
-    :param fields: of the rule, as stock Ironic stores or reads it.
-    :param fills_values: whether the Ironic that runs it fills in fields in
-        the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
-    :returns: the new rule with hints, differences and what is lost. There is
-        no new rule where stock Ironic does not take the rule, or this language
-        cannot say one of its conditions.
+    :param fields: the fields of the rule, as stock Ironic stores or reads it.
+    :param fills_values: whether the Ironic that runs the rule fills in fields
+        in the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
+    :returns: the new rule or None, with hints, differences and what is lost.
     """
     converter = _StockConverter(ops, fills_values)
     converted = _convert_fields(fields, converter)
     hints_on_fields = list(converter.hints)
     try:
-        operations = {
-            name: _written_operations(fields, name, converter)
+        written = {
+            name: _list_written_operations(fields, name, converter)
             for name in _KEYS
         }
-        conditions = list(converter.conditions(operations['conditions']))
+        conditions = list(converter.convert_conditions(written['conditions']))
         existing = {
             field
             for condition in conditions
-            for field in stock_condition.needed(condition)
+            for field in stock_condition.list_fields_needed(condition)
         }
         lost_before_actions = len(converter.lost)
-        actions = list(converter.actions(operations['actions'], existing))
+        actions = list(converter.convert_actions(written['actions'], existing))
     except rule.Inconvertible as exc:
         # An action that cannot be converted is left out. Without one of its
         # conditions the rule would run on more machines.
@@ -378,14 +378,14 @@ def convert(
     if converter.reasons_for_off:
         converter.forget_operations(hints_on_fields)
         converted['mode'] = model.OFF
-        converted.update(operations)
+        converted.update(written)
     else:
         converted.update(conditions=conditions, actions=actions)
     converter.finish(converted)
     return converter
 
 
-def _items(loop: typing.Any) -> list[typing.Any]:
+def _list_items(loop: typing.Any) -> list[typing.Any]:
     """Return the items of a loop; a mapping is a single item."""
     if isinstance(loop, dict):
         return [loop]
@@ -393,12 +393,12 @@ def _items(loop: typing.Any) -> list[typing.Any]:
     return items
 
 
-def _check(operation: typing.Any, ops: typing.Container[str]) -> None:
+def _check_form(operation: typing.Any, known: typing.Container[str]) -> None:
     """Check that an operation has the form and an op of stock Ironic.
 
     Its arguments are not looked at.
 
-    :param ops: the ops that may be there: those of conditions or actions.
+    :param known: the ops that may be there: those of conditions or actions.
     :raises: :class:`_Malformed` if stock Ironic does not take the operation.
     """
     if not isinstance(operation, dict):
@@ -411,10 +411,10 @@ def _check(operation: typing.Any, ops: typing.Container[str]) -> None:
                 _('an operation is a mapping with "op" and "args"')
             )
     name = operation['op']
-    if ops is stock_form.CONDITIONS:
+    if known is stock_form.CONDITIONS:
         # A condition may be inverted, as "!eq".
         name, _inverted = model.split_op(name)
-    if name not in ops:
+    if name not in known:
         raise _Malformed(
             suggestion.unknown(
                 _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]
@@ -425,10 +425,10 @@ def _check(operation: typing.Any, ops: typing.Container[str]) -> None:
 def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
     """Convert the fields of a rule except for its conditions and actions.
 
-    What has no effect in stock Ironic, such as a scope, is dropped with a
-    hint. A phase that it never runs is a reason to switch the rule off.
+    A field without effect in stock Ironic, such as a scope, is dropped with a
+    hint. A phase that stock Ironic never runs switches the rule off.
 
-    :param converter: of the rule, which gets the hints and that reason.
+    :param converter: the converter of the rule, which gets the hints.
     :returns: the fields of the new rule.
     """
     converted = {
@@ -470,7 +470,7 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
     return converted
 
 
-def _written_operations(
+def _list_written_operations(
     fields: Fields, name: str, converter: _StockConverter
 ) -> list[typing.Any]:
     """Return the conditions or the actions of a rule as they are written.
@@ -484,12 +484,12 @@ def _written_operations(
     if not isinstance(operations, list):
         raise _Malformed(_('%s must be a list') % name)
     return [
-        _without_unknown(operation, name, converter)
+        _drop_unknown_keys(operation, name, converter)
         for operation in operations
     ]
 
 
-def _without_unknown(
+def _drop_unknown_keys(
     operation: typing.Any, where: str, converter: _StockConverter
 ) -> typing.Any:
     """Return an operation without the keys that stock Ironic ignores.
@@ -524,10 +524,10 @@ def _without_unknown(
 
 
 def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
-    """Return arguments with their texts read as stock Ironic reads them.
+    """Convert the texts in arguments that stock Ironic formats.
 
-    :param filled: names of the arguments in which stock Ironic fills in
-        fields; the others stay as they are.
+    :param filled: the names of the arguments in which stock Ironic fills in
+        fields; other arguments stay as they are.
     """
     converted = dict(args)
     for name in args.keys() & set(filled):
@@ -538,19 +538,21 @@ def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
 
 
 def _read_turn(args: Operation, item: typing.Any) -> Operation:
-    """Return the arguments as stock Ironic has them for an item of a loop."""
+    """Convert the texts in arguments for an item of a loop."""
     return {
         name: stock_text.read_turn(value, item) for name, value in args.items()
     }
 
 
-def _with_texts(op: str, args: Operation, always: bool = False) -> Operation:
-    """Return the arguments of a condition with compared values made text.
+def _make_texts_of_values(
+    op: str, args: Operation, always: bool = False
+) -> Operation:
+    """Make texts of compared values, as ``force_strings`` does: 8 to "8".
 
-    Stock Ironic makes text of them where ``force_strings`` is set, and in
-    loops. This language has no such argument: it is taken out of ``args``.
+    Stock Ironic also does so in loops. The argument ``force_strings`` is taken
+    out of ``args``.
 
-    :param always: whether stock Ironic does it without ``force_strings``.
+    :param always: whether to make texts without ``force_strings``.
     :raises: :class:`.rule.Inconvertible` if it would make text of a list or a
         mapping with fields.
     """
@@ -571,8 +573,7 @@ def _with_texts(op: str, args: Operation, always: bool = False) -> Operation:
                     )
                 )
             text = str(stock_text.plain(value))
-            # Marked as text without fields: the braces of a mapping, which
-            # is text now, begin none.
+            # A text without fields: the braces of a mapping begin none.
             texts.append(stock_text.StockText(rule.escape(text), text))
         elif isinstance(value, str | stock_text.StockText):
             texts.append(value)

@@ -39,7 +39,7 @@ _HOLDS_SECRETS = re.compile(
 """The fields that are whole mappings, which may have secrets in them."""
 
 # Attributes that data have in Python, so that str.format finds them.
-_ATTRIBUTES = {
+_PYTHON_ATTRIBUTES = {
     *dir(dict),
     *dir(list),
     *dir(str),
@@ -58,7 +58,7 @@ names of the class. ``str.format`` makes text of them all the same."""
 
 
 class _StaysText(Exception):
-    """A field never has a value in stock Ironic: its text stays as written."""
+    """A field never has a value in stock Ironic, so that its text stays."""
 
 
 class _MissingKey(_StaysText):
@@ -203,18 +203,18 @@ def read(text: str, literal: str | None = None) -> StockText:
     endings = ''
     fields = []
     try:
-        for piece in _parse(text):
+        for piece in _split_into_pieces(text):
             unescaped += piece.before
             filled += rule.escape(piece.before)
             if piece.field is None:
                 continue
-            steps = _steps(piece.field)
+            steps = _convert_steps(piece.field)
             # Without the braces.
             fields.append(rule.write_field(steps)[1:-1])
             filled += rule.write_field(steps, piece.field.ending)
             endings += piece.field.ending
     except _StaysText as exc:
-        return _unfilled(original, exc)
+        return _keep_text(original, exc)
     if not fields:
         return StockText(filled, unescaped)
     if filled == f'{{{fields[0]}}}':
@@ -223,20 +223,20 @@ def read(text: str, literal: str | None = None) -> StockText:
         filled = f'{{{fields[0]}!s}}'
     source = None
     if original == text and not endings:
-        source = _single_field(text)
+        source = _find_single_field(text)
     has_format = ':' in endings
     return StockText(filled, original, tuple(fields), source, has_format)
 
 
-def _unfilled(text: str, reason: _StaysText) -> StockText:
+def _keep_text(text: str, reason: _StaysText) -> StockText:
     """Return a text that stock Ironic takes as written on every machine."""
     return StockText(
         rule.escape(text), text, missing_key=isinstance(reason, _MissingKey)
     )
 
 
-def _single_field(text: str) -> str | None:
-    """Return the field of a text, None if it has other braces as well."""
+def _find_single_field(text: str) -> str | None:
+    """Return the only field of a text, None if the text has other braces."""
     if text.count('{') != 1 or text.count('}') != 1:
         return None
     return text[text.index('{') : text.index('}') + 1]
@@ -247,13 +247,13 @@ def write(
     fill: typing.Callable[[StockText], typing.Any],
     literal: typing.Callable[[typing.Any], typing.Any] = rule.escape,
 ) -> typing.Any:
-    """Return a value with other values in place of its scalars.
+    """Replace all scalars in a value, keys of mappings included.
 
     :param value: lists and mappings, with :class:`StockText` for the texts
-        that stock Ironic formats; keys are replaced, too.
-    :param fill: returns what a :class:`StockText` becomes.
-    :param literal: returns what any other scalar becomes; by default its
-        braces are escaped.
+        that stock Ironic formats.
+    :param fill: returns the replacement of a :class:`StockText`.
+    :param literal: returns the replacement of any other scalar; by default
+        its braces are escaped.
     """
     if isinstance(value, StockText):
         return fill(value)
@@ -268,21 +268,21 @@ def write(
 
 
 def varying(value: typing.Any) -> list[StockText]:
-    """Return the texts in a value that have fields, so differ by machine."""
+    """Return the texts in a value that have fields."""
     texts: list[StockText] = []
     write(value, texts.append)
     return [text for text in texts if text.fields]
 
 
 def plain(value: typing.Any) -> typing.Any:
-    """Return a value as stock Ironic has it where all fields are missing.
+    """Return a value as stock Ironic has it if all fields are missing.
 
-    It has no :class:`StockText` in it any more.
+    A :class:`StockText` in the value becomes its literal text.
     """
-    return write(value, operator.attrgetter('literal'), _as_it_is)
+    return write(value, operator.attrgetter('literal'), _keep_literal)
 
 
-def _as_it_is(literal: typing.Any) -> typing.Any:
+def _keep_literal(literal: typing.Any) -> typing.Any:
     """Return a value that has no fields."""
     return literal
 
@@ -327,7 +327,7 @@ class _Piece:
     field: _Field | None
 
 
-def _parse(text: str) -> list[_Piece]:
+def _split_into_pieces(text: str) -> list[_Piece]:
     """Split text into fields and the text before them, as ``str.format`` does.
 
     The braces of the text before a field are unescaped.
@@ -371,14 +371,13 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
     )
 
 
-def _steps(field: _Field) -> tuple[str | int, ...]:
+def _convert_steps(field: _Field) -> tuple[str | int, ...]:
     """Return the root and the steps of the same field in this language.
 
     :raises: :class:`_StaysText` if it has no value in stock Ironic.
     :raises: :class:`.rule.Inconvertible` if its text would differ here.
     """
-    # What is below the root is plain data, which have keys and no attributes;
-    # only the node itself is an object with attributes.
+    # Only the node itself is an object with attributes. Data have keys.
     data_steps = field.steps
     if field.root == 'node':
         _check_attribute_of_node(field)
@@ -424,15 +423,13 @@ def _check_attribute_of_node(field: _Field) -> None:
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
     """Refuse a field that takes an attribute, ``.step``, of plain data.
 
-    Plain data have keys; what attributes there are is Python's own.
-
-    :param name: of the field.
+    :param name: the text of the field.
     :raises: :class:`.rule.Inconvertible` if Python has such an attribute, as
         ``{inventory.keys}`` is the text of a method.
     :raises: :class:`_StaysText` for any other one: stock Ironic takes the
         text as written.
     """
-    if step in _ATTRIBUTES or step.startswith('_'):
+    if step in _PYTHON_ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
             _('{%s} is the text of an object of Python') % name
         )
@@ -465,7 +462,7 @@ def read_turn(
     try:
         return _read_turn(value, item, again)
     except _StaysText as exc:
-        return _unfilled(value, exc)
+        return _keep_text(value, exc)
 
 
 def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
@@ -475,37 +472,36 @@ def _read_turn(text: str, item: typing.Any, again: bool) -> StockText:
     :raises: :class:`_StaysText` if it is an error to ``str.format``.
     :raises: :class:`.rule.Inconvertible` if this language cannot say it.
     """
-    pieces = _parse(text)
+    pieces = _split_into_pieces(text)
     filled = ''
     has_braces = False
     has_other_fields = False
     for piece in pieces:
-        filled += _fill(piece, item, again)
+        filled += _fill_in_item(piece, item, again)
         if '{' in piece.before or '}' in piece.before:
             has_braces = True
         if piece.field and piece.field.root != interpolation.ITEM:
             has_other_fields = True
-    # Escaped braces are braces after the first time, and fields the second
-    # time: beside fields that only a machine fills in, that cannot be done
-    # beforehand.
+    # Escaped braces would be read as fields the second time. Beside fields
+    # that only a machine fills in, that cannot be done beforehand.
     if again and has_other_fields and has_braces:
         raise rule.Inconvertible(
             _('"%s" is filled in twice by stock Ironic') % text
         )
     literal = None
     if has_other_fields and filled != text:
-        # Where one of these is missing, not even the item is filled in.
+        # Without such a field, not even the item is filled in.
         literal = text
     return dataclasses.replace(read(filled, literal), twice=again)
 
 
-def _fill(piece: _Piece, item: typing.Any, again: bool) -> str:
-    """Return the text of a piece after its field over the item is filled in.
+def _fill_in_item(piece: _Piece, item: typing.Any, again: bool) -> str:
+    """Return the text of a piece with ``{item}`` filled in.
 
     The caller reads the result as a format once more.
 
     :param again: whether stock Ironic does so, too. If not, braces in the
-        result are no fields: they are escaped.
+        result are escaped.
     :returns: the text before the field, and the text of the field. A field
         that is not over the item stays a field.
     """
@@ -517,14 +513,14 @@ def _fill(piece: _Piece, item: typing.Any, again: bool) -> str:
         return before
     if field.root != interpolation.ITEM:
         return f'{before}{{{field.name}{field.ending}}}'
-    text = _format(field, item)
+    text = _format_item(field, item)
     if not again:
         text = rule.escape(text)
     return before + text
 
 
-def _format(field: _Field, item: typing.Any) -> str:
-    """Return the text that ``str.format`` makes of a field over an item.
+def _format_item(field: _Field, item: typing.Any) -> str:
+    """Format a field over an item, as ``str.format`` does.
 
     :raises: :class:`_StaysText` if that is an error; :class:`_MissingKey` if
         the item lacks a key.
