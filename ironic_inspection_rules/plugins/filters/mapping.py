@@ -17,10 +17,10 @@ Mapping = dict[str, typing.Any]
 _MAPPING = frozenset(('mapping',))
 
 
-def read(value: typing.Any) -> Mapping:
-    """Check that a value is a mapping, and return it.
+def require_mapping(value: typing.Any) -> Mapping:
+    """Return a value that is a mapping.
 
-    :raises: :class:`.exceptions.OperationError` if it is not.
+    :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
@@ -37,7 +37,7 @@ class Keys(plugin.Filter):
     REARRANGES = True
 
     def __call__(self, value: typing.Any) -> list[str]:
-        return list(read(value))
+        return list(require_mapping(value))
 
 
 class Values(plugin.Filter):
@@ -48,7 +48,7 @@ class Values(plugin.Filter):
     REARRANGES = True
 
     def __call__(self, value: typing.Any) -> list[typing.Any]:
-        return list(read(value).values())
+        return list(require_mapping(value).values())
 
 
 class Items(plugin.Filter):
@@ -66,7 +66,7 @@ class Items(plugin.Filter):
         key_name: str = 'key',
         value_name: str = 'value',
     ) -> list[Mapping]:
-        mapping = read(value)
+        mapping = require_mapping(value)
         # Each entry becomes a mapping, which takes far more memory.
         allowance.spend(len(mapping))
         return [
@@ -130,12 +130,13 @@ class Lookup(plugin.Filter):
         mapping: typing.Any,
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
-        """Return the entry that has the value as its name, or the default.
+        """Return the entry of a mapping, or the row of a table, for a value.
 
-        :param value: of which the text is the name, or the key of a row.
+        :param value: the name of the entry or the key of the row; 5 and true
+            stand for ``5`` and ``true``.
         :param mapping: a mapping or a table.
-        :raises: :class:`.exceptions.OperationError` for a value that is a list
-            or a mapping, and for anything else to look it up in.
+        :raises: :class:`.exceptions.OperationError` if the value is a list or
+            a mapping, or if there is neither a mapping nor a table.
         """
         if isinstance(mapping, table.Table):
             return table.find(mapping, value, default)

@@ -15,15 +15,15 @@ from ironic_inspection_rules.i18n import _
 Number = int | float
 
 _MOST_DIGITS = 5000  # More than Python reads from the text of a number.
-_LONGEST = 100  # Maximum length of a number as text.
+_LONGEST_TEXT = 100  # Maximum length of a number as text.
 _NUMBERS = frozenset(('number',))
 _NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 
 
-def read(value: typing.Any) -> Number:
-    """Check that a value is a finite number, and return it.
+def require_number(value: typing.Any) -> Number:
+    """Return a value that is a finite number.
 
-    :raises: :class:`.exceptions.OperationError` if it is not.
+    :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise exceptions.OperationError(_('takes no number without end'))
@@ -34,34 +34,34 @@ def read(value: typing.Any) -> Number:
     )
 
 
-def _too_large() -> exceptions.OperationError:
+def _too_large_error() -> exceptions.OperationError:
     return exceptions.OperationError(_('the number is too large'))
 
 
-def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
-    """Return the number that a value is, for the filters ``int``, ``float``.
+def _read_number(value: typing.Any, *kinds: type[Number]) -> Number:
+    """Read a value as a number, for the filters ``int`` and ``float``.
 
-    Text is read as Python reads it, also "1_0". From "inf" and "nan" it makes
-    a float that is not finite, which no filter may return in the end.
+    Python reads texts, so ``"1_0"`` is 10. ``"inf"`` and ``"nan"`` give a
+    float that is not finite: a filter must not return it.
 
-    :param kinds: types of numbers; the first that can read the value does.
-    :raises: :class:`.exceptions.OperationError` if none does, or the value is
-        neither text, number nor boolean.
+    :param kinds: types of numbers, tried in this order.
+    :raises: :class:`.exceptions.OperationError` if none can read the value, or
+        the value is neither text, number nor boolean.
     """
-    if isinstance(value, str) and len(value) > _LONGEST:
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         raise exceptions.OperationError(
-            _('the text is longer than %d characters') % _LONGEST
+            _('the text is longer than %d characters') % _LONGEST_TEXT
         )
     # Texts and booleans are for the types themselves to read.
     if not isinstance(value, str | bool):
-        value = read(value)
+        value = require_number(value)
     for kind in kinds:
         try:
             return kind(value)
         except ValueError:
             continue
         except OverflowError as exc:
-            raise _too_large() from exc
+            raise _too_large_error() from exc
     raise exceptions.OperationError(_('"%s" is no number') % value)
 
 
@@ -74,7 +74,7 @@ class Int(plugin.Filter):
     def __call__(self, value: typing.Any) -> int:
         """Return a number, a truth value or a text as a whole number."""
         # Text such as "1.5" and "1e3" is read as a float, and cut off.
-        number = _convert(value, int, float)
+        number = _read_number(value, int, float)
         # Text may also be "inf" or "nan", which compares false.
         if not abs(number) < math.inf:
             raise exceptions.OperationError(_('"%s" is no number') % value)
@@ -88,7 +88,7 @@ class Float(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> float:
-        return float(_convert(value, float))
+        return float(_read_number(value, float))
 
 
 class Round(plugin.Filter):
@@ -100,7 +100,7 @@ class Round(plugin.Filter):
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
         # So far left of the point every number rounds to zero. Further left
         # round() would be slow.
-        return round(read(value), max(precision, -_MOST_DIGITS))
+        return round(require_number(value), max(precision, -_MOST_DIGITS))
 
 
 class Abs(plugin.Filter):
@@ -110,7 +110,7 @@ class Abs(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> Number:
-        return abs(read(value))
+        return abs(require_number(value))
 
 
 class Add(plugin.Filter):
@@ -124,11 +124,14 @@ class Add(plugin.Filter):
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
         """Return the result of the operation on the value and a number."""
         try:
-            return typing.cast(Number, self.operate(read(value), read(number)))
+            return typing.cast(
+                Number,
+                self.operate(require_number(value), require_number(number)),
+            )
         except ZeroDivisionError as exc:
             raise exceptions.OperationError(_('division by zero')) from exc
         except OverflowError as exc:
-            raise _too_large() from exc
+            raise _too_large_error() from exc
 
 
 class Subtract(Add):
@@ -163,7 +166,7 @@ class Tier(plugin.Filter):
         """Yield what is wrong with the table, when a rule is made."""
         if 'table' in arguments:
             try:
-                _read_table(arguments['table'])
+                _check_table(arguments['table'])
             except exceptions.OperationError as exc:
                 yield 'table', str(exc)
 
@@ -175,37 +178,42 @@ class Tier(plugin.Filter):
     ) -> typing.Any:
         """Return the label of the highest bound that is not above the value.
 
+        In the table ``[[0, 'small'], [64, 'large']]``, 96 has the label
+        ``large``.
+
         :param default: returned for a value below all bounds.
         """
-        number = read(value)
+        number = require_number(value)
         highest = None
-        for row in _read_table(table):
+        for row in _check_table(table):
             bound = row[0]
+            if bound > number:
+                continue
             # Of equal bounds the first counts.
-            if bound <= number and (highest is None or bound > highest[0]):
+            if highest is None or bound > highest[0]:
                 highest = row
         if highest is None:
             return default
         return highest[1]
 
 
-def _read_table(table: typing.Any) -> list[list[typing.Any]]:
-    """Check the table of the filter ``tier``, and return it.
+def _check_table(table: typing.Any) -> list[list[typing.Any]]:
+    """Return the table of the filter ``tier``, checked.
 
-    :returns: pairs of a number, the bound, and a label.
-    :raises: :class:`.exceptions.OperationError` if it is no such list.
+    :returns: pairs of a bound and a label: ``[[0, 'small'], [64, 'large']]``.
+    :raises: :class:`.exceptions.OperationError` for anything else.
     """
     if not isinstance(table, list):
-        raise _no_table()
+        raise _no_table_error()
     for row in table:
         if not isinstance(row, list) or len(row) != 2:
-            raise _no_table()
+            raise _no_table_error()
         # The bound must be a number.
-        read(row[0])
+        require_number(row[0])
     return table
 
 
-def _no_table() -> exceptions.OperationError:
+def _no_table_error() -> exceptions.OperationError:
     return exceptions.OperationError(
         _('must be a list of pairs: a bound and a label')
     )

@@ -15,8 +15,8 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.i18n import _
 
-_FREE = 255  # Characters up to which text costs nothing.
-_TIME = re.compile(r'%[HIMSfpXcz]')
+_FREE_LENGTH = 255  # Characters up to which text costs nothing.
+_TIME_DIRECTIVE = re.compile(r'%[HIMSfpXcz]')
 _SOME_DAY = datetime.datetime(2023, 5, 17, 10, tzinfo=datetime.UTC)
 _PLAIN = frozenset(('number', 'text'))
 _TEXT = frozenset(('text',))
@@ -27,16 +27,16 @@ _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
 _GROUP_REFERENCE = re.compile(r'\\(?:g<(?P<name>\w+)>|(?P<number>[0-9]+))\Z')
 
 
-def read(value: typing.Any, or_number: bool = True) -> str:
-    """Return a value as text.
+def as_text(value: typing.Any, accepts_numbers: bool = True) -> str:
+    """Return text as it is, and a number as its text.
 
-    :param or_number: whether numbers are accepted.
+    :param accepts_numbers: False to refuse numbers, too.
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if isinstance(value, str):
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if or_number and is_number:
+    if is_number and accepts_numbers:
         return str(value)
     raise exceptions.OperationError(
         _('takes text, not %s') % suggestion.kind_of(value)
@@ -52,7 +52,7 @@ class Lower(plugin.Filter):
     def __call__(self, value: typing.Any) -> str:
         # Most values are text: they need no call.
         if value.__class__ is not str:
-            value = read(value)
+            value = as_text(value)
         lowered: str = value.lower()
         return lowered
 
@@ -66,7 +66,7 @@ class Upper(plugin.Filter):
     def __call__(self, value: typing.Any) -> str:
         # Most values are text: they need no call.
         if value.__class__ is not str:
-            value = read(value)
+            value = as_text(value)
         raised: str = value.upper()
         return raised
 
@@ -85,7 +85,7 @@ class Trim(plugin.Filter):
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
         # Most values are text: they need no call.
         if value.__class__ is not str:
-            value = read(value)
+            value = as_text(value)
         trimmed: str = value.strip(chars)
         return trimmed
 
@@ -109,11 +109,11 @@ class Replace(plugin.Filter):
 
         :param count: how many times from the left; all where it is negative.
         """
-        text = read(value)
+        text = as_text(value)
         times = text.count(old)
         if 0 <= count < times:
             times = count
-        # Paid before it is made: of two long texts one much longer is made.
+        # Paid beforehand, as the result may be far longer than its parts.
         allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
@@ -122,8 +122,7 @@ class Replace(plugin.Filter):
     ) -> typing.Callable[..., typing.Any]:
         """Return the filter with its arguments, faster for short text.
 
-        Short text is replaced at once; of any other the cost of the result is
-        counted and paid beforehand.
+        The result of a short text is free, so its cost need not be counted.
         """
         replace_paid = super().bind(arguments)
         old = arguments['old']
@@ -131,10 +130,10 @@ class Replace(plugin.Filter):
         count = arguments.get('count', -1)
         # Up to this length the result is free: in the worst case, an empty
         # old text, the new one comes before each character and at the end.
-        longest = (_FREE - len(new)) // (len(new) + 1)
+        longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
-            if value.__class__ is str and len(value) <= longest:
+            if value.__class__ is str and len(value) <= longest_free:
                 return value.replace(old, new, count)
             return replace_paid(allowance, value)
 
@@ -169,20 +168,23 @@ class Split(plugin.Filter):
         :param sep: the separator; None for runs of blanks.
         """
         # Numbers are refused: reading 2.10 as one has lost a part already.
-        text = read(value, or_number=False)
-        most_parts = len(text) >> 1
-        if sep is not None:
+        text = as_text(value, accepts_numbers=False)
+        if sep is None:
+            # At most every second character is a part.
+            most_parts = len(text) >> 1
+        else:
             most_parts = text.count(sep)
         # Each part takes more memory than its text.
         allowance.spend(most_parts >> 2)
         return text.split(sep)
 
 
-def _group(written: typing.Any) -> typing.Any:
-    """Return the number or name of the group that an argument refers to.
+def _parse_group(written: typing.Any) -> typing.Any:
+    """Return the number or the name of a group.
 
-    :param written: a number, a name, or a reference to either, such as
-        ``\\1`` or ``\\g<name>``.
+    ``\\1`` gives 1, and ``\\g<vendor>`` gives ``vendor``.
+
+    :param written: a number, a name, or a reference to either.
     """
     if not isinstance(written, str):
         return written
@@ -207,7 +209,7 @@ class RegexSearch(plugin.Filter):
     LITERAL = frozenset({'group'})
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        group = _group(arguments.get('group', 0))
+        group = _parse_group(arguments.get('group', 0))
         if not arguments['regex'].has_group(group):
             yield (
                 'group',
@@ -222,10 +224,10 @@ class RegexSearch(plugin.Filter):
         group: typing.Any = 0,
     ) -> typing.Any:
         """Return the match or a group of it; missing where there is none."""
-        match = regex.find('search', read(value), allowance)
+        match = regex.find('search', as_text(value), allowance)
         if match is None:
             return data_path.ABSENT
-        text = match[_group(group)]
+        text = match[_parse_group(group)]
         if text is None:
             # The group is in a part of the expression that was not needed.
             return data_path.ABSENT
@@ -255,7 +257,7 @@ class RegexReplace(plugin.Filter):
         regex: pattern.Pattern,
         replacement: pattern.Replacement,
     ) -> str:
-        return regex.replace(replacement, read(value), allowance)
+        return regex.replace(replacement, as_text(value), allowance)
 
 
 class Date(plugin.Filter):
@@ -293,7 +295,7 @@ class Date(plugin.Filter):
 
     def __call__(self, value: typing.Any, format: str) -> str:
         """Return the date in ISO 8601, with the time if the format has one."""
-        if len(read(value, or_number=False)) > _LONGEST_DATE:
+        if len(as_text(value, accepts_numbers=False)) > _LONGEST_DATE:
             raise exceptions.OperationError(
                 _('the text is longer than %d characters') % _LONGEST_DATE
             )
@@ -305,7 +307,7 @@ class Date(plugin.Filter):
                 % {'value': value, 'format': format}
             ) from exc
         # "%%H" is a percent sign and an H, and no hour.
-        if _TIME.search(format.replace('%%', '')):
+        if _TIME_DIRECTIVE.search(format.replace('%%', '')):
             return date.isoformat()
         return date.date().isoformat()
 
@@ -320,8 +322,11 @@ class Trait(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str | data_path.Absent:
-        """Return the name of the trait, missing without a letter or digit."""
-        name = _NOT_IN_TRAITS.sub('_', read(value).upper())
+        """Return a text as the name of a trait.
+
+        ``Fast disk`` becomes ``CUSTOM_FAST_DISK``, and ``!`` is missing.
+        """
+        name = _NOT_IN_TRAITS.sub('_', as_text(value).upper())
         if not name.strip('_'):
             return data_path.ABSENT
         if name in trait_names.STANDARD:
