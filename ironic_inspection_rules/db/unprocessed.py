@@ -21,10 +21,10 @@ from ironic_inspection_rules.db import transaction
 CHUNK = 500
 """How many rows a round of the leader looks at with one query."""
 
-_CHUNKS = 10
+_MOST_CHUNKS = 10
 """How many chunks a round of the leader looks at to find rows to move."""
 
-_ENDED = sa.not_(
+_NO_OPEN_REQUEST = sa.not_(
     sa.exists().where(
         models.RequestRow.open_node_uuid == models.InspectionDataRow.node_uuid
     )
@@ -40,8 +40,8 @@ def put(
 ) -> Any:
     """Replace the data of a node that an inspection request will process.
 
-    Data that its ramdisk posted and those of a reapplication are kept beside
-    one another: only the last ones of the same kind are removed.
+    A node has data that its ramdisk posted and data of a reapplication side by
+    side. The new data replace only data of the same kind.
 
     :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
         request needs none.
@@ -75,7 +75,7 @@ def get(id_: int | None) -> dict[str, Any] | None:
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
     # Of None, SQLAlchemy makes IS NULL, which is true of no row.
-    return _read(models.InspectionDataRow.id == id_)
+    return _read_newest(models.InspectionDataRow.id == id_)
 
 
 def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
@@ -83,55 +83,62 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
 
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
-    row: Any = models.InspectionDataRow
-    return _read(row.node_uuid == node_uuid, row.posted)
+    table: Any = models.InspectionDataRow
+    return _read_newest(table.node_uuid == node_uuid, table.posted)
 
 
 @transaction.retried_on_lock_conflict
-def _read(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
-    """Read the newest data that meet the conditions, in the row or by content.
+def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
+    """Read the newest data that meet the conditions.
 
     :returns: ``inventory`` and ``plugin_data``, None if there are none.
     """
-    row: Any = models.InspectionDataRow
+    table: Any = models.InspectionDataRow
+    query = sa.select(table).where(*conditions)
+    query = query.order_by(table.id.desc()).limit(1)
     with transaction.reader() as session:
-        last = session.execute(
-            sa.select(row).where(*conditions).order_by(row.id.desc()).limit(1)
-        ).scalar_one_or_none()
-        if last is None:
+        newest = session.execute(query).scalar_one_or_none()
+        if newest is None:
             return None
-        if last.content is not None:
-            documents = content.get(session.connection(), [last.content])
-            return documents.get(last.content)
-        return {'inventory': last.inventory, 'plugin_data': last.plugin_data}
+        digest = newest.content
+        if digest is not None:
+            # The data were moved to where they are stored by their content.
+            documents = content.get(session.connection(), [digest])
+            return documents.get(digest)
+        return {
+            'inventory': newest.inventory,
+            'plugin_data': newest.plugin_data,
+        }
 
 
 def store_by_content(limit: int, after: int = 0) -> int:
-    """Move what ramdisks posted out of rows of nodes without open request.
+    """Move the data of nodes without an open request to the content store.
 
-    The data are stored by their content, which inspections of one machine
-    share. Data of a single reapplication are removed: nobody reads them again.
+    There, inspections of one machine share equal data. Data of a single
+    reapplication are removed: nobody reads them again.
     The leader of the workers does so in rounds.
 
     :param limit: how many data to store or to remove at most.
     :param after: the ``id`` before the first one to look at, 0 to begin.
     :returns: the ``id`` to go on after, 0 when all were looked at.
     """
-    ended, last_id = _find_ended(limit, after)
+    ended, last_id = _find_without_open_request(limit, after)
     removal.remove_unlocked(
         models.InspectionDataRow,
         [row.id for row in ended if not row.posted],
-        _ENDED,
+        _NO_OPEN_REQUEST,
         sa.not_(models.InspectionDataRow.posted),
     )
     for row in ended:
         if row.posted:
-            _store_by_content(row.id)
+            _move_to_content(row.id)
     return last_id
 
 
-def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
-    """Find data of nodes without an open request, in a few chunks of rows.
+def _find_without_open_request(
+    limit: int, after: int
+) -> tuple[list[Any], int]:
+    """Find the rows of nodes without an open request, in a few chunks.
 
     :param limit: how many rows to return at most.
     :param after: the ``id`` before the first row to look at, 0 to begin.
@@ -139,8 +146,8 @@ def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
         the ``id`` to go on after, 0 when all were looked at.
     """
     ended: list[Any] = []
-    for _chunk in range(_CHUNKS):
-        rows = _list_in_place(after)
+    for _chunk in range(_MOST_CHUNKS):
+        rows = _list_not_yet_moved(after)
         ended += [row for row in rows if row.ended]
         if len(ended) >= limit:
             ended = ended[:limit]
@@ -153,71 +160,72 @@ def _find_ended(limit: int, after: int) -> tuple[list[Any], int]:
 
 
 @transaction.retried_on_lock_conflict
-def _list_in_place(after: int) -> Sequence[Any]:
-    """Read which rows still have their data, and whether they are needed.
+def _list_not_yet_moved(after: int) -> Sequence[Any]:
+    """List the rows whose data are not in the content store yet.
 
-    :param after: the ``id`` before the first one; at most :data:`CHUNK` rows
+    :param after: the ``id`` before the first row; at most :data:`CHUNK` rows
         after it are read.
-    :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``.
+    :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``;
+        ``ended`` is true if the node has no open request.
     """
-    row: Any = models.InspectionDataRow
-    request: Any = models.RequestRow
-    # A subquery has the limit: no more rows than these are to be joined.
-    data = (
-        sa.select(row.id, row.node_uuid, row.posted)
-        .where(row.content.is_(None), row.id > after)
-        .order_by(row.id)
+    table: Any = models.InspectionDataRow
+    requests: Any = models.RequestRow
+    # The column "content" is null until the data of a row are moved.
+    # A subquery has the limit, so that no more rows than these are joined.
+    rows = (
+        sa.select(table.id, table.node_uuid, table.posted)
+        .where(table.content.is_(None), table.id > after)
+        .order_by(table.id)
         .limit(CHUNK)
         .subquery()
     )
-    # An outer join: of data whose node has no open request, the column is
-    # null, and the request has ended.
-    has_ended = request.open_node_uuid.is_(None).label('ended')
-    query = sa.select(data.c.id, data.c.posted, has_ended)
+    # The outer join gives null for a node without an open request.
+    has_ended = requests.open_node_uuid.is_(None).label('ended')
+    query = sa.select(rows.c.id, rows.c.posted, has_ended)
     query = query.outerjoin_from(
-        data, request, request.open_node_uuid == data.c.node_uuid
+        rows, requests, requests.open_node_uuid == rows.c.node_uuid
     )
     with transaction.reader() as session:
-        return session.execute(query.order_by(data.c.id)).all()
+        return session.execute(query.order_by(rows.c.id)).all()
 
 
 @transaction.retried_on_lock_conflict
-def _store_by_content(id_: int) -> None:
-    """Move the data of a row to where they are stored by their content.
+def _move_to_content(id_: int) -> None:
+    """Move the data of a row to the content store.
 
-    A row that is gone, locked or needed by now is left as it is: a new request
+    A row that is gone, locked or needed by now stays as it is: a new request
     of its node needs the data in the row, see the module.
     SQLite reuses the id of a row that is gone, so the row is compared with
     what was read before its data are removed.
     """
-    row: Any = models.InspectionDataRow
+    table: Any = models.InspectionDataRow
     with transaction.reader() as session:
-        data = session.get(row, id_)
-    if data is None or data.content is not None:
+        before = session.get(table, id_)
+    if before is None or before.content is not None:
         return
     digest = content.store(
-        {'inventory': data.inventory, 'plugin_data': data.plugin_data}
+        {'inventory': before.inventory, 'plugin_data': before.plugin_data}
     )
     with transaction.writer_without_gaps() as session:
-        present = session.execute(
-            sa.select(row)
-            .where(row.id == id_, _ENDED, row.posted)
+        now = session.execute(
+            sa.select(table)
+            .where(table.id == id_, _NO_OPEN_REQUEST, table.posted)
             .with_for_update(skip_locked=True)
         ).scalar_one_or_none()
-        if present is None or not _is_same(present, data):
+        if now is None or not _is_unchanged(before, now):
             # The document that no row names is swept some time later.
             return
-        present.content = digest
-        present.inventory = {}
-        present.plugin_data = {}
+        now.content = digest
+        now.inventory = {}
+        now.plugin_data = {}
 
 
-def _is_same(present: Any, data: Any) -> bool:
+def _is_unchanged(before: Any, now: Any) -> bool:
     """Return whether a row has the node and the data that it had before."""
     return (
-        present.node_uuid == data.node_uuid
-        and present.inventory == data.inventory
-        and present.plugin_data == data.plugin_data
+        now.node_uuid == before.node_uuid
+        and now.inventory == before.inventory
+        and now.plugin_data == before.plugin_data
     )
 
 

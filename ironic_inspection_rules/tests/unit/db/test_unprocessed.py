@@ -114,7 +114,7 @@ class UnprocessedMixin:
         self.work()
         unprocessed.store_by_content(9)
 
-        self.assertEqual([], unprocessed._list_in_place(0))
+        self.assertEqual([], unprocessed._list_not_yet_moved(0))
 
     def test_data_are_read_by_the_number_that_a_request_has(self):
         self.post()
@@ -241,13 +241,13 @@ class UnprocessedMixin:
 
     def store_too_late(self):
         """Return a function that stores what was read and is gone."""
-        looked_at = unprocessed._list_in_place(0)
+        looked_at = unprocessed._list_not_yet_moved(0)
         with transaction.writer() as session:
             session.execute(sa.delete(models.InspectionDataRow))
 
         def store():
             with mock.patch.object(
-                unprocessed, '_list_in_place', lambda after: looked_at
+                unprocessed, '_list_not_yet_moved', lambda after: looked_at
             ):
                 unprocessed.store_by_content(9)
 
@@ -317,7 +317,7 @@ class UnprocessedMixin:
 
         after, left = 0, []
         with (
-            mock.patch.object(unprocessed, '_CHUNKS', 2),
+            mock.patch.object(unprocessed, '_MOST_CHUNKS', 2),
             mock.patch.object(unprocessed, 'CHUNK', 1),
         ):
             for _round in range(4):
