@@ -131,7 +131,7 @@ def _make_table() -> nftables.FilterTable:
 def _warn_of_late_admission() -> None:
     """Log a warning where a machine may boot before the filter knows of it."""
     period = CONF.inspection_pxe_filter.whitelist_period
-    if notification.may_learn_too_late(CONF):
+    if notification.may_let_pass_too_late(CONF):
         LOG.warning(
             'A machine may boot before it may pass: '
             '[inspection_pxe_filter]whitelist_period is %(period)g, and '

@@ -105,27 +105,27 @@ class Endpoint:
 
 
 def is_received(conf: cfg.ConfigOpts) -> bool:
-    """Return whether a filter with this configuration listens."""
+    """Return whether a filter with this configuration receives messages."""
     return conf.rpc_transport == 'oslo' or conf.transport_url != _DEFAULT_BUS
 
 
-def may_learn_too_late(conf: cfg.ConfigOpts) -> bool:
-    """Return whether the filter may learn of an inspection too late.
+def may_let_pass_too_late(conf: cfg.ConfigOpts) -> bool:
+    """Return whether a machine may boot before the filter lets it pass.
 
-    A machine may then boot before the filter lets it pass: the filter reads
-    the database seldom, and its configuration shows no messages that would
-    tell it earlier. The command warns of that.
+    The filter learns of an inspection from a message, or when it next reads
+    the database. Without messages, it must read the database often. The
+    command warns where neither is configured.
     """
     period = conf.inspection_pxe_filter.whitelist_period
-    if period == 0:
-        # The filter never reads the list by itself. The operator relies on
-        # messages, and may name the driver that sends them only in the
-        # configuration of the other services.
+    never_reads = period == 0
+    if never_reads:
+        # The operator relies on messages, and may name the driver that sends
+        # them only in the configuration of the other services.
         return not is_received(conf)
-    if period <= SHORT_PERIOD:
-        return False
+    reads_often = period <= SHORT_PERIOD
     is_sent = DRIVER in conf.oslo_messaging_notifications.driver
-    return not (is_sent and is_received(conf))
+    gets_messages = is_sent and is_received(conf)
+    return not (reads_often or gets_messages)
 
 
 def listen(

@@ -170,9 +170,9 @@ class MissedTestCase(base.IronicTestCase):
             CONF.register_opts(opts, group=group)
         self.config(rpc_transport='none')
 
-    def may_learn_too_late(self, period):
+    def may_let_pass_too_late(self, period):
         self.config(group='inspection_pxe_filter', whitelist_period=period)
-        return notification.may_learn_too_late(CONF)
+        return notification.may_let_pass_too_late(CONF)
 
     def name_driver(self):
         self.config(
@@ -181,27 +181,27 @@ class MissedTestCase(base.IronicTestCase):
         )
 
     def test_a_short_period_is_in_time(self):
-        self.assertFalse(self.may_learn_too_late(0.1))
-        self.assertFalse(self.may_learn_too_late(5))
-        self.assertTrue(self.may_learn_too_late(5.1))
+        self.assertFalse(self.may_let_pass_too_late(0.1))
+        self.assertFalse(self.may_let_pass_too_late(5))
+        self.assertTrue(self.may_let_pass_too_late(5.1))
 
     def test_messages_are_in_time_if_they_are_sent_and_received(self):
         self.name_driver()
-        self.assertTrue(self.may_learn_too_late(15))
+        self.assertTrue(self.may_let_pass_too_late(15))
         self.config(rpc_transport='oslo')
-        self.assertFalse(self.may_learn_too_late(15))
+        self.assertFalse(self.may_let_pass_too_late(15))
         self.config(rpc_transport='json-rpc')
-        self.assertTrue(self.may_learn_too_late(15))
+        self.assertTrue(self.may_let_pass_too_late(15))
         self.config(transport_url='rabbit://192.0.2.1')
-        self.assertFalse(self.may_learn_too_late(15))
+        self.assertFalse(self.may_let_pass_too_late(15))
 
     def test_messages_that_nobody_sends_are_none(self):
         self.config(rpc_transport='oslo')
-        self.assertTrue(self.may_learn_too_late(15))
+        self.assertTrue(self.may_let_pass_too_late(15))
 
     def test_messages_alone_have_to_be_received(self):
         self.name_driver()
-        self.assertTrue(self.may_learn_too_late(0))
+        self.assertTrue(self.may_let_pass_too_late(0))
         self.config(group='oslo_messaging_notifications', driver=[])
         self.config(rpc_transport='oslo')
-        self.assertFalse(self.may_learn_too_late(0))
+        self.assertFalse(self.may_let_pass_too_late(0))
