@@ -508,7 +508,7 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
         return False
     for name in model.WRITABLE:
         value = rule.get(name, model.DEFAULTS.get(name))
-        if not model.same(name, value, before[name]):
+        if not model.is_same_value(name, value, before[name]):
             return False
     return True
 

@@ -154,7 +154,7 @@ class RuleSetChange:
             changed = {
                 name
                 for name, value in new_values.items()
-                if not model.same(name, before[name], value)
+                if not model.is_same_value(name, before[name], value)
             }
             # The version of the code that saved the rule says nothing of it.
             changed.discard('version')
@@ -327,7 +327,7 @@ def _is_of_version(row: Mapping[str, Any], version: Any) -> bool:
         json.dumps({name: row[name] for name in model.WRITABLE})
     )
     return all(
-        model.same(name, version.fields.get(name), value)
+        model.is_same_value(name, version.fields.get(name), value)
         for name, value in fields.items()
     )
 

@@ -82,7 +82,7 @@ class RuleStep:
         return [
             name
             for name in model.WRITABLE
-            if not model.same(name, before.get(name), after.get(name))
+            if not model.is_same_value(name, before.get(name), after.get(name))
         ]
 
 

@@ -493,7 +493,7 @@ def _change_once(
     # Only what differs: a field that is set counts as changed.
     differing = {}
     for name, value in fields.items():
-        if not model.same(name, rule[name], value):
+        if not model.is_same_value(name, rule[name], value):
             differing[name] = value
     rule.update(differing)
     with notification.emitted(api.request.context, rule, 'update'):

@@ -178,26 +178,26 @@ DEFAULTS: typing.Mapping[str, typing.Any] = _defaults()
 """The defaults of settable fields, as plain JSON data."""
 
 
-def same(name: str, one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two values of a rule's field mean the same.
+def is_same_value(field_name: str, old: typing.Any, new: typing.Any) -> bool:
+    """Return whether two values of a rule's field are the same.
 
-    Types count: 1 is not true. Of the vars, the order counts as well.
-
-    :param name: of the field.
+    Values of different types differ: 1 is not true.
     """
-    if not path.same(one, other):
+    if not path.same(old, new):
         return False
-    if name == VARS:
-        # They are computed in their order, and may use those before them.
-        return list(one or ()) == list(other or ())
+    if field_name == VARS:
+        # A var may use the vars before it, so their order counts.
+        old_names = list(old or ())
+        new_names = list(new or ())
+        return old_names == new_names
     return True
 
 
 def split_op(op: str) -> tuple[str, bool]:
     """Split an op into its name and whether it is inverted.
 
-    ``eq`` is not, ``!eq`` and ``! eq`` are (spec 003 "Consistent arguments
-    for conditions and actions").
+    ``eq`` gives ``('eq', False)``, ``!eq`` and ``! eq`` give ``('eq', True)``
+    (spec 003 "Consistent arguments for conditions and actions").
     """
     op = op.strip()
     if op.startswith('!'):

@@ -114,7 +114,7 @@ class _WritingRule:
             # A node has one scope.
             return []
         # The same words over other vars are conditions on other things.
-        reads_vars_alike = model.same(
+        reads_vars_alike = model.is_same_value(
             model.VARS, self.rule.rule.vars, later.rule.rule.vars
         )
         conflicts = []

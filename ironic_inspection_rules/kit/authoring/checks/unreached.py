@@ -147,7 +147,7 @@ class _FailingRule:
         if not secrets.see_alike(rule, later.rule, self._fields):
             return False
         # Equal conditions over different vars are different.
-        if self._reads_vars and not model.same(
+        if self._reads_vars and not model.is_same_value(
             model.VARS, rule.vars, later.rule.vars
         ):
             return False

@@ -58,16 +58,20 @@ class RuleTestCase(base.TestCase):
 class SameTestCase(base.TestCase):
     def test_values_of_other_types_are_others(self):
         for one, other in ((1, True), (1, 1.0), ([1], [True]), (None, [])):
-            self.assertFalse(model.same('actions', one, other), (one, other))
-            self.assertTrue(model.same('actions', one, one), (one, other))
+            self.assertFalse(
+                model.is_same_value('actions', one, other), (one, other)
+            )
+            self.assertTrue(
+                model.is_same_value('actions', one, one), (one, other)
+            )
 
     def test_vars_in_another_order_are_others(self):
         one, other = {'x': 1, 'y': 2}, {'y': 2, 'x': 1}
 
-        self.assertFalse(model.same('vars', one, other))
-        self.assertTrue(model.same('vars', one, dict(one)))
-        self.assertTrue(model.same('vars', None, None))
-        self.assertTrue(model.same('actions', [one], [other]))
+        self.assertFalse(model.is_same_value('vars', one, other))
+        self.assertTrue(model.is_same_value('vars', one, dict(one)))
+        self.assertTrue(model.is_same_value('vars', None, None))
+        self.assertTrue(model.is_same_value('actions', [one], [other]))
 
 
 class SplitOpTestCase(base.TestCase):
