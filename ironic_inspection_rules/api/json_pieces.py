@@ -21,11 +21,11 @@ LEVELS = 4
 
 _WHITE = re.compile(r'[ \t\n\r]*')
 
-_FEW = 10_000
+_MOST_VALUES = 10_000
 """Number of values up to which a document is parsed one by one, however short
 they are."""
 
-_SHORT = 8
+_SHORT_VALUE = 8
 """Characters; values that are shorter on average are not parsed one by one."""
 
 
@@ -64,8 +64,8 @@ class Parser:
         self._level = 0
         # How much was read, and how many values were parsed one by one: from
         # both follows whether the values are so short that this is too slow.
-        self._characters = 0
-        self._values = 0
+        self._characters_read = 0
+        self._values_parsed = 0
 
     def parse(self) -> Any:
         """Return the document.
@@ -74,70 +74,71 @@ class Parser:
             no JSON. What is wrong where is only known to a parser of the whole
             text.
         """
-        document = self._value()
-        if self._next():
+        document = self._parse_value()
+        if self._peek():
             raise ValueError('extra data')
         return document
 
-    def _value(self) -> Any:
-        """Parse the next value: member by member in the upper levels."""
-        mark = self._next()
+    def _parse_value(self) -> Any:
+        """Parse the next value; in the upper levels, member by member."""
+        mark = self._peek()
         if self._level < LEVELS and mark == '{':
-            return self._object()
+            return self._parse_object()
         if self._level < LEVELS and mark == '[':
-            return self._list()
-        return self._whole()
+            return self._parse_list()
+        return self._parse_at_once()
 
-    def _object(self) -> Any:
+    def _parse_object(self) -> Any:
         """Parse an object member by member, from its open brace on."""
         members: list[tuple[str, Any]] = []
-        self._open()
-        is_empty = self._next() == '}'
+        self._enter()
+        is_empty = self._peek() == '}'
         while not is_empty:
-            if self._next() != '"':
+            if self._peek() != '"':
                 raise ValueError('expected a name')
-            name = self._whole()
-            self._expect(':')
-            members.append((name, self._value()))
-            if self._expect(',', '}') == '}':
-                return self._close(self._read_object(members))
-        self._expect('}')
-        return self._close(self._read_object(members))
+            name = self._parse_at_once()
+            self._pass_mark(':')
+            members.append((name, self._parse_value()))
+            if self._pass_mark(',', '}') == '}':
+                return self._leave(self._read_object(members))
+        self._pass_mark('}')
+        return self._leave(self._read_object(members))
 
-    def _list(self) -> list[Any]:
+    def _parse_list(self) -> list[Any]:
         """Parse a list item by item, from its open bracket on."""
         items: list[Any] = []
-        self._open()
-        is_empty = self._next() == ']'
+        self._enter()
+        is_empty = self._peek() == ']'
         while not is_empty:
-            items.append(self._value())
-            if self._expect(',', ']') == ']':
-                return self._close(items)
-        self._expect(']')
-        return self._close(items)
+            items.append(self._parse_value())
+            if self._pass_mark(',', ']') == ']':
+                return self._leave(items)
+        self._pass_mark(']')
+        return self._leave(items)
 
-    def _open(self) -> None:
-        self._values += 1
+    def _enter(self) -> None:
+        self._values_parsed += 1
         self._position += 1
         self._level += 1
 
-    def _close(self, value: Any) -> Any:
+    def _leave(self, value: Any) -> Any:
         self._level -= 1
         return value
 
-    def _expect(self, *marks: str) -> str:
-        """Pass one of some characters, and return it.
+    def _pass_mark(self, *marks: str) -> str:
+        """Pass the next character, and return it.
 
-        :raises: ValueError if another one comes next.
+        :param marks: the characters that are allowed there.
+        :raises: ValueError for any other character.
         """
-        mark = self._next()
+        mark = self._peek()
         if mark not in marks:
             raise ValueError(f'expected one of {marks}')
         self._position += 1
         return mark
 
-    def _next(self) -> str:
-        """Pass white space; return the next character, '' at the end."""
+    def _peek(self) -> str:
+        """Return the next character that is no white space, '' at the end."""
         while True:
             white = _WHITE.match(self._text, self._position)
             if white is not None:
@@ -147,10 +148,10 @@ class Parser:
             if not self._read_on():
                 return ''
 
-    def _whole(self) -> Any:
-        """Parse the value at the position with all that is in it.
+    def _parse_at_once(self) -> Any:
+        """Parse the next value in one step, with all that is in it.
 
-        More pieces are read until all of the value is there.
+        Pieces of the document are read until the value is complete.
 
         :raises: ValueError if it is no JSON; as :meth:`_read_on` does.
         """
@@ -164,12 +165,14 @@ class Parser:
                 if not self._read_on():
                     raise
                 continue
-            # A number may go on in the next piece: "1e+" is read as 1.
-            is_near_end = len(self._text) - end <= len('e+')
-            if not is_near_end or not self._read_on():
-                self._position = end
-                self._values += 1
-                return value
+            # The text "1e+" is read as 1, and may become 1e+5 with the next
+            # piece.
+            may_go_on = len(self._text) - end <= len('e+')
+            if may_go_on and self._read_on():
+                continue
+            self._position = end
+            self._values_parsed += 1
+            return value
 
     def _read_on(self) -> bool:
         """Read more of the document; return False at its end.
@@ -179,22 +182,26 @@ class Parser:
         """
         # [0, 0, 0, ...] would take ten times as long as in one block. In a
         # table these values are rows, which are longer.
-        if self._values > max(self._characters // _SHORT, _FEW):
+        if self._values_parsed > max(
+            self._characters_read // _SHORT_VALUE, _MOST_VALUES
+        ):
             raise TooManyValues
-        left = self._text[self._position :]
-        texts = [left]
-        characters = 0
-        # At least as much as is left: a value that is as large as the
-        # document is parsed again and again, and would take quadratic time.
+        not_parsed = self._text[self._position :]
+        texts = [not_parsed]
+        added = 0
+        # At least as much as is not parsed yet: a value that is as large as
+        # the document is parsed again and again, and would take quadratic
+        # time.
         for piece in self._pieces:
             text = self._utf_8.decode(piece)
             texts.append(text)
-            characters += len(text)
-            if text and characters >= len(left):
+            added += len(text)
+            if text and added >= len(not_parsed):
                 break
-        if not characters:
+        is_at_end = not added
+        if is_at_end:
             return False
-        self._characters += characters
+        self._characters_read += added
         self._text = ''.join(texts)
         self._position = 0
         # Before it is parsed: parsers recurse.
