@@ -19,7 +19,7 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 
-_NEEDS = {
+_NEEDED_MEMBERS = {
     'add': 'value',
     'replace': 'value',
     'test': 'value',
@@ -27,7 +27,7 @@ _NEEDS = {
     'copy': 'from',
     'remove': None,
 }
-_FAILURES = (
+_ERRORS_OF_LIBRARIES = (
     jsonpatch.JsonPatchException,
     jsonpointer.JsonPointerException,
     LookupError,
@@ -44,24 +44,24 @@ MOST_CHARACTERS = 2**20
 _LIMITS = budget.Limits(time=2.0, operations=math.inf)
 
 # Characters between two members or items, as the budget counts them.
-_SEPARATOR = 2
+_SEPARATOR_LENGTH = 2
 
 # What "openstack baremetal inspection rule unset --condition 0" sends.
-_SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
+_NAMES_OF_SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 
 
 def apply(
     fields: dict[str, Any], patch: Any, most_characters: int = MOST_CHARACTERS
 ) -> dict[str, Any]:
-    """Return the fields as the patch makes them.
+    """Return the fields of a rule as a patch changes them.
 
-    Whether they are still a valid rule is left to the caller.
+    The caller checks whether they are still a valid rule.
 
-    :param fields: those that a client may set.
+    :param fields: the fields that a client may set.
     :param patch: as it came from the client; it is applied whole or not at
         all. What it removes is absent from the result.
-    :param most_characters: how large, as JSON, it may make the rule; one
-        that is larger already may stay so.
+    :param most_characters: how large, as JSON, the patch may make the rule; a
+        rule that is larger already may stay so.
     :raises: Invalid if it is no patch, cannot be applied, takes too long,
         writes a field that is read only, or would reveal secrets of a
         sensitive rule.
@@ -85,10 +85,12 @@ def apply(
         try:
             result = _apply_operation(operation, result, size)
         except exceptions.Invalid as exc:
-            raise exceptions.InvalidBody([_refusal(position, exc)]) from exc
-        except _FAILURES as exc:
             raise exceptions.InvalidBody(
-                [_failure(position, operation, fields)]
+                [_problem_of_refusal(position, exc)]
+            ) from exc
+        except _ERRORS_OF_LIBRARIES as exc:
+            raise exceptions.InvalidBody(
+                [_problem_of_failure(position, operation, fields)]
             ) from exc
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
@@ -101,7 +103,7 @@ def apply(
 def _apply_operation(
     operation: dict[str, Any], document: Any, size: '_RuleSize'
 ) -> Any:
-    """Return a document as an operation makes it.
+    """Return a document as an operation changes it.
 
     A move is a removal, then an addition, which are checked one by one.
 
@@ -109,9 +111,9 @@ def _apply_operation(
         be changed in place.
     :param size: that of the document. Its check has the time limit, too.
     :raises: Invalid if the operation must not be applied, one of
-        :data:`_FAILURES` if it cannot be.
+        :data:`_ERRORS_OF_LIBRARIES` if it cannot be.
     """
-    for step in _steps(operation, document):
+    for step in _split_move(operation, document):
         size.check(step, document)
         document = jsonpatch.apply_patch(document, [step], in_place=True)
     return document
@@ -132,7 +134,7 @@ def _check_operations(
         try:
             operations.append(_check_operation(operation, fields))
         except exceptions.Invalid as exc:
-            refusals.append(_refusal(position, exc))
+            refusals.append(_problem_of_refusal(position, exc))
     if refusals:
         raise exceptions.InvalidBody(refusals)
     return operations
@@ -140,6 +142,9 @@ def _check_operations(
 
 class _RuleSize:
     """The size of a rule that a patch changes, checked before it grows.
+
+    It is exact as the budget counts characters, so that many operations
+    cannot add up errors.
 
     :param document: the rule as it is before the patch.
     :param most: how many characters it may have as JSON, as far as the patch
@@ -169,7 +174,7 @@ class _RuleSize:
                 % _LIMITS.time
             ) from exc
         try:
-            self._size += self._growth(operation, document)
+            self._size += self._added_characters(operation, document)
         except exceptions.BudgetExceeded as exc:
             raise exceptions.Invalid(
                 _('it would make the rule deeper than %d levels')
@@ -181,14 +186,14 @@ class _RuleSize:
                 % self._most
             )
 
-    def _growth(self, operation: dict[str, Any], document: Any) -> int:
+    def _added_characters(
+        self, operation: dict[str, Any], document: Any
+    ) -> int:
         """Return how many characters an operation adds to a document.
 
-        The number is negative where the operation takes away more than it
-        adds. It is exact as the budget counts characters, so that many
-        operations cannot add up errors.
+        The number is negative where it removes more than it adds.
 
-        :param operation: no ``move``.
+        :param operation: any operation but ``move``.
         :raises: BudgetExceeded if a value would be nested too deep.
         """
         op = operation['op']
@@ -196,47 +201,55 @@ class _RuleSize:
         if op == 'test':
             return 0
         if op == 'remove':
-            return -self._taken(target, document)
-        value = operation.get('value')
+            return -self._removed_characters(target, document)
         if op == 'copy':
             source = jsonpointer.JsonPointer(operation['from'])
-            value = source.resolve(document, None)
-        added = self._measure(value, len(target.parts))
-        if op != 'replace' and _is_item(target, document):
-            # It is inserted as an item of a list: all other items stay.
-            return added + _SEPARATOR
-        replaced = target.resolve(document, data_path.ABSENT)
-        if replaced is data_path.ABSENT:
-            # It is a new member of a mapping, and has a name.
-            return added + len(target.parts[-1]) + _SEPARATOR
-        # It takes the place of a value; a name and separators stay.
-        return added - self._measure(replaced)
+            new_value = source.resolve(document, None)
+        else:
+            new_value = operation.get('value')
+        added = self._measure(new_value, len(target.parts))
+        inserts = op in ('add', 'copy')
+        if inserts and _is_in_list(target, document):
+            # All other items of the list stay.
+            return added + _SEPARATOR_LENGTH
+        old_value = target.resolve(document, data_path.ABSENT)
+        if old_value is data_path.ABSENT:
+            # A new member of a mapping has a name.
+            return added + len(target.parts[-1]) + _SEPARATOR_LENGTH
+        # The new value replaces the old one; its name and separator stay.
+        return added - self._measure(old_value)
 
-    def _taken(self, pointer: jsonpointer.JsonPointer, document: Any) -> int:
-        """Return how many characters go with the value at a place."""
+    def _removed_characters(
+        self, pointer: jsonpointer.JsonPointer, document: Any
+    ) -> int:
+        """Return how many characters a document loses with a value."""
         size = self._measure(pointer.resolve(document, None))
-        if not pointer.parts:
+        is_whole_document = not pointer.parts
+        if is_whole_document:
             return size
-        if not _is_item(pointer, document):
+        if not _is_in_list(pointer, document):
+            # A member of a mapping has a name.
             size += len(pointer.parts[-1])
-        return size + _SEPARATOR
+        return size + _SEPARATOR_LENGTH
 
     def _measure(self, value: Any, depth: int = 1) -> int:
-        """Return the size of a value as one of the values in a document.
+        """Return the size of a value inside a document.
 
-        :param depth: how many levels it is nested in.
+        :param depth: how many levels the value is nested in.
         :raises: BudgetExceeded if it is nested too deep.
         """
         brackets = 2
         in_list = self._budget.measure([value], depth - 1)
-        return in_list - brackets - _SEPARATOR
+        return in_list - brackets - _SEPARATOR_LENGTH
 
 
-def _steps(operation: dict[str, Any], document: Any) -> list[dict[str, Any]]:
-    """Return the operations that an operation consists of.
+def _split_move(
+    operation: dict[str, Any], document: Any
+) -> list[dict[str, Any]]:
+    """Split a move into a removal and an addition; return others as they are.
 
-    A move is a removal and then an addition: what the place names depends on
-    the removal.
+    The removal comes first: it may shift the items of the list to which the
+    value moves.
 
     :raises: JsonPointerException if there is nothing to move.
     """
@@ -253,13 +266,8 @@ def _steps(operation: dict[str, Any], document: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _is_item(target: jsonpointer.JsonPointer, document: Any) -> bool:
-    """Return whether a place is one of the items of a list.
-
-    A value that is added there becomes a new item; any other value takes the
-    place of what is there. For the size of a rule, an item has no name that
-    counts.
-    """
+def _is_in_list(target: jsonpointer.JsonPointer, document: Any) -> bool:
+    """Return whether a place is in a list, so that its name has no size."""
     if not target.parts:
         return False
     *parents, _name = target.parts
@@ -269,7 +277,9 @@ def _is_item(target: jsonpointer.JsonPointer, document: Any) -> bool:
     return isinstance(parent, list)
 
 
-def _refusal(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
+def _problem_of_refusal(
+    position: int, reason: exceptions.Invalid
+) -> exceptions.Problem:
     """Return the problem of an operation that must not be applied."""
     return exceptions.Problem(
         f'/{position}',
@@ -278,10 +288,10 @@ def _refusal(position: int, reason: exceptions.Invalid) -> exceptions.Problem:
     )
 
 
-def _failure(
+def _problem_of_failure(
     position: int, operation: dict[str, Any], fields: dict[str, Any]
 ) -> exceptions.Problem:
-    """Return the problem of an operation that was tried in vain."""
+    """Return the problem of an operation that could not be applied."""
     return exceptions.Problem(
         f'/{position}',
         _(
@@ -291,30 +301,30 @@ def _failure(
         % {
             'position': position,
             **operation,
-            'reason': _reason(operation, fields),
+            'reason': _why_it_failed(operation, fields),
         },
     )
 
 
 def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
-    """Check an operation, and return it with the right names in its pointers.
+    """Check an operation, and return it with corrected pointers.
 
     :param rule: the fields of the stored rule.
-    :raises: Invalid if it is no operation, or one that must not be applied.
+    :raises: Invalid if it is no operation, or must not be applied.
     """
     if not isinstance(operation, dict):
         raise exceptions.Invalid(_('it must be a mapping'))
     op = operation.get('op')
-    if not isinstance(op, str) or op not in _NEEDS:
+    if not isinstance(op, str) or op not in _NEEDED_MEMBERS:
         raise exceptions.Invalid(
-            f'"op" {suggestion.not_one_of(op, sorted(_NEEDS))}'
+            f'"op" {suggestion.not_one_of(op, sorted(_NEEDED_MEMBERS))}'
         )
-    needed = _NEEDS[op]
+    needed = _NEEDED_MEMBERS[op]
     if needed and needed not in operation:
         raise exceptions.Invalid(_('"%s" is missing') % needed)
-    pointers = {'path': _parts(operation, 'path')}
+    pointers = {'path': _parse_pointer(operation, 'path')}
     if needed == 'from':
-        pointers['from'] = _parts(operation, 'from')
+        pointers['from'] = _parse_pointer(operation, 'from')
     if op != 'test':
         _refuse_read_only(pointers['path'])
     if op == 'move':
@@ -327,13 +337,13 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
+def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
     """Return why an operation failed, for the answer to the client.
 
     No value is shown, as the rule may be sensitive.
     """
     names = ['path']
-    if _NEEDS[operation['op']] == 'from':
+    if _NEEDED_MEMBERS[operation['op']] == 'from':
         names.append('from')
     for name in names:
         parts = jsonpointer.JsonPointer(operation[name]).parts
@@ -349,8 +359,8 @@ def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
     return _('there is nothing to work on at this place')
 
 
-def _parts(operation: dict[str, Any], name: str) -> list[str]:
-    """Parse a pointer of an operation.
+def _parse_pointer(operation: dict[str, Any], name: str) -> list[str]:
+    """Parse a pointer of an operation: ``/actions/0`` is ``actions``, ``0``.
 
     python-ironicclient writes ``/condition/0`` for ``/conditions/0``.
 
@@ -358,12 +368,12 @@ def _parts(operation: dict[str, Any], name: str) -> list[str]:
     """
     try:
         parts = jsonpointer.JsonPointer(operation[name]).parts
-    except _FAILURES as exc:
+    except _ERRORS_OF_LIBRARIES as exc:
         raise exceptions.Invalid(
             _('"%s" must be a JSON pointer') % name
         ) from exc
-    if len(parts) > 1 and parts[0] in _SHIPPED_CLIENT:
-        parts[0] = _SHIPPED_CLIENT[parts[0]]
+    if len(parts) > 1 and parts[0] in _NAMES_OF_SHIPPED_CLIENT:
+        parts[0] = _NAMES_OF_SHIPPED_CLIENT[parts[0]]
     return parts
 
 

@@ -279,10 +279,10 @@ class ApplyTestCase(base.TestCase):
                 continue
             rule_size = patch._RuleSize(document, patch.MOST_CHARACTERS)
             try:
-                for step in patch._steps(checked, document):
+                for step in patch._split_move(checked, document):
                     rule_size.check(step, document)
                     document = jsonpatch.apply_patch(document, [step])
-            except (exceptions.Invalid, *patch._FAILURES):
+            except (exceptions.Invalid, *patch._ERRORS_OF_LIBRARIES):
                 return
             if not isinstance(document, dict):
                 return
