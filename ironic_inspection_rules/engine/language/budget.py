@@ -34,7 +34,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.i18n import _
 
-_LOOK_EVERY = 64
+_CHECK_EVERY = 64
 """Operations between two looks at the clock, which take longer than one."""
 
 SHORT = 63
@@ -83,17 +83,22 @@ class Budget:
     The time runs from when it is made.
     """
 
-    __slots__ = ('_deadline', '_left', '_look_below', '_room', 'limits')
+    __slots__ = (
+        '_deadline',
+        '_operations_left',
+        '_check_below',
+        '_characters_left',
+        'limits',
+    )
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        # Operations that are left, and the number of them below which the
-        # clock is looked at again.
-        self._left = limits.operations
-        # At least zero: below zero operations the next call looks, and raises.
-        self._look_below = max(self._left - _LOOK_EVERY, 0)
+        self._operations_left = limits.operations
+        # The clock is read again when fewer operations are left. At least
+        # zero: below zero operations, the next call checks, and raises.
+        self._check_below = max(self._operations_left - _CHECK_EVERY, 0)
         # Characters that the phase may still write.
-        self._room = limits.size
+        self._characters_left = limits.size
         self._deadline = time.monotonic() + limits.time
 
     def spend(self, operations: int = 1) -> None:
@@ -103,26 +108,26 @@ class Budget:
             time is up.
         """
         # Most calls end after one comparison: this is called for everything.
-        self._left -= operations
-        if self._left < self._look_below:
-            self._look()
+        self._operations_left -= operations
+        if self._operations_left < self._check_below:
+            self._check_limits()
 
-    def _look(self) -> None:
-        """Check what is left and the time, and note when to look again.
+    def _check_limits(self) -> None:
+        """Check the operations and the time, and note when to check again.
 
         :raises: :class:`.exceptions.BudgetExceeded` if too few operations are
             left, or time is up.
         """
-        if self._left < 0:
+        if self._operations_left < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase does more than %d operations')
                 % self.limits.operations
             )
-        self._look_below = max(self._left - _LOOK_EVERY, 0)
+        self._check_below = max(self._operations_left - _CHECK_EVERY, 0)
         self.check_time()
 
     def check_time(self) -> None:
-        """Look at the clock.
+        """Check that the time of the phase is not up.
 
         :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
@@ -132,7 +137,7 @@ class Budget:
             )
 
     def remaining(self) -> float:
-        """Return how many seconds are left.
+        """Return how many seconds the phase may still run.
 
         :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
@@ -203,7 +208,7 @@ class Budget:
         self.spend(length >> 8)
 
     def make_value(self, value: typing.Any) -> None:
-        """Pay for a value that is made of others, and may repeat them.
+        """Pay for a value that is made of other values, perhaps repeatedly.
 
         :raises: :class:`.exceptions.BudgetExceeded` as :meth:`measure`, or
             if it is too large.
@@ -230,8 +235,8 @@ class Budget:
         if before.__class__ in _SIZED:
             # The value that is replaced gives its room back.
             size -= self.measure(before)
-        self._room -= size
-        if self._room < 0:
+        self._characters_left -= size
+        if self._characters_left < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase writes more than %d characters')
                 % self.limits.size
@@ -240,7 +245,7 @@ class Budget:
     def measure(self, value: typing.Any, depth: int = 0) -> int:
         """Return about how many characters a value has as JSON.
 
-        Every list and mapping that is looked at costs operations.
+        ``{'a': [1]}`` has 13. Every list and mapping in it costs operations.
 
         :param depth: how many levels the value is nested in.
         :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
@@ -248,7 +253,7 @@ class Budget:
             if time is up.
         """
         if depth > self.limits.depth:
-            raise self._too_deep()
+            raise self._too_deep_error()
         if value.__class__ is str:
             return len(value)
         if value.__class__ not in _CONTAINERS:
@@ -261,7 +266,7 @@ class Budget:
         while level:
             depth += 1
             if depth > self.limits.depth:
-                raise self._too_deep()
+                raise self._too_deep_error()
             next_level: list[typing.Any] = []
             for container in level:
                 # Paid first: the same container may be in many places.
@@ -282,7 +287,7 @@ class Budget:
             level = next_level
         return size
 
-    def _too_deep(self) -> exceptions.BudgetExceeded:
+    def _too_deep_error(self) -> exceptions.BudgetExceeded:
         return exceptions.BudgetExceeded(
             _('the value is nested deeper than %d levels') % self.limits.depth
         )
