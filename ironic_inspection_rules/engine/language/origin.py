@@ -137,19 +137,19 @@ class Origins:
     def _find_all(
         self, root: str, steps: data_path.Path
     ) -> typing.Collection[Origin]:
-        """Return the origins of a value, with those in ``vars`` between.
+        """Return the origins of a value, and the ``vars`` on the way to them.
 
-        A field over ``vars`` is an origin, and is followed to the fields that
-        its value has, until all ends are in the data.
+        With the vars ``a: '{node.name}'`` and ``b: '{vars.a}'``, the value of
+        ``b`` has the origins ``vars.a`` and ``node.name``.
         """
-        ahead = self._values_at(root, steps)
+        ahead = self._find_values(root, steps)
         origins: dict[typing.Hashable, Origin] = {}
         # One of the vars may be used by many that are used by many more: to
         # follow each use of it would take exponential time.
         followed: set[typing.Hashable] = set()
         while ahead:
             value = ahead.pop()
-            for text, rest in _texts(value):
+            for text, rest in _find_texts(value):
                 for origin in _origins_in_text(value, text, rest):
                     origins[origin.key] = origin
                     if origin.root != model.VARS:
@@ -157,13 +157,13 @@ class Origins:
                     use = (origin.key, value.usable)
                     if use not in followed:
                         followed.add(use)
-                        ahead += self._values_of_vars(
+                        ahead += self._find_values_of_vars(
                             origin.steps, origin.is_kept, value.usable
                         )
         return origins.values()
 
-    def _values_at(self, root: str, steps: data_path.Path) -> list[_Value]:
-        """Return what the author wrote that a path may read.
+    def _find_values(self, root: str, steps: data_path.Path) -> list[_Value]:
+        """Return the values of the rule that a path may read.
 
         The path is one of ``vars``, or of the ``item`` of a loop:
 
@@ -179,7 +179,9 @@ class Origins:
         # Conditions, actions and loops come after all vars, and may use them.
         usable = len(self._vars)
         if root == model.VARS:
-            return self._values_of_vars(steps, is_kept=True, usable=usable)
+            return self._find_values_of_vars(
+                steps, is_kept=True, usable=usable
+            )
         written_items = [self._loop]
         if isinstance(self._loop, list):
             written_items = self._loop
@@ -189,12 +191,12 @@ class Origins:
             for item in written_items
         ]
 
-    def _values_of_vars(
+    def _find_values_of_vars(
         self, steps: data_path.Path, is_kept: bool, usable: int
     ) -> list[_Value]:
-        """Return what the author wrote at a path of ``vars``.
+        """Return the values of the rule at a path of ``vars``.
 
-        A value may only use the ``vars`` before it; others are missing then.
+        A value may only use the ``vars`` before it; later ones are missing.
 
         :param steps: the name and the path below it; empty for all ``vars``.
         :param is_kept: see :class:`_Value`.
@@ -213,11 +215,11 @@ class Origins:
         return values
 
 
-def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
+def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
     """Yield the texts at the path in a value, and the rest of the path.
 
-    The rest is what the path has beyond a text: it leads on into the value
-    that the fields of the text give.
+    In ``{'disk': '{inventory.disks | first}'}``, the path ``disk``, ``size``
+    ends at the text. The rest, ``size``, leads on into what the text gives.
     """
     # Follow the path as far as the rule writes it out.
     at_path = value.written
@@ -245,9 +247,9 @@ def _texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
 def _origins_in_text(
     value: _Value, text: str, rest: data_path.Path
 ) -> typing.Iterator[Origin]:
-    """Yield the fields of a text as origins of the part that is followed.
+    """Yield the fields of a text as origins.
 
-    Fields over ``vars`` are among them; the caller follows these further.
+    The caller follows fields over ``vars`` further.
 
     :param value: the value of the rule that has the text in it.
     :param text: as the author of the rule wrote it.
@@ -256,7 +258,7 @@ def _origins_in_text(
     # The field that is the whole text, if there is one: its value may be given
     # as it is. So may that of a field in its filters, such as a default.
     sole = interpolation.sole_field(text)
-    is_kept = value.is_kept and sole is not None and _keeps(sole)
+    is_kept = value.is_kept and sole is not None and _keeps_values(sole)
     for field in effects.fields(text):
         if not field.root or field.root == interpolation.ITEM:
             continue
@@ -274,7 +276,7 @@ def _origin_of_field(
     rest: data_path.Path,
     is_kept: bool,
 ) -> Origin:
-    """Return the field that is a whole text as an origin of the part.
+    """Return the field that makes up a whole text as an origin.
 
     :param value: the value of the rule that has the text in it.
     :param rest: the path from the value of the field to the part.
@@ -299,38 +301,40 @@ def gives_row(field: interpolation.Field) -> bool:
     """Return whether the value of a field is a row of a table."""
     if not field.filters or field.conversion or field.spec:
         return False
-    return table_of(field, field.filters[-1]) is not None
+    return table_name(field, field.filters[-1]) is not None
 
 
-def table_of(
+def table_name(
     field: interpolation.Field, call: filter_syntax.FilterCall
 ) -> str | None:
-    """Return the name of the table of which a filter gives a row.
+    """Return the name of the table from which a filter takes a row.
 
-    Filters that do are ``row`` on a table, and ``lookup`` in one.
+    It is ``racks`` for the filter of ``{tables.racks | row}``, and for that of
+    ``{node.name | lookup(tables.racks)}``.
 
     :param call: one of the filters of the field.
-    :returns: None where it gives no row.
+    :returns: None where the filter gives no row of a table.
     """
     if call.name == filter_syntax.ROW:
         if field.root == interpolation.TABLES and field.steps:
             return field.steps[0]
         return None
-    lookup, name_of_mapping = filter_syntax.LOOKUP
+    lookup, mapping_argument = filter_syntax.LOOKUP
     if call.name == lookup and call.arguments:
         argument, value = call.arguments[0]
-        if argument not in (None, name_of_mapping):
-            return None
-        if isinstance(value, interpolation.Field) and value.is_table:
-            return value.steps[0]
+        # The first argument is the mapping, with or without its name.
+        is_mapping = argument is None or argument == mapping_argument
+        if is_mapping and isinstance(value, interpolation.Field):
+            if value.is_table:
+                return value.steps[0]
     return None
 
 
-def _keeps(field: interpolation.Field) -> bool:
-    """Return whether the filters of a field leave values as they are.
+def _keeps_values(field: interpolation.Field) -> bool:
+    """Return whether the filters of a field only choose values.
 
-    They may choose some, but make nothing new of them: a masked value that
-    the field gives still reads ``******``, by which it is recognized.
+    ``first`` chooses, ``upper`` makes a new value. A masked value that was
+    only chosen still reads ``******``, by which it is recognized.
     """
     # Whether the value of the path itself is a text is not known: it depends
     # on the data.
@@ -339,7 +343,7 @@ def _keeps(field: interpolation.Field) -> bool:
         if may_be_text and call.name in _SPLITS_TEXT:
             # A character of "******" does not look masked.
             return False
-        if call.name in _GIVES_LISTS or _steps_into(call):
+        if call.name in _GIVES_LISTS or _is_map_to_attribute(call):
             may_be_text = False
         elif call.name in _GIVES_ITEMS:
             may_be_text = True
@@ -348,7 +352,7 @@ def _keeps(field: interpolation.Field) -> bool:
     return field.conversion is None and field.spec is None
 
 
-def _steps_into(call: filter_syntax.FilterCall) -> bool:
+def _is_map_to_attribute(call: filter_syntax.FilterCall) -> bool:
     """Return whether a filter is ``map(attribute=…)`` without a default."""
     names = [name for name, _value in call.arguments]
     return call.name == 'map' and names == ['attribute']

@@ -138,7 +138,7 @@ def _columns_of_field(
     """
     for number, call in enumerate(field.filters):
         # None if this filter takes no row out of a table.
-        table_name = origin.table_of(field, call)
+        table_name = origin.table_name(field, call)
         column = _column_of_get(field.filters[number + 1 :])
         if table_name is not None and column is not None:
             yield table_name, column
@@ -148,7 +148,7 @@ def _columns_of_field(
         if not source.is_row:
             continue
         last_filter = source.field.filters[-1]
-        table_name = origin.table_of(source.field, last_filter)
+        table_name = origin.table_name(source.field, last_filter)
         if source.rest:
             column = source.rest[0]
         else:
