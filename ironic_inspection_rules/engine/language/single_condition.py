@@ -347,7 +347,7 @@ class Sentence:
         # values.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
-            self._filtered += template.filtered(value)
+            self._filtered += template.find_filtered(value)
         # Templates of values, each with the literal text before it; and the
         # text after the last one.
         self._gaps: list[tuple[str, rendering.Template]] = []

@@ -25,13 +25,13 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import text_cache
 from ironic_inspection_rules.i18n import _
 
-_KNOWN = 256
+_LONGEST_CACHED = 256
 """Maximum length of text whose template is cached."""
 
-_NOTHING = frozenset((rendering.Missing, data_path.Absent))
+_CLASSES_OF_MISSING = frozenset((rendering.Missing, data_path.Absent))
 """The classes of what a filter is given and returns for a missing field."""
 
-_NOT_READ = _(
+_HOW_TO_READ_TABLES = _(
     '{%(field)s}: a table is read by its rows: {tables.%(table)s | '
     'row}, or {KEY | lookup(tables.%(table)s)}'
 )
@@ -45,6 +45,8 @@ Python writes no integer of more than 4300 digits, and this has 4215.
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
     """Build a template of a value, or return the value if it has no fields.
+
+    ``{'a': '{node.name}'}`` gives a template, ``{'a': 'b'}`` is returned.
 
     :param value: a string, or lists and mappings with strings anywhere.
     :param lenient: keep a missing field inside a list or mapping; by default
@@ -69,14 +71,14 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
 
 
 def _compile_key(key: typing.Any) -> typing.Any:
-    """Build a template of a key of a mapping, or return the key."""
+    """Build a template of a mapping's key, or return a key without fields."""
     # In a file, keys of mappings may be numbers.
     if isinstance(key, str):
         return _compile_text(key)
     return key
 
 
-@text_cache.for_short(maxsize=4096, longest=_KNOWN)
+@text_cache.for_short(maxsize=4096, longest=_LONGEST_CACHED)
 def _compile_text(text: str) -> typing.Any:
     """Build a template of a text, or return it with its braces unescaped."""
     if '{' not in text and '}' not in text:
@@ -85,7 +87,7 @@ def _compile_text(text: str) -> typing.Any:
 
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
-    """Build a template of pieces of text, or text if none is a field.
+    """Join pieces to a template, or to a text if no piece is a field.
 
     A single field keeps the type of its value.
     """
@@ -143,7 +145,8 @@ def _check_reads_row(field: interpolation.Field) -> None:
         )
     if not field.filters or field.filters[0].name != filter_syntax.ROW:
         raise exceptions.OperationError(
-            _NOT_READ % {'field': field.text, 'table': field.steps[0]}
+            _HOW_TO_READ_TABLES
+            % {'field': field.text, 'table': field.steps[0]}
         )
 
 
@@ -203,11 +206,32 @@ def _compile_filter(
 
     :param reads_table: whether it is applied to a table, as only ``row``
         may be.
-    :raises: OperationError if the filter is unknown, or its arguments are
-        not those that it takes.
+    :raises: OperationError if the filter is unknown, or does not take its
+        arguments.
     """
-    filters = registry.filters()
-    op = filters.get(call.name)
+    op = _find_filter(call, reads_table)
+    literals, varying = _compile_arguments(op, call)
+    for name, problem in op.problems_of_filter(literals, varying):
+        raise _filter_error(op, f'{name} {problem}')
+    return _CompiledFilter(
+        op=op,
+        accepts_missing=op.plugin.ACCEPTS_MISSING,
+        takes_items=op.plugin.TAKES_ITEMS,
+        rearranges=op.plugin.REARRANGES,
+        pays=op.plugin.PAYS,
+        needs_view=op.plugin.NEEDS_VIEW,
+        apply=_bind_literals(op, literals, varying),
+        varying=varying,
+    )
+
+
+def _find_filter(
+    call: filter_syntax.FilterCall, reads_table: bool
+) -> registry.Op:
+    """Find the plugin of a filter.
+
+    :raises: OperationError if it is unknown, or ``row`` without a table.
+    """
     if call.name == filter_syntax.ROW and not reads_table:
         raise exceptions.OperationError(
             _(
@@ -216,46 +240,55 @@ def _compile_filter(
             )
             % {'name': call.name}
         )
+    filters = registry.filters()
+    op = filters.get(call.name)
     if op is None:
         raise exceptions.OperationError(
             suggestion.unknown(_('filter'), call.name, filters)
         )
+    return op
+
+
+def _compile_arguments(
+    op: registry.Op, call: filter_syntax.FilterCall
+) -> tuple[dict[str, typing.Any], dict[str, rendering.Template]]:
+    """Compile the arguments of a filter.
+
+    In ``{inventory.a | replace('-', node.name)}`` the ``old`` text is literal,
+    the ``new`` one varies.
+
+    :returns: the values of literal arguments, and the templates of the
+        arguments that depend on the machine, both by name.
+    :raises: OperationError if the filter does not take them.
+    """
     literals: dict[str, typing.Any] = {}
     varying: dict[str, rendering.Template] = {}
-    if op.plugin.TAKES_FILTER and _has_positional(call):
+    arguments_to_bind = call.arguments
+    if op.plugin.TAKES_FILTER and _begins_with_unnamed_argument(call):
         # {… | map("round", 2)}: the name of a filter and its arguments make
         # a single argument, a function.
         function = op.signature.arguments[0].name
         varying[function] = _compile_inner_filter(op, call)
-        call = filter_syntax.FilterCall(call.name)
-    bound, problems = op.signature.bind_call(call.arguments)
+        arguments_to_bind = ()
+    bound, problems = op.signature.bind_call(arguments_to_bind)
     if problems:
-        raise _error(op, problems[0].sentence)
+        raise _filter_error(op, problems[0].sentence)
     for name, argument in bound.items():
         # No other argument of a filter may be a table as a whole.
         may_be_table = (call.name, name) == filter_syntax.LOOKUP
         compiled = _compile_argument(argument, may_be_table)
         if not isinstance(compiled, rendering.Template):
-            literals[name] = _convert(op, name, compiled)
+            literals[name] = _convert_argument(op, name, compiled)
             continue
-        if _is_literal(op, name):
-            raise _error(op, _('%s must be written out in the rule') % name)
+        if _must_be_literal(op, name):
+            raise _filter_error(
+                op, _('%s must be written out in the rule') % name
+            )
         varying[name] = compiled
-    for name, problem in op.problems_of_filter(literals, varying):
-        raise _error(op, f'{name} {problem}')
-    return _CompiledFilter(
-        op=op,
-        accepts_missing=op.plugin.ACCEPTS_MISSING,
-        takes_items=op.plugin.TAKES_ITEMS,
-        rearranges=op.plugin.REARRANGES,
-        pays=op.plugin.PAYS,
-        needs_view=op.plugin.NEEDS_VIEW,
-        apply=_with_literals(op, literals, varying),
-        varying=varying,
-    )
+    return literals, varying
 
 
-def _has_positional(call: filter_syntax.FilterCall) -> bool:
+def _begins_with_unnamed_argument(call: filter_syntax.FilterCall) -> bool:
     """Return whether the first argument of a filter has no name."""
     if not call.arguments:
         return False
@@ -274,7 +307,7 @@ def _compile_inner_filter(
     (_no_name, inner), *arguments_of_inner = call.arguments
     if not isinstance(inner, str):
         # A number, or a field without quotes.
-        raise _error(
+        raise _filter_error(
             op,
             _(
                 'begins with the name of a filter, in quotes; an '
@@ -282,7 +315,7 @@ def _compile_inner_filter(
             ),
         )
     if inner not in registry.filters():
-        raise _error(
+        raise _filter_error(
             op,
             _(
                 'there is no filter "%(name)s"; an attribute '
@@ -294,23 +327,22 @@ def _compile_inner_filter(
     return FilterAsArgument(_compile_filter(inner_call))
 
 
-def _is_literal(op: registry.Op, name: str) -> bool:
+def _must_be_literal(op: registry.Op, name: str) -> bool:
     """Return whether an argument of a filter cannot depend on the data."""
     if name in op.plugin.LITERAL:
         return True
     return op.signature.by_name[name].type is pattern.Pattern
 
 
-def _with_literals(
+def _bind_literals(
     op: registry.Op,
     literals: dict[str, typing.Any],
     varying: dict[str, rendering.Template],
 ) -> registry.Function:
-    """Return the function of a filter, with the arguments that are known.
+    """Return the function of a filter with its literal arguments bound.
 
-    It is called with the value to filter, and by name with the arguments that
-    depend on the machine. In ``{inventory.a | replace('-', node.name)}`` the
-    ``old`` text is literal, the ``new`` one varies.
+    The function is called with the value to filter, and by name with the
+    arguments that depend on the machine.
 
     :param literals: the values of literal arguments by name.
     :param varying: the templates of the arguments that depend on the machine.
@@ -323,10 +355,10 @@ def _with_literals(
     try:
         return op.bind(literals)
     except exceptions.OperationError as exc:
-        raise _error(op, str(exc)) from exc
+        raise _filter_error(op, str(exc)) from exc
 
 
-def filtered(value: typing.Any) -> list['Filtered']:
+def find_filtered(value: typing.Any) -> list['Filtered']:
     """Return all fields with filters in a value, from left to right.
 
     The reason of a condition says what their filters made of the data.
@@ -338,15 +370,17 @@ def filtered(value: typing.Any) -> list['Filtered']:
     fields: list[Filtered] = []
     if isinstance(value, rendering.Template):
         for part in value.parts:
-            fields += filtered(part)
+            fields += find_filtered(part)
     return fields
 
 
-def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
+def _convert_argument(
+    op: registry.Op, name: str, value: typing.Any
+) -> typing.Any:
     """Convert an argument of a filter to its type.
 
-    Null stands for the default, unless the argument takes any value: then it
-    is a value, as in ``default(null)``.
+    Null stands for the default. For an argument of any type it is a value, as
+    in ``default(null)``.
     """
     argument = op.signature.by_name[name]
     if argument.type is typing.Any:
@@ -354,7 +388,7 @@ def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
     return arguments.convert(value, argument)
 
 
-def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
+def _filter_error(op: registry.Op, problem: str) -> exceptions.OperationError:
     return exceptions.OperationError(
         _('filter %(name)s: %(problem)s')
         % {'name': op.name, 'problem': problem}
@@ -364,7 +398,7 @@ def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
 def _compile_argument(
     written: typing.Any, may_be_table: bool = False
 ) -> typing.Any:
-    """Build a template of a filter's argument; without paths, return it.
+    """Build a template of a filter's argument, or return a literal.
 
     :param written: a literal, a path, or a list or mapping of both.
     :param may_be_table: whether a path may lead to a table, not to a row.
@@ -404,7 +438,7 @@ class Filtered(rendering.Template):
 
     def render(self, roots: budget.View) -> typing.Any:
         """Return what the filters make of the value, or the missing field."""
-        value = _apply(self.filters, self.source.render(roots), roots)
+        value = _apply_filters(self.filters, self.source.render(roots), roots)
         if value is data_path.ABSENT:
             return self.missing
         return value
@@ -421,10 +455,10 @@ class FilterAsArgument(rendering.Template):
 
     def render(self, roots: budget.View) -> typing.Any:
         """Return a function that applies the filter to a value."""
-        return functools.partial(_apply, (self.inner,), roots=roots)
+        return functools.partial(_apply_filters, (self.inner,), roots=roots)
 
 
-def _apply(
+def _apply_filters(
     filters: tuple[_CompiledFilter, ...], value: typing.Any, roots: budget.View
 ) -> typing.Any:
     """Apply the filters of a field to its value, in their order.
@@ -450,21 +484,21 @@ def _apply(
         varying,
     ) in filters:
         if value.__class__ is not str or len(value) > budget.SHORT:
-            if value.__class__ in _NOTHING:
+            if value.__class__ in _CLASSES_OF_MISSING:
                 if not accepts_missing:
                     continue
                 value = data_path.ABSENT
             else:
                 allowance.pay_for_argument(value)
         if varying:
-            rendered = _arguments(op, varying, roots)
+            rendered = _render_arguments(op, varying, roots)
             if isinstance(rendered, rendering.Missing):
                 value = rendered
                 continue
             apply = functools.partial(apply, **rendered)
         try:
             if takes_items:
-                value = _items(value, allowance)
+                value = _require_items(value, allowance)
             if needs_view:
                 value = apply(roots, value)
             else:
@@ -479,15 +513,20 @@ def _apply(
             ArithmeticError,
             LookupError,
         ) as exc:
-            raise _error(op, exceptions.reason_of(exc)) from exc
+            raise _filter_error(op, exceptions.reason_of(exc)) from exc
         if value.__class__ is not str or len(value) > budget.SHORT:
             allowance.pay_for_result(value, rearranges)
             _check_number(op, value)
     return value
 
 
-def _items(value: typing.Any, allowance: budget.Budget) -> list[typing.Any]:
-    """Return the items of a list, the keys of a mapping, or characters."""
+def _require_items(
+    value: typing.Any, allowance: budget.Budget
+) -> list[typing.Any]:
+    """Return the items of a list, keys of a mapping or characters of a text.
+
+    :raises: OperationError for any other value.
+    """
     if isinstance(value, list):
         return value
     if isinstance(value, dict | str):
@@ -504,21 +543,22 @@ def _check_number(op: registry.Op, value: typing.Any) -> None:
     """Check that a number that a filter returns can be written as JSON."""
     if value.__class__ is int:
         if not -TOO_LARGE < value < TOO_LARGE:
-            raise _error(op, _('the number has too many digits'))
+            raise _filter_error(op, _('the number has too many digits'))
     elif value.__class__ is float:
         if not math.isfinite(value):
-            raise _error(op, _('the number is not finite'))
+            raise _filter_error(op, _('the number is not finite'))
 
 
-def _arguments(
+def _render_arguments(
     op: registry.Op, varying: dict[str, rendering.Template], roots: budget.View
 ) -> dict[str, typing.Any] | rendering.Missing:
-    """Return the values of a filter's arguments that have fields, by name.
+    """Render the arguments of a filter that depend on the machine.
 
-    Unlike what a rule says itself, they come from a machine, and so must not
-    lead elsewhere: a path is a single step, and a replacement is plain text.
+    Text of a machine must not lead to another place than the rule means: as a
+    path, it is a single step; as a replacement, it is plain text.
 
-    :returns: the missing field instead, if the data lack one of them.
+    :returns: the values by name; the missing field instead, if the data lack
+        a field of an argument.
     """
     rendered = {}
     for name, argument_template in varying.items():
@@ -526,16 +566,14 @@ def _arguments(
         if isinstance(argument, rendering.Missing):
             return argument
         if op.signature.by_name[name].type is data_path.Path:
-            # A machine's text is one step, whatever is in it: it cannot
-            # lead to another place than the rule means.
             token = str(argument)
             roots.budget.pay_for_result(token)
             rendered[name] = (token,)
             continue
         roots.budget.pay_for_argument(argument)
-        converted = _convert(op, name, argument)
+        converted = _convert_argument(op, name, argument)
         if isinstance(converted, pattern.Replacement):
-            # Nor does a backslash of a machine name a group.
+            # A backslash of a machine names no group.
             converted = converted._replace(expands=False)
         rendered[name] = converted
     return rendered
