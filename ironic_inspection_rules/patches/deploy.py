@@ -37,22 +37,24 @@ _stock_validate_node = VALIDATE_NODE.find()
 _stock_validate_interfaces = VALIDATE_INTERFACES.find()
 
 
-def check(problem: Callable[[_Node], str | None]) -> None:
+def install_trait_checks(
+    find_problem: Callable[[_Node], str | None],
+) -> None:
     """Check the traits of an instance when its node is validated or deployed.
 
-    This replaces three functions of Ironic, once and for good. From then on, a
-    deployment is refused before Ironic touches the node, and a validation has
-    the problem in its result for ``deploy``, before what the deploy interface
-    itself finds.
+    From then on, a deployment is refused before Ironic touches the node, and a
+    validation has the problem in its result for ``deploy``, before what the
+    deploy interface itself finds.
 
-    :param problem: returns what is wrong with a node, None when nothing is.
+    :param find_problem: returns what is wrong with a node, None when nothing
+        is.
     """
 
     # Ironic calls this after the deploy interface has accepted the node, when
     # it validates a node and when it begins a deployment. Its own function
     # takes any string for the name of a trait.
     def validate_instance_info_traits(node: _Node) -> None:
-        reason = problem(node)
+        reason = find_problem(node)
         if reason is not None:
             raise exception.InvalidParameterValue(reason)
 
@@ -61,7 +63,7 @@ def check(problem: Callable[[_Node], str | None]) -> None:
     # fail later, in the node's state instead of the answer.
     def validate_node(task: typing.Any, event: str = 'deploy') -> None:
         _stock_validate_node(task, event)
-        reason = problem(task.node)
+        reason = find_problem(task.node)
         if reason is not None:
             # The answer is 400: without a code this error gives 500.
             raise exception.InstanceDeployFailure(
@@ -74,7 +76,7 @@ def check(problem: Callable[[_Node], str | None]) -> None:
     ) -> dict[str, dict[str, typing.Any]]:
         validations = _stock_validate_interfaces(self, context, node_id)
         node = objects.Node.get(context, node_id)
-        reason = problem(node)
+        reason = find_problem(node)
         if reason is None:
             return validations
         stock_reason = validations['deploy'].get('reason')
@@ -88,10 +90,10 @@ def check(problem: Callable[[_Node], str | None]) -> None:
 
 
 def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
-    """Return the reason why a node cannot be deployed, beside Ironic's own.
+    """Join the reason why a node cannot be deployed with Ironic's own.
 
-    :param stock_reason: of the deploy interface; None or empty if it accepts
-        the node.
+    :param stock_reason: the reason of the deploy interface; None or empty if
+        it accepts the node.
     """
     if not stock_reason:
         return reason

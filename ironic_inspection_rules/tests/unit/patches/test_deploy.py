@@ -51,7 +51,7 @@ class CheckTestCase(base.IronicTestCase):
         self.replace_stock(
             'validate_interfaces', lambda *args: dict(self.validations)
         )
-        deploy.check(lambda node: node.problem)
+        deploy.install_trait_checks(lambda node: node.problem)
 
     def replace_stock(self, name, function):
         self.useFixture(
