@@ -293,10 +293,10 @@ def _content(text: str) -> _Content:
     nodes = yaml_text.nodes(text)
     entries: list[yaml.Node] = []
     for node in nodes:
-        entries += form.entries(node)
+        entries += form.find_rule_nodes(node)
     tables: list[tuple[yaml.Node, yaml.Node]] = []
     for node in nodes:
-        tables += form.tables(node)
+        tables += form.find_table_nodes(node)
     if not any(form.has_tables(node) for node in nodes):
         # A file without the key says nothing of tables; one with an empty
         # mapping says that there are none.

@@ -43,14 +43,14 @@ ANSWER = (
 _REFERENCE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 
 
-def entries(node: yaml.Node) -> list[yaml.Node]:
-    """Return the nodes of a document that stand where rules do.
+def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
+    """Return the nodes of a document that stand where rules should.
 
     Whether they are valid rules is checked later.
 
     :param node: the root of the document, in any of the forms above.
-    :raises: MarkedYAMLError for an object of Kubernetes, a name that is there
-        twice, an unknown member, and a member without a list of rules.
+    :raises: MarkedYAMLError for an object of Kubernetes, a double name, an
+        unknown member, and a member without a list of rules.
     """
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
@@ -64,30 +64,33 @@ def entries(node: yaml.Node) -> list[yaml.Node]:
     members = {key.value: value for key, value in node.value}
     if 'apiVersion' in members and 'kind' in members:
         raise _kubernetes_error(node, members)
-    if _actions(node) is not None:
+    if _find_actions(node) is not None:
         # One rule, without a list around it.
         return [node]
     has_list = not members.keys().isdisjoint(LISTS)
-    if has_list or _has_tables(members):
+    if has_list or _has_tables_alone(members):
         return _rules_in_lists(node)
     # A mapping of any other form is taken for a rule: its errors are reported.
     return _rules_by_name(node) or [node]
 
 
-def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
+def find_table_nodes(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     """Return the tables of a document: pairs of a name and a node.
 
     What stands under the name may be anything; it is checked later.
 
-    :param node: the root of a document that :func:`entries` has accepted.
+    :param node: the root of a document that :func:`find_rule_nodes` accepts.
     :raises: MarkedYAMLError if ``tables`` is no mapping, or has a name twice.
     """
     # A single rule has no tables, nor has a file of variables.
-    if not isinstance(node, yaml.MappingNode) or _actions(node) is not None:
+    if (
+        not isinstance(node, yaml.MappingNode)
+        or _find_actions(node) is not None
+    ):
         return []
     members = {key.value: value for key, value in node.value}
     has_list = not members.keys().isdisjoint(LISTS)
-    if not has_list and not _has_tables(members):
+    if not has_list and not _has_tables_alone(members):
         # A file of variables, in which "tables" is the name of a rule.
         return []
     member = members.get(TABLES)
@@ -105,11 +108,14 @@ def tables(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def has_tables(node: yaml.Node) -> bool:
-    """Return whether a document has a mapping ``tables``, be it empty.
+    """Return whether a document has a mapping ``tables``, even an empty one.
 
-    Such a document says which tables there are; others say nothing of them.
+    An empty mapping removes all tables; a document without it keeps them.
     """
-    if not isinstance(node, yaml.MappingNode) or _actions(node) is not None:
+    if (
+        not isinstance(node, yaml.MappingNode)
+        or _find_actions(node) is not None
+    ):
         return False
     for key, value in node.value:
         if key.value == TABLES and isinstance(value, yaml.MappingNode):
@@ -117,11 +123,10 @@ def has_tables(node: yaml.Node) -> bool:
     return False
 
 
-def _has_tables(members: dict[str, yaml.Node]) -> bool:
-    """Return whether a document without a list of rules has tables alone.
+def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
+    """Return whether a document without a list of rules has tables.
 
-    A file of variables may have a rule that is called ``tables``: that is
-    none.
+    A file of variables does not: its ``tables`` is the name of a rule.
 
     :param members: the nodes of the document by name.
     """
@@ -183,9 +188,11 @@ def _rules_by_name(node: yaml.MappingNode) -> list[yaml.Node]:
             doubtful.append(key)
         elif isinstance(value, yaml.SequenceNode):
             if any(map(_is_named_rule, value.value)):
-                # "{{ other }}" in it is a rule that the file has by its name.
+                # "{{ other }}" stands for a rule that is read under its name.
                 rules += [
-                    item for item in value.value if not _refers(item, names)
+                    item
+                    for item in value.value
+                    if not _is_reference(item, names)
                 ]
             elif not _has_only_scalars(value):
                 doubtful.append(key)
@@ -206,14 +213,11 @@ def _has_only_scalars(node: yaml.SequenceNode) -> bool:
 
 
 def _is_named_rule(node: yaml.Node) -> bool:
-    """Return whether a variable, such as one of Ansible, is a rule.
+    """Return whether a variable is a rule: a mapping with a list of actions.
 
-    A rule is a mapping with a list of actions.
-
-    ``actions`` may also be null, as the API shows those of a sensitive rule.
-    With any other ``actions`` it is a variable that is no rule.
+    ``actions`` may also be null, as the API shows a sensitive rule.
     """
-    actions = _actions(node)
+    actions = _find_actions(node)
     if actions is None:
         # No mapping, or one without "actions".
         return False
@@ -221,11 +225,11 @@ def _is_named_rule(node: yaml.Node) -> bool:
     return is_list or actions.tag == yaml_text.NULL
 
 
-def _actions(node: yaml.Node) -> yaml.Node | None:
+def _find_actions(node: yaml.Node) -> yaml.Node | None:
     """Return the node under ``actions`` of a mapping, None without one.
 
-    The mapping may have it by a merge key, ``<<``, from another mapping, or
-    from the first of several mappings that has it.
+    With a merge key, ``<<: *base``, the node may be in another mapping; of
+    several mappings, the first that has the node counts.
     """
     if not isinstance(node, yaml.MappingNode):
         return None
@@ -239,16 +243,14 @@ def _actions(node: yaml.Node) -> yaml.Node | None:
         if isinstance(value, yaml.SequenceNode):
             merged_mappings = value.value
         for mapping in merged_mappings:
-            actions = _actions(mapping)
+            actions = _find_actions(mapping)
             if actions is not None:
                 return actions
     return None
 
 
-def _refers(node: yaml.Node, names: set[str]) -> bool:
+def _is_reference(node: yaml.Node, names: set[str]) -> bool:
     """Return whether a node is a reference, ``{{ name }}``, to a variable.
-
-    The rule is read where it stands by this name, not where it is named.
 
     :param names: the variables of the file.
     """
@@ -261,10 +263,10 @@ def _refers(node: yaml.Node, names: set[str]) -> bool:
 def _kubernetes_error(
     node: yaml.MappingNode, members: dict[str, yaml.Node]
 ) -> yaml.MarkedYAMLError:
-    """Build the error for an object of Kubernetes in place of rules.
+    """Build the error for a file that is an object of Kubernetes.
 
-    A ConfigMap or a Secret may contain a file of rules as text: the error
-    names its entries.
+    A ConfigMap or a Secret may have a file of rules as text: the error names
+    its entries, such as ``data.rules.yaml``.
 
     :param members: the nodes of the mapping by name.
     """
