@@ -546,7 +546,7 @@ def _carry_out(
         # All rules change in one transaction: each notification of a start
         # is sent before it, each of an end or an error after it.
         if notification.enabled():
-            for emitted in _notifications(context, steps):
+            for emitted in _notification_contexts(context, steps):
                 stack.enter_context(emitted)
         return rule_object.StoredRule.change(
             context, revision, *changes, message, tables
@@ -582,24 +582,27 @@ def _changes(
     return changes
 
 
-def _notifications(
+def _notification_contexts(
     context: Any, steps: Sequence[replacement.RuleStep]
 ) -> Iterator[contextlib.AbstractContextManager[None]]:
-    """Yield a context manager for every rule that changes.
+    """Yield, for every rule that changes, a context that notifies of it.
 
-    It sends the notifications of Ironic before and after its body: the caller
-    stores the change in the bodies of all of them.
+    A context sends a notification when it is entered and another when it is
+    left. The caller enters all contexts, then stores the change.
     """
-    present = {
+    stored_rules = {
         rule.uuid: rule for rule in rule_object.StoredRule.list(context)
     }
     for step in steps:
-        # A rule that goes has no fields afterwards.
+        # A deleted rule has only its old fields.
         fields = step.after or step.before
         if not fields or step.outcome not in _ACTIONS:
             continue
-        # A new rule is not stored yet.
-        rule = present.get(fields['uuid']) or rule_object.StoredRule(context)
+        rule = stored_rules.get(fields['uuid'])
+        if rule is None:
+            # A new rule is not stored yet.
+            rule = rule_object.StoredRule(context)
+        # The notification needs the fields; they are not saved here.
         rule.update(dict(fields))
         yield notification.emitted(context, rule, _ACTIONS[step.outcome])
 

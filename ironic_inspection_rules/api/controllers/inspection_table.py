@@ -185,18 +185,18 @@ def _next_link(name: str, limit: int, marker: int) -> str:
 
 
 def _readable_pages() -> list[fleet_page.Page]:
-    """Find all nodes whose inventory the caller may read, page by page.
+    """List the nodes whose inventory the caller may read, page by page.
 
-    They are found before the answer begins: an error can then still be one.
+    All pages are read before the answer begins: after that, an error could not
+    change the status of the answer.
     """
     pages = []
     marker = None
     while True:
         page = fleet_page.find({}, None, marker)
+        uuids = {uuid for _ident, uuid in page.nodes if uuid}
         readable_uuids = inventory_history.find_readable(
-            {uuid for _ident, uuid in page.nodes if uuid},
-            page.filters,
-            'baremetal:node:inventory:get',
+            uuids, page.filters, 'baremetal:node:inventory:get'
         )
         readable_nodes = [
             (ident, uuid)
