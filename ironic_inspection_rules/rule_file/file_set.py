@@ -56,7 +56,7 @@ class RuleFiles:
             if rule is not None:
                 line: str | None = _explain(rule, problem.at(inside))
             else:
-                line = self.tables.explain(problem)
+                line = self.tables.format_problem(problem)
             if line is not None:
                 is_of_file = True
             lines.append(line or str(problem))

@@ -82,7 +82,7 @@ class FileTable:
         :param pointer: RFC 6901 pointer into the entry, such as ``/key`` or
             ``/rows/12/cpus``.
         """
-        tokens = _tokens(pointer)
+        tokens = _split_pointer(pointer)
         if self.rows is not None and tokens[:1] == ('rows',):
             row_and_column = tokens[1:]
             place = _place_in_rows(self.rows, row_and_column)
@@ -114,7 +114,7 @@ def _place_in_rows(
     return rows.line(row_number, column), 1
 
 
-def _tokens(pointer: str) -> data_path.Path:
+def _split_pointer(pointer: str) -> data_path.Path:
     """Return the tokens of a pointer; an empty one has none."""
     if not pointer:
         return ()
@@ -155,24 +155,27 @@ class FileTables:
         }
         return dataclasses.replace(self, tables=tables)
 
-    def explain(self, problem: Problem) -> str | None:
-        """Return a problem as text that begins with its file and line.
+    def format_problem(self, problem: Problem) -> str | None:
+        """Return a problem as text with its file and line.
 
         :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
-        :returns: None if it is of no table of these files.
+        :returns: ``racks.csv:14:1: …``; None if the problem is not in a table
+            of these files.
         """
-        error = self.error(problem)
+        error = self.find_error(problem)
         if error is None:
             return None
         return str(error)
 
-    def error(self, problem: Problem) -> exceptions.InvalidDocument | None:
+    def find_error(
+        self, problem: Problem
+    ) -> exceptions.InvalidDocument | None:
         """Return a problem as an error at the place where its author wrote it.
 
         :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
         :returns: None if it is of no table of these files.
         """
-        tokens = _tokens(problem.pointer)
+        tokens = _split_pointer(problem.pointer)
         if len(tokens) < 2 or tokens[0] != 'tables':
             return None
         file_table = self.tables.get(str(tokens[1]))
@@ -219,7 +222,7 @@ def load(documents: Iterable[document.Document]) -> FileTables:
                     },
                     written.place(),
                 )
-            by_name[written.name] = FileTable(written, _rows(written))
+            by_name[written.name] = FileTable(written, _read_rows(written))
     return FileTables(by_name, is_given)
 
 
@@ -234,7 +237,7 @@ def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
         except exceptions.InvalidTables as exc:
             written = file_table.written
             for problem in exc.problems:
-                error = tables.error(problem)
+                error = tables.find_error(problem)
                 yield error or exceptions.InvalidDocument(
                     written.path, str(problem), written.place()
                 )
@@ -387,7 +390,7 @@ def _named_files(read_file: ReadFile) -> list[str]:
     return named
 
 
-def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
+def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
     """Return the rows of a table, from its own file or from the rule file.
 
     :returns: None if the table is no mapping, or its rows are no list: its
@@ -400,7 +403,7 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
         return None
     for name in entry:
         if name not in MEMBERS:
-            raise _error(
+            raise _error_at(
                 written,
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
@@ -409,10 +412,12 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
     has_rows = written.rows is not None or 'rows' in entry
     if FILE not in entry:
         if not has_rows:
-            raise _error(written, _('a table has "%s" or "rows"') % FILE, '')
+            raise _error_at(
+                written, _('a table has "%s" or "rows"') % FILE, ''
+            )
         return written.rows
     if has_rows:
-        raise _error(
+        raise _error_at(
             written, _('a table has either "%s" or "rows"') % FILE, f'/{FILE}'
         )
     types = entry.get('types')
@@ -422,11 +427,11 @@ def _rows(written: document.WrittenTable) -> table_rows.Rows | None:
     try:
         path = _path_beside(written.path, entry[FILE])
     except exceptions.OperationError as exc:
-        raise _error(written, str(exc), f'/{FILE}') from exc
+        raise _error_at(written, str(exc), f'/{FILE}') from exc
     return table_rows.read(path, types)
 
 
-def _error(
+def _error_at(
     written: document.WrittenTable, reason: str, pointer: str
 ) -> exceptions.InvalidDocument:
     """Return an error at the place of a value in a table.
