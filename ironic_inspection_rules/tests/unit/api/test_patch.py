@@ -274,7 +274,7 @@ class ApplyTestCase(base.TestCase):
         document = copy.deepcopy(RULE)
         for operation in given:
             try:
-                checked = patch._check_operation(operation, document)
+                checked = patch._check_operation(operation, RULE)
             except exceptions.Invalid:
                 continue
             rule_size = patch._RuleSize(document, patch.MOST_CHARACTERS)
