@@ -32,7 +32,7 @@ _MOST_SHARED = 1000
 
 
 class TableText(typing.NamedTuple):
-    """What is in a file.
+    """The table in a file of CSV.
 
     ``lines`` are the numbers of the lines at which the rows begin, counted
     from one; ``columns`` are the names in the header.
@@ -89,7 +89,7 @@ def _read_header(
 
     :raises: :class:`.exceptions.OperationError` for a wrong name.
     """
-    problem = _header_problem(cells)
+    problem = _find_problem_of_header(cells)
     if problem:
         raise exceptions.OperationError(problem)
     columns = []
@@ -105,7 +105,7 @@ def _read_row(
     """Return the values of a record by the names of their columns.
 
     :raises: :class:`.exceptions.OperationError` for a cell too many, and for
-        one with a formula.
+        a cell with a formula.
     """
     if len(cells) > len(columns):
         raise exceptions.OperationError(
@@ -117,7 +117,7 @@ def _read_row(
     row = {}
     for column, cell in zip(columns, [*cells, *missing], strict=True):
         try:
-            row[column.name] = column.value(cell)
+            row[column.name] = column.convert(cell)
         except exceptions.OperationError as exc:
             raise exceptions.OperationError(f'{column.name}: {exc}') from exc
     return row
@@ -172,7 +172,7 @@ class _Records:
     def _find_header(self) -> tuple[int, str]:
         """Return how many lines come before the header, and the delimiter.
 
-        Excel may write a first line that only names the delimiter.
+        Excel may write a first line that names the delimiter: ``sep=;``.
         """
         skipped = 0
         for line in self._open():
@@ -180,16 +180,16 @@ class _Records:
             if separator and not skipped:
                 return 1, separator[1]
             if line.strip():
-                return skipped, self._delimiter(line, skipped + 1)
+                return skipped, self._find_delimiter(line, skipped + 1)
             skipped += 1
         return skipped, ','
 
-    def _delimiter(self, header: str, line: int) -> str:
+    def _find_delimiter(self, header: str, line: int) -> str:
         """Return the delimiter in a header, a comma if there is none.
 
-        :param line: the number of its line, for the message.
-        :raises: :class:`.exceptions.InvalidDocument` if there are several
-            outside of quotes.
+        :param line: the number of the line, for the message.
+        :raises: :class:`.exceptions.InvalidDocument` if there are different
+            delimiters outside of quotes.
         """
         outside_quotes = _QUOTED.sub('', header)
         present = [mark for mark in _DELIMITERS if mark in outside_quotes]
@@ -219,24 +219,24 @@ class _Column:
         # Values by the text of their cells, up to _MOST_SHARED of them.
         self._values: dict[str, typing.Any] = {}
 
-    def value(self, cell: str) -> typing.Any:
-        """Return the value of a cell.
+    def convert(self, cell: str) -> typing.Any:
+        """Convert a cell to its value, or return the value of an equal cell.
 
         :raises: :class:`.exceptions.OperationError` for a formula.
         """
         # Columns such as racks and models have few values, many times.
         if cell in self._values:
             return self._values[cell]
-        value = self._read(cell)
+        value = self._convert_anew(cell)
         if len(self._values) < _MOST_SHARED:
             self._values[cell] = value
         return value
 
-    def _read(self, cell: str) -> typing.Any:
-        """Read a cell as the type of the column; ``="…"`` is its text.
+    def _convert_anew(self, cell: str) -> typing.Any:
+        """Convert a cell to the type of the column; ``="007"`` is text.
 
-        :returns: the text of the cell where it is not of that type: the check
-            of the table reports it.
+        :returns: the text of the cell if it is not of the type: the check of
+            the table reports that.
         """
         text = cell
         if cell.startswith('='):
@@ -255,7 +255,7 @@ class _Column:
             return text
 
 
-def _header_problem(cells: list[str]) -> str | None:
+def _find_problem_of_header(cells: list[str]) -> str | None:
     """Return the message for the first wrong name of a column, if any."""
     names = [cell.strip() for cell in cells]
     if any('\0' in name for name in names):
@@ -266,6 +266,7 @@ def _header_problem(cells: list[str]) -> str | None:
     for number, name in enumerate(names, 1):
         if not name:
             return _('column %d has no name') % number
-        if names.index(name) != number - 1:
+        first_number = names.index(name) + 1
+        if first_number != number:
             return _('there are two columns "%s"') % suggestion.shown(name)
     return None

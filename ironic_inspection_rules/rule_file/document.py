@@ -49,10 +49,11 @@ class WrittenTable:
     rows: table_rows.Rows | None = None
 
     def place(self, pointer: str = '') -> Place:
-        """Return line and column of a value, or else of what is around it.
+        """Return line and column of a value in the table.
 
-        :param pointer: RFC 6901 pointer into the table; what it leads to may
-            be missing, or be a row.
+        A row or a missing value has the place of the value around it.
+
+        :param pointer: RFC 6901 pointer into the table.
         """
         while pointer not in self.places:
             pointer = pointer.rpartition('/')[0]
@@ -80,47 +81,48 @@ class Document:
     tables: tuple[WrittenTable, ...] | None = None
 
     def place(self, index: int, pointer: str = '') -> Place:
-        """Return line and column of a value, or else of what is around it.
+        """Return line and column of a value in an entry.
+
+        A missing value has the place of the value around it.
 
         :param index: number of the entry, from zero.
-        :param pointer: RFC 6901 pointer into the entry; what it leads to may
-            be missing.
+        :param pointer: RFC 6901 pointer into the entry.
         """
         while (index, pointer) not in self.places:
             pointer = pointer.rpartition('/')[0]
         return self.places[index, pointer]
 
 
-def files(
+def list_files(
     paths: typing.Iterable[str],
     none: str = _('there are no files of rules in this directory'),
 ) -> list[str]:
-    """Return files, and in the place of a folder the files in it, by name.
+    """List files; a folder stands for the files of rules in it.
 
-    What is hidden in a folder is not meant: where Kubernetes mounts files, a
+    Hidden files in a folder are left out: where Kubernetes mounts files, a
     hidden folder has all of them once more. A path that is no folder stays as
-    it is; whether there is such a file, reading it will say.
+    it is, even if there is no such file: reading will find that out.
 
-    :param paths: files, folders, and ``-`` for what is piped in.
-    :param none: the message for a folder without any.
-    :raises: :class:`.exceptions.InvalidDocument` for a folder without any.
+    :param paths: files, folders, and ``-`` for standard input.
+    :param none: the message for a folder without files of rules.
+    :raises: :class:`.exceptions.InvalidDocument` for such a folder.
     """
     files_of_rules: list[str] = []
     for path in paths:
         if not pathlib.Path(path).is_dir():
             files_of_rules.append(path)
             continue
-        inside = _files_inside(path)
+        inside = _list_folder(path)
         if not inside:
             raise exceptions.InvalidDocument(path, none)
         files_of_rules += inside
     return files_of_rules
 
 
-def _files_inside(folder: str) -> list[str]:
-    """Return the paths of the files of rules in a folder and below, sorted.
+def _list_folder(folder: str) -> list[str]:
+    """List the files of rules in a folder and below, sorted by path.
 
-    Hidden files, and those in hidden folders, are left out.
+    Hidden files, and files in hidden folders, are left out.
     """
     paths = []
     for path in pathlib.Path(folder).rglob('*'):
@@ -148,7 +150,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     JSON may have a name twice, of which the last one counts; in YAML that is
     an error.
 
-    :param text: the content of the file, None to read it.
+    :param text: the content of the file, None to read the file.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
         no mapping, or has a number that is not finite.
     """
@@ -157,7 +159,7 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     # JSON takes a hundredth of the time of YAML.
     value = _read_json(path, text)
     if value is None:
-        documents = _compose(path, text, _whole).entries
+        documents = _build_document(path, text, _find_documents).entries
         if len(documents) == 1:
             value = documents[0]
     if not isinstance(value, dict):
@@ -178,7 +180,7 @@ def _read_json(path: str, text: str) -> typing.Any:
     """
     if budget.is_deeper(text.encode(), yaml_text.DEPTH):
         return None
-    read_number = functools.partial(_finite, path)
+    read_number = functools.partial(_read_float, path)
     try:
         return json.loads(
             text, parse_float=read_number, parse_constant=read_number
@@ -187,8 +189,8 @@ def _read_json(path: str, text: str) -> typing.Any:
         return None
 
 
-def _finite(path: str, number: str) -> float:
-    """Return a number of JSON with a fraction or an exponent.
+def _read_float(path: str, number: str) -> float:
+    """Read a number of JSON with a fraction or an exponent.
 
     :raises: :class:`.exceptions.InvalidDocument` for 1e999, NaN and Infinity:
         Python reads these, and JSON does not have them.
@@ -200,19 +202,19 @@ def _finite(path: str, number: str) -> float:
 
 
 def load_list(path: str, text: str | None = None) -> Document:
-    """Read a file that holds a list of something else than rules.
+    """Read a file that holds a list of anything but rules, such as flavors.
 
-    :param text: the content of the file, None to read it.
-    :returns: its items, or the only one.
+    :param text: the content of the file, None to read the file.
+    :returns: the items as entries; a file without a list is a single entry.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
     if text is None:
         text = read(path)
-    return _compose(path, text, _items)
+    return _build_document(path, text, _find_list_items)
 
 
 def read(path: str) -> str:
-    """Return the text of a file, with a line feed at the end of a line.
+    """Read the text of a file; every line ends with a line feed.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, is
         no text, or changes meanwhile.
@@ -242,12 +244,12 @@ def read(path: str) -> str:
 
 
 def parse(path: str, text: str) -> Document:
-    """Read the rules of a file whose text is known; see :func:`load`.
+    """Parse the rules in the text of a file; see :func:`load`.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read, or
         where it is the inventory of a machine or a listing of the API.
     """
-    parsed = _compose(path, text, _content)
+    parsed = _build_document(path, text, _find_rules_and_tables)
     without_actions = []
     for entry in parsed.entries:
         if isinstance(entry, dict) and 'actions' not in entry:
@@ -270,13 +272,13 @@ def parse(path: str, text: str) -> Document:
 
 
 def _is_machine(entry: dict[str, typing.Any]) -> bool:
-    """Return whether an entry is a machine, in a form that people keep."""
+    """Return whether an entry is the inventory of a machine."""
     has_inventory = isinstance(entry.get('inventory'), dict)
     return has_inventory or isinstance(entry.get('interfaces'), list)
 
 
 def _is_abridged(entry: dict[str, typing.Any]) -> bool:
-    """Return whether an entry is a rule as the API lists it."""
+    """Return whether an entry is a rule from a list of the API."""
     return 'links' in entry and 'priority' in entry
 
 
@@ -288,9 +290,9 @@ class _Content:
     tables: list[tuple[yaml.Node, yaml.Node]] | None = None
 
 
-def _content(text: str) -> _Content:
+def _find_rules_and_tables(text: str) -> _Content:
     """Return the rules and tables of all documents of a file."""
-    nodes = yaml_text.nodes(text)
+    nodes = yaml_text.parse_nodes(text)
     entries: list[yaml.Node] = []
     for node in nodes:
         entries += form.find_rule_nodes(node)
@@ -304,14 +306,14 @@ def _content(text: str) -> _Content:
     return _Content(entries, tables)
 
 
-def _compose(
+def _build_document(
     path: str, text: str, split: typing.Callable[[str], _Content]
 ) -> Document:
     """Build the document of a file: values, and where they stand.
 
-    :param path: of the file, for errors.
-    :param split: returns the nodes of YAML that become entries and tables:
-        it knows what kind of file it is.
+    :param path: path of the file, for errors.
+    :param split: finds the nodes of YAML that become entries and tables in a
+        text; for a file of rules, :func:`_find_rules_and_tables`.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
     try:
@@ -322,69 +324,75 @@ def _compose(
         values = []
         for index, entry in enumerate(content.entries):
             values.append(yaml_text.construct(entry, text))
-            for pointer, node in _values(entry, ''):
-                places[index, pointer] = _place(node)
-                if yaml_scalar.reads_otherwise(node):
+            for pointer, node in _walk_nodes(entry, ''):
+                places[index, pointer] = _place_of_node(node)
+                if yaml_scalar.is_misread(node):
                     ambiguous[index, pointer] = node.value
         tables: tuple[WrittenTable, ...] | None = None
         if content.tables is not None:
             tables = tuple(
-                _table(path, name, node, text) for name, node in content.tables
+                _build_table(path, name, node, text)
+                for name, node in content.tables
             )
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
     return Document(path, tuple(values), places, ambiguous, tables)
 
 
-def _table(
+def _build_table(
     path: str, name: yaml.Node, node: yaml.Node, text: str
 ) -> WrittenTable:
-    """Build a table as a file has it, without a place for every cell.
+    """Build a table of a file of rules.
 
-    Its rows are read apart: where they are a list they have places of their
-    own, a hundred thousand of them in little memory.
+    A list of rows is read apart: for a hundred thousand rows, it keeps places
+    in little memory.
     """
     rows = None
     if isinstance(node, yaml.MappingNode):
         yaml_text.check_names(node)
-        rest = []
+        members = []
         for key, value in node.value:
             if key.value == 'rows' and isinstance(value, yaml.SequenceNode):
-                rows = table_rows.of_list(path, value, text)
+                rows = table_rows.from_list(path, value, text)
             else:
-                rest.append((key, value))
-        # The rest becomes a new node, as aliases may stand for the old one.
-        node = yaml.MappingNode(node.tag, rest, node.start_mark, node.end_mark)
+                members.append((key, value))
+        # A new node, as aliases may stand for the old one.
+        node = yaml.MappingNode(
+            node.tag, members, node.start_mark, node.end_mark
+        )
     entry = yaml_text.construct(node, text)
-    places = {pointer: _place(value) for pointer, value in _values(node, '')}
+    places = {
+        pointer: _place_of_node(value)
+        for pointer, value in _walk_nodes(node, '')
+    }
     return WrittenTable(path, name.value, entry, places, rows)
 
 
-def _place(node: yaml.Node) -> Place:
+def _place_of_node(node: yaml.Node) -> Place:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def entry_nodes(text: str) -> list[yaml.Node]:
-    """Return the entries of a file as YAML has them, with their marks.
+def parse_nodes(text: str) -> list[yaml.Node]:
+    """Parse the rules of a file to nodes of YAML, which have their places.
 
     :raises: YAMLError where they cannot be read.
     """
-    return _content(text).entries
+    return _find_rules_and_tables(text).entries
 
 
-def _whole(text: str) -> _Content:
-    """Return the documents of a file, whatever they are."""
-    return _Content(yaml_text.nodes(text))
+def _find_documents(text: str) -> _Content:
+    """Return every YAML document of a file as an entry."""
+    return _Content(yaml_text.parse_nodes(text))
 
 
-def _items(text: str) -> _Content:
+def _find_list_items(text: str) -> _Content:
     """Return the items of the list that a file holds, such as flavors.
 
-    A file may hold a single item in place of the list. Of a file with several
-    YAML documents, the items of all documents are returned.
+    A file may hold a single item in place of the list, and several YAML
+    documents with items.
     """
     items: list[yaml.Node] = []
-    for node in yaml_text.nodes(text):
+    for node in yaml_text.parse_nodes(text):
         if isinstance(node, yaml.SequenceNode):
             items += node.value
         else:
@@ -392,17 +400,19 @@ def _items(text: str) -> _Content:
     return _Content(items)
 
 
-def _values(
+def _walk_nodes(
     node: yaml.Node, pointer: str
 ) -> typing.Iterator[tuple[str, yaml.Node]]:
     """Yield a node and all nodes in it, with their JSON pointers.
 
-    A document has a place for each of these.
+    ``{a: [1]}`` yields nodes at the empty pointer, ``/a`` and ``/a/0``.
     """
     yield pointer, node
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _values(item, f'{pointer}/{index}')
+            yield from _walk_nodes(item, f'{pointer}/{index}')
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _values(value, pointer + data_path.pointer([key.value]))
+            yield from _walk_nodes(
+                value, pointer + data_path.pointer([key.value])
+            )

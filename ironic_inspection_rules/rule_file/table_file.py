@@ -322,7 +322,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     :raises: :class:`.exceptions.InvalidDocument` for a folder without files of
         rules.
     """
-    files = [_read(path) for path in document.files(paths)]
+    files = [_read(path) for path in document.list_files(paths)]
     with_rows: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:

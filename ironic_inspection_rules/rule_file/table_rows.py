@@ -84,20 +84,21 @@ class Rows:
     def line(self, number: int, column: str | None = None) -> int:
         """Return the line of a row, or of its value in a column, for messages.
 
-        :param number: of the row, from zero.
-        :param column: None for the line of the row. It is the line of the row
-            as well if the row has no such column.
+        :param number: number of the row, from zero.
+        :param column: name of the column; None, or a column that the row does
+            not have, for the line of the row.
         """
         row = self.rows[number]
         has_cell = isinstance(row, dict) and column in row
         if self.cells is None or not has_cell:
             return self.lines[number]
-        # The cells of all rows before, of which only mappings have any.
+        # The cells of all rows before; only rows that are mappings have any.
         count_before = 0
         for earlier_row in self.rows[:number]:
             if isinstance(earlier_row, dict):
                 count_before += len(earlier_row)
-        return self.cells[count_before + list(row).index(column)]
+        position_in_row = list(row).index(column)
+        return self.cells[count_before + position_in_row]
 
 
 def read(path: str, types: typing.Mapping[str, str]) -> Rows:
@@ -134,15 +135,18 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     return _read_yaml(path, text)
 
 
-def _is_ambiguous(node: yaml.Node) -> bool:
-    """Return whether nobody means a value as YAML reads it."""
-    return yaml_scalar.reads_otherwise(node) and not (
-        yaml_scalar.may_be_meant(node.value)
-    )
+def _is_surely_misread(node: yaml.Node) -> bool:
+    """Return whether nobody means a value as YAML reads it.
+
+    YAML reads 0123456 as a number to the base of 8.
+    """
+    if not yaml_scalar.is_misread(node):
+        return False
+    return not yaml_scalar.is_perhaps_meant(node.value)
 
 
-def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
-    """Build the rows of a list that stands in a file of YAML, with lines.
+def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
+    """Build the rows of a list in a file of YAML, with their lines.
 
     Columns with values that nobody means as YAML reads them are noted.
 
@@ -160,7 +164,7 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             continue
         for key, value in item.value:
             cells.append(value.start_mark.line + 1)
-            if not _is_ambiguous(value):
+            if not _is_surely_misread(value):
                 continue
             first_of_column = AmbiguousColumn(number, value.value, count=0)
             column = ambiguous.get(key.value, first_of_column)
@@ -168,13 +172,13 @@ def of_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
                 column, count=column.count + 1
             )
     lines = array.array('L')
-    for line in yaml_text.item_lines(node, text):
+    for line in yaml_text.find_item_lines(node, text):
         lines.append(line + 1)
     return Rows(path, rows, lines, cells, ambiguous=ambiguous)
 
 
 def _read_content(path: str) -> bytes:
-    """Return the bytes of a regular file, not larger than a table may be.
+    """Read a regular file that is not larger than a table may be.
 
     :raises: :class:`.exceptions.InvalidDocument` if it cannot be read, is no
         regular file, is too large, or changes while it is read.
@@ -248,12 +252,12 @@ def _read_yaml(path: str, text: str) -> Rows:
     :raises: :class:`.exceptions.InvalidDocument` if it is not, or no YAML.
     """
     try:
-        documents = yaml_text.nodes(text)
+        documents = yaml_text.parse_nodes(text)
         if len(documents) != 1 or not isinstance(
             documents[0], yaml.SequenceNode
         ):
-            raise exceptions.InvalidDocument(path, _not_a_list())
-        return of_list(path, documents[0], text)
+            raise exceptions.InvalidDocument(path, _expected_list())
+        return from_list(path, documents[0], text)
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
 
@@ -274,7 +278,7 @@ def _read_json(path: str, text: str) -> Rows:
     # The position up to which newlines are counted in the line.
     counted_until = 0
     try:
-        for position, row in _items_of_json(text):
+        for position, row in _split_json_list(text):
             # Not from the beginning of the text: that would take quadratic
             # time.
             line += text.count('\n', counted_until, position)
@@ -288,23 +292,23 @@ def _read_json(path: str, text: str) -> Rows:
     return Rows(path, rows, lines)
 
 
-def _items_of_json(text: str) -> Iterator[tuple[int, typing.Any]]:
-    """Yield the items of a list in JSON, with the positions they begin at.
+def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
+    """Yield the items of a list in JSON, with the positions of their begin.
 
     ``[1, {}]`` yields ``(1, 1)`` and ``(4, {})``.
 
     :raises: JSONDecodeError with the position of what is wrong.
     """
-    position = _skip(text, 0)
+    position = _skip_white_space(text, 0)
     if text[position : position + 1] != '[':
-        raise json.JSONDecodeError(_not_a_list(), text, position)
-    position = _skip(text, position + 1)
+        raise json.JSONDecodeError(_expected_list(), text, position)
+    position = _skip_white_space(text, position + 1)
     is_empty = text[position : position + 1] == ']'
     while not is_empty:
         begin = position
-        item, position = _decode(text, begin)
+        item, position = _decode_item(text, begin)
         yield begin, item
-        position = _skip(text, position)
+        position = _skip_white_space(text, position)
         separator = text[position : position + 1]
         if separator == ']':
             break
@@ -312,20 +316,20 @@ def _items_of_json(text: str) -> Iterator[tuple[int, typing.Any]]:
             raise json.JSONDecodeError(
                 _('expected "," or "]"'), text, position
             )
-        position = _skip(text, position + 1)
+        position = _skip_white_space(text, position + 1)
     # Behind the "]", nothing but white space may follow.
-    position = _skip(text, position + 1)
+    position = _skip_white_space(text, position + 1)
     if position < len(text):
         raise json.JSONDecodeError(
             _('there is something behind the list'), text, position
         )
 
 
-def _decode(text: str, begin: int) -> tuple[typing.Any, int]:
+def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
     """Return the value of JSON at a position, and the position behind it.
 
-    :raises: JSONDecodeError; where it is about the value as a whole, with the
-        position that the value begins at.
+    :raises: JSONDecodeError with the position of what is wrong: inside of the
+        value, or its begin if the value as a whole is wrong.
     """
     try:
         return _DECODER.raw_decode(text, begin)
@@ -342,7 +346,7 @@ def _decode(text: str, begin: int) -> tuple[typing.Any, int]:
         raise json.JSONDecodeError(reason, text, begin) from exc
 
 
-def _skip(text: str, position: int) -> int:
+def _skip_white_space(text: str, position: int) -> int:
     """Return the position of the next character that is no white space."""
     while text[position : position + 1] and text[position] in _WHITE:
         position += 1
@@ -354,27 +358,26 @@ def _build_mapping(
 ) -> dict[str, typing.Any]:
     """Return an object of JSON, whose keys must differ.
 
-    :raises: :class:`.exceptions.OperationError` if two are the same.
+    :raises: :class:`.exceptions.OperationError` if two keys are the same.
     """
     # Rows have the same columns, which are kept once.
     mapping = {sys.intern(name): value for name, value in pairs}
     if len(mapping) != len(pairs):
         counts = collections.Counter(name for name, _value in pairs)
-        # The first one of the object among those that are there twice.
-        twice = next(name for name, count in counts.items() if count > 1)
+        double_names = [name for name, count in counts.items() if count > 1]
         raise exceptions.OperationError(
-            _('key "%s" is there twice') % suggestion.shown(twice)
+            _('key "%s" is there twice') % suggestion.shown(double_names[0])
         )
     return mapping
 
 
-def _no_constant(name: str) -> typing.NoReturn:
+def _refuse_constant(name: str) -> typing.NoReturn:
     """Refuse ``NaN`` and ``Infinity``, which Python reads but JSON lacks."""
     raise exceptions.OperationError(yaml_text.NOT_JSON % name)
 
 
-def _finite(number: str) -> float:
-    """Return a number with a fraction or an exponent, unless it is too large.
+def _read_float(number: str) -> float:
+    """Read a number of JSON with a fraction or an exponent.
 
     :raises: :class:`.exceptions.OperationError` for 1e999, which Python would
         read as infinity.
@@ -387,10 +390,10 @@ def _finite(number: str) -> float:
 
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_build_mapping,
-    parse_constant=_no_constant,
-    parse_float=_finite,
+    parse_constant=_refuse_constant,
+    parse_float=_read_float,
 )
 
 
-def _not_a_list() -> str:
+def _expected_list() -> str:
     return _('the file must hold one list of rows')

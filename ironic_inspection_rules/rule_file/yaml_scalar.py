@@ -19,13 +19,14 @@ _WRITTEN_NUMBER = re.compile(
 _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 
 
-def reads_otherwise(node: yaml.Node) -> bool:
+def is_misread(node: yaml.Node) -> bool:
     """Return whether YAML 1.1 reads a scalar otherwise than most people do.
 
-    It reads 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
-    to the base of 8, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as numbers.
+    It reads 52:54:00:12:34:56 as a number to the base of 60, 0123456 as a
+    number to the base of 8, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as
+    numbers.
 
-    :param node: any node; only scalars without quotes can be meant otherwise.
+    :param node: any node; only scalars without quotes can be misread.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style:
         # A scalar in quotes, or in a block, is text as it is written.
@@ -34,19 +35,19 @@ def reads_otherwise(node: yaml.Node) -> bool:
         return node.value.lower() not in ('true', 'false')
     if node.tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'):
         return False
-    odd = _ODD_FLOAT
+    misread_numbers = _ODD_FLOAT
     if node.tag.endswith('int'):
-        odd = _ODD_INTEGER
-    return odd.fullmatch(node.value) is not None or is_rare_notation(
-        node.value
-    )
+        misread_numbers = _ODD_INTEGER
+    if misread_numbers.fullmatch(node.value):
+        return True
+    return is_rare_notation(node.value)
 
 
-def may_be_meant(written: str) -> bool:
-    """Return whether what YAML reads may be meant, where nothing says more.
+def is_perhaps_meant(written: str) -> bool:
+    """Return whether the author of a misread value may mean what YAML reads.
 
-    Of what :func:`reads_otherwise` that is a switch, or a number in a
-    notation that is hardly used for anything else.
+    ``OFF`` may mean false and ``0x1F`` may mean 31; ``0123456`` hardly means
+    42798.
     """
     return is_switch(written) or is_rare_notation(written)
 
@@ -59,7 +60,7 @@ def is_switch(written: str) -> bool:
 def is_rare_notation(written: str) -> bool:
     """Return whether a text is in a notation of numbers that few know.
 
-    It is a number to the base of 16 or 2, or has underscores or an exponent.
-    Who writes so may mean the number, and may as well mean the text.
+    It is a number to the base of 16 or 2, or has underscores or an exponent,
+    such as ``0x1F``, ``1_000`` or ``1.0e+3``. Its author may mean the text.
     """
     return _WRITTEN_NUMBER.fullmatch(written) is not None

@@ -29,7 +29,7 @@ Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TEXT = 'tag:yaml.org,2002:str'
 MERGE = 'tag:yaml.org,2002:merge'
 # Two escapes of JSON for one character, which YAML does not know.
-_PAIR = re.compile(
+_SURROGATE_PAIR = re.compile(
     r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
     r'\\u[dD][c-fC-F][0-9a-fA-F]{2}'
 )
@@ -44,14 +44,14 @@ _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 # A field at the beginning of a value.
 _FIELD = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
 # A field as a value that YAML takes for a mapping, and does not finish.
-_UNQUOTED = re.compile(
+_FIELD_WITHOUT_QUOTES = re.compile(
     rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
     r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)'
 )
 # The one key of such a mapping: the path of the field.
-_PATH = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
+_PATH_OF_FIELD = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
 # A value without quotes, up to the end of the line.
-_PLAIN = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
+_VALUE_WITHOUT_QUOTES = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
 NULL = 'tag:yaml.org,2002:null'
 _STANDARD = 'tag:yaml.org,2002:'
 _COLLECTIONS = ('tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq')
@@ -80,7 +80,7 @@ class FastDumper(
 
 
 def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
-    """Put text in double quotes if it ends a line or reorders it in between.
+    """Put a text in double quotes if it has a control character.
 
     PyYAML writes U+0085 as it is and reads it as a line feed.
     """
@@ -90,14 +90,14 @@ def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar(_TEXT, text, style)
 
 
-def _ignore_aliases(_dumper: typing.Any, _data: typing.Any) -> bool:
-    """Let what is in two places be written twice, without ``&id001``."""
+def _write_no_aliases(_dumper: typing.Any, _data: typing.Any) -> bool:
+    """Have every value written in full, without aliases such as ``*id001``."""
     return True
 
 
 for _dumper in (Dumper, FastDumper):
     _dumper.add_representer(str, _represent_text)
-    _dumper.ignore_aliases = _ignore_aliases
+    _dumper.ignore_aliases = _write_no_aliases
 
 
 def dump(value: typing.Any, **options: typing.Any) -> str:
@@ -119,21 +119,17 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
 
 
 def comment(text: str, width: int = sys.maxsize) -> str:
-    """Write a text as a comment, whatever is in it."""
+    """Write a text as a comment; its line feeds become blanks."""
     line = exceptions.one_line(' '.join(text.split()))
-    return (
-        '\n'.join(
-            textwrap.wrap(
-                line,
-                width,
-                initial_indent='# ',
-                subsequent_indent='#   ',
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-        + '\n'
+    lines = textwrap.wrap(
+        line,
+        width,
+        initial_indent='# ',
+        subsequent_indent='#   ',
+        break_long_words=False,
+        break_on_hyphens=False,
     )
+    return '\n'.join(lines) + '\n'
 
 
 def packaged(path: str) -> typing.Any:
@@ -149,8 +145,9 @@ def packaged(path: str) -> typing.Any:
 class _Extent:
     """The depth of a nested value, and the number of values in it.
 
-    ``height`` is the number of levels below it, ``size`` that of all values,
-    itself among them. ``anchor`` is the name by which aliases repeat it.
+    ``height`` is the number of levels below the value, ``size`` the number of
+    values with the value itself: for ``[1, [2]]``, they are 2 and 4.
+    ``anchor`` is the name by which aliases repeat it.
     """
 
     height: int = 0
@@ -158,15 +155,15 @@ class _Extent:
     anchor: str | None = None
 
 
-def nodes(text: str) -> list[yaml.Node]:
-    """Return the documents of a file as nodes of YAML, with their places.
+def parse_nodes(text: str) -> list[yaml.Node]:
+    """Parse the documents of a file to nodes of YAML, which have their places.
 
     An empty document is left out.
 
-    :param text: of the whole file.
+    :param text: text of the whole file.
     :raises: YAMLError where they cannot be read, or are too large.
     """
-    text = readable(text)
+    text = make_readable(text)
     try:
         _check_bounds(text)
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
@@ -181,13 +178,13 @@ def nodes(text: str) -> list[yaml.Node]:
     ]
 
 
-def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
+def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
     """Return the lines in which the items of a list begin, from zero.
 
-    An item that is an alias counts where the alias stands, for messages about
-    it; its node has the place of the anchor.
+    For an alias, it is the line of the alias: its node has the place of the
+    anchor, which would mislead in messages.
 
-    :param text: of the whole file.
+    :param text: text of the whole file.
     """
     # The node of an alias is that of its anchor, which comes before. So it
     # begins before the list, or is an earlier item or inside of one; other
@@ -200,15 +197,17 @@ def item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
         end = item.end_mark.index
     if not has_aliases:
         return [item.start_mark.line for item in node.value]
-    return _item_lines_of_events(node, text)
+    return _find_item_lines_in_events(node, text)
 
 
-def _item_lines_of_events(node: yaml.SequenceNode, text: str) -> list[int]:
-    """Return the lines in which the items of a list begin, aliases among them.
+def _find_item_lines_in_events(
+    node: yaml.SequenceNode, text: str
+) -> list[int]:
+    """Return the lines in which the items of a list begin, also of aliases.
 
     Only the events of YAML have the place of an alias.
     """
-    events = iter(yaml.parse(readable(text), Loader))
+    events = iter(yaml.parse(make_readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
             event.start_mark.index == node.start_mark.index
@@ -232,27 +231,28 @@ def _item_lines_of_events(node: yaml.SequenceNode, text: str) -> list[int]:
     return lines
 
 
-def readable(text: str) -> str:
+def make_readable(text: str) -> str:
     """Return the text of a file as YAML can read it, of the same length.
 
-    Of JSON, tabs between values become blanks. A pair of escapes that is one
-    character to JSON, and that YAML refuses, becomes two marks of an unknown
-    character; :func:`construct` reads such a value again, from the text as it
-    is in the file.
+    In JSON, tabs between values become blanks. A pair of escapes for a single
+    character, such as ``\\ud83d\\ude00``, which YAML refuses, becomes
+    ``\\ufffd\\ufffd``; :func:`construct` reads the value from the file again.
     """
     # Only JSON has tabs where they matter to YAML, and only between values.
     if text.lstrip().startswith(('[', '{')):
-        return _PAIR.sub(r'\1\\ufffd\\ufffd', text.replace('\t', ' '))
+        return _SURROGATE_PAIR.sub(
+            r'\1\\ufffd\\ufffd', text.replace('\t', ' ')
+        )
     return text
 
 
-def _extent_of_alias(
+def _find_extent_of_alias(
     name: str, anchored: typing.Mapping[str, _Extent], outer: list[_Extent]
 ) -> _Extent:
-    """Return the extent of what an alias stands for.
+    """Return the extent of the value that an alias stands for.
 
-    An alias that stands for what it is in has no end: it is as high as
-    nothing may be. One without an anchor counts as a single value.
+    In ``&a [*a]`` an alias is inside of its own value, which has no end. An
+    alias without an anchor counts as a single value.
 
     :param anchored: the extents of complete values by their anchor.
     :param outer: the collections that the alias is in.
@@ -260,6 +260,7 @@ def _extent_of_alias(
     if name in anchored:
         return anchored[name]
     if any(name == around.anchor for around in outer):
+        # This height is refused.
         return _Extent(height=DEPTH)
     return _Extent()
 
@@ -290,7 +291,7 @@ def _check_bounds(text: str) -> None:
         elif isinstance(event, yaml.ScalarEvent):
             complete = _Extent(anchor=event.anchor)
         elif isinstance(event, yaml.AliasEvent):
-            complete = _extent_of_alias(event.anchor, anchored, outer)
+            complete = _find_extent_of_alias(event.anchor, anchored, outer)
             aliased += complete.size
         if complete is not None:
             around = outer[-1]
@@ -309,13 +310,13 @@ def _check_bounds(text: str) -> None:
             )
 
 
-def _problem(node: yaml.Node, text: str) -> str | None:
-    """Return what is wrong with a node, mostly that it needs quotes.
+def _find_problem(node: yaml.Node, text: str) -> str | None:
+    """Return what is wrong with a node: mostly, that it needs quotes.
 
-    The nodes inside of it are not looked at.
+    Nodes inside of the node are not checked.
 
-    :param text: of the whole file.
-    :returns: None if nothing is.
+    :param text: text of the whole file.
+    :returns: a sentence; None if nothing is wrong.
     """
     if isinstance(node, yaml.CollectionNode) and (
         node.tag not in _COLLECTIONS
@@ -323,24 +324,24 @@ def _problem(node: yaml.Node, text: str) -> str | None:
         kind = str(node.tag).replace(_STANDARD, '!!')
         return _('there are no values of the type %s') % kind
     if isinstance(node, yaml.MappingNode):
-        return _unquoted_field(node)
+        return _find_unquoted_field(node)
     if not isinstance(node, yaml.ScalarNode) or not node.tag:
         return None
     if node.tag.startswith('!'):
-        return _quote(f'{node.tag} {node.value}'.strip())
+        return _demand_quotes(f'{node.tag} {node.value}'.strip())
     # "! eq" loses its sign without a trace.
     if text.startswith('! ', node.start_mark.index):
-        return _quote(f'! {node.value}')
+        return _demand_quotes(f'! {node.value}')
     return None
 
 
-def _unquoted_field(node: yaml.MappingNode) -> str | None:
-    """Return what to write where a mapping is a field without quotes.
+def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
+    """Return what to write in place of a mapping that is meant as a field.
 
-    To YAML ``{node.name}`` is a mapping of one key without a value, and
-    ``{{`` the beginning of a mapping with a mapping for its key.
+    YAML reads ``{node.name}`` as a mapping of one key without a value, and
+    ``{{`` as the beginning of a mapping whose key is a mapping.
 
-    :returns: a sentence; None if it is no field.
+    :returns: a sentence; None if the mapping is no field.
     """
     if not node.flow_style or len(node.value) != 1:
         return None
@@ -349,41 +350,43 @@ def _unquoted_field(node: yaml.MappingNode) -> str | None:
         return None
     if isinstance(key, yaml.MappingNode):
         return _('text with "{{" must be in quotes')
-    if isinstance(key, yaml.ScalarNode) and _PATH.fullmatch(key.value):
-        return _quote(f'{{{key.value}}}')
+    if isinstance(key, yaml.ScalarNode) and _PATH_OF_FIELD.fullmatch(
+        key.value
+    ):
+        return _demand_quotes(f'{{{key.value}}}')
     return None
 
 
-def syntax_hint(text: str, line: int) -> str | None:
+def find_syntax_hint(text: str, line: int) -> str | None:
     """Return what is probably wrong in a line that is no YAML.
 
-    :param text: of the whole file.
+    :param text: text of the whole file.
     :param line: number of the line, from zero.
     """
     lines = text.split('\n')
-    wrong = ''
+    wrong_line = ''
     if line < len(lines):
-        wrong = lines[line]
-    if re.match(r' *\t', wrong):
+        wrong_line = lines[line]
+    if re.match(r' *\t', wrong_line):
         return _('YAML does not know tabs: indent with blanks')
-    unquoted = _UNQUOTED.search(wrong)
-    if unquoted:
-        return _quote(unquoted['field'])
-    plain = _PLAIN.search(wrong)
-    if plain and (
-        plain['text'].startswith(('!', '%', '@', '`', '&', '*'))
-        or _FIELD.match(plain['text'])
-    ):
-        return _quote(plain['text'].rstrip())
+    field = _FIELD_WITHOUT_QUOTES.search(wrong_line)
+    if field:
+        return _demand_quotes(field['field'])
+    value = _VALUE_WITHOUT_QUOTES.search(wrong_line)
+    if value is None:
+        return None
+    has_mark = value['text'].startswith(('!', '%', '@', '`', '&', '*'))
+    if has_mark or _FIELD.match(value['text']):
+        return _demand_quotes(value['text'].rstrip())
     return None
 
 
 def as_document_error(
     path: str, text: str, error: yaml.YAMLError | RecursionError
 ) -> exceptions.InvalidDocument:
-    """Return the error of a file that is no YAML, with its place.
+    """Convert an error of YAML to the error of a file, with its place.
 
-    :param text: of the whole file.
+    :param text: text of the whole file.
     """
     mark = getattr(error, 'problem_mark', None)
     reason = getattr(error, 'problem', None) or str(error)
@@ -391,7 +394,7 @@ def as_document_error(
         return exceptions.InvalidDocument(path, reason)
     # YAML's own errors are subclasses. Those of this package have a hint.
     if type(error) is not yaml.MarkedYAMLError:
-        hint = syntax_hint(text, mark.line)
+        hint = find_syntax_hint(text, mark.line)
         if hint:
             reason = f'{reason}; {hint}'
     return exceptions.InvalidDocument(
@@ -399,7 +402,7 @@ def as_document_error(
     )
 
 
-def _quote(text: str) -> str:
+def _demand_quotes(text: str) -> str:
     written = text.replace('\\', '\\\\').replace('"', '\\"')
     return _('text like this must be in quotes: write "%s"') % written
 
@@ -407,13 +410,13 @@ def _quote(text: str) -> str:
 def construct(node: yaml.Node, text: str) -> typing.Any:
     """Return the value of a node, as JSON could have it.
 
-    A time stays the text that it is in the file.
+    A time such as ``2024-01-31`` stays text.
 
-    :param text: of the whole file.
+    :param text: text of the whole file.
     :raises: MarkedYAMLError for a value that JSON cannot hold, or that is no
         value of a rule file, such as a field without quotes.
     """
-    problem = _problem(node, text)
+    problem = _find_problem(node, text)
     if problem:
         raise yaml.MarkedYAMLError(
             problem=problem, problem_mark=node.start_mark
@@ -425,14 +428,17 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     if node.tag == _TIMESTAMP:
         return node.value
     written = text[node.start_mark.index : node.end_mark.index]
-    if node.style == '"' and _PAIR.search(written) and '\ufffd' in node.value:
-        # readable() has put marks in place of a pair of JSON's escapes, which
+    if (
+        node.style == '"'
+        and _SURROGATE_PAIR.search(written)
+        and '\ufffd' in node.value
+    ):
+        # make_readable() has put marks in place of the escapes, which
         # YAML refuses. The text of the file still has the pair.
         return json.loads(written)
     value = _construct_scalar(node, written)
-    if isinstance(value, bytes) or (
-        isinstance(value, float) and not math.isfinite(value)
-    ):
+    is_endless = isinstance(value, float) and not math.isfinite(value)
+    if is_endless or isinstance(value, bytes):
         raise yaml.MarkedYAMLError(
             problem=NOT_JSON % written, problem_mark=node.start_mark
         )
@@ -440,26 +446,25 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
 
 
 def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
-    """Return the value of what is neither a mapping nor a list.
+    """Return the value of a node that is neither a mapping nor a list.
 
-    :param written: as it stands in the file.
-    :raises: MarkedYAMLError where it is not of the type that YAML takes it
-        for, or a number that Python cannot write.
+    :param written: the value as it stands in the file.
+    :raises: MarkedYAMLError where the value is not of its type, such as
+        ``!!bool maybe``, or is a number that Python cannot write.
     """
     try:
         value = yaml.constructor.SafeConstructor().construct_document(node)
         # Python reads long numbers to the base 16, and cannot write them.
         str(value)
     except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
-        # PyYAML lets a LookupError out for text that is not of its tag's
-        # type, such as "!!bool maybe".
+        # PyYAML lets a LookupError out for text that is not of its type.
         if _LONG_NUMBER.fullmatch(written):
             problem = TOO_MANY_DIGITS
         elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
             # YAML's own words name the tag.
             raise
         else:
-            problem = _quote(written)
+            problem = _demand_quotes(written)
         raise yaml.MarkedYAMLError(
             problem=problem, problem_mark=node.start_mark
         ) from exc
@@ -469,20 +474,19 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
 def _construct_mapping(
     node: yaml.MappingNode, text: str
 ) -> dict[str, typing.Any]:
-    """Return the value of a mapping, with what is merged into it by ``<<``.
+    """Return the value of a mapping with its merge keys, ``<<``, resolved.
 
-    Names are checked before the merge, after which the same name may be
-    there twice: its own value and the merged one that it replaces.
+    Names are checked before the merge: afterwards, the mapping may have a
+    name twice, with its own value and the merged value that it replaces.
     """
     check_names(node)
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
         _require_text(key, _TEXT)
-    # A node with an alias is constructed again, and then holds merged values
-    # beside those that replace them, which must not count as twice.
-    node.value = list(
-        {key.value: (key, value) for key, value in node.value}.values()
-    )
+    # An alias has the node constructed again: a name with a merged value must
+    # not count as double then. The last value of a name is its own.
+    last_by_name = {key.value: (key, value) for key, value in node.value}
+    node.value = list(last_by_name.values())
     return {
         construct(key, text): construct(value, text)
         for key, value in node.value
@@ -490,9 +494,9 @@ def _construct_mapping(
 
 
 def check_names(node: yaml.MappingNode) -> None:
-    """Check that the keys of a mapping are text, each once.
+    """Check that the keys of a mapping are texts, and that none is double.
 
-    :raises: MarkedYAMLError where one is not.
+    :raises: MarkedYAMLError at the first wrong key.
     """
     names = set()
     for key, _value in node.value:
@@ -508,8 +512,8 @@ def check_names(node: yaml.MappingNode) -> None:
 def _require_text(key: yaml.Node, *tags: str) -> None:
     """Check that a key is text, as keys of JSON are.
 
-    :param tags: the tags of YAML that it may have.
-    :raises: MarkedYAMLError for any other, such as that of a number.
+    :param tags: the tags of YAML that the key may have.
+    :raises: MarkedYAMLError for another tag, such as the tag of a number.
     """
     if key.tag not in tags:
         problem = _('keys must be text')

@@ -179,12 +179,14 @@ class FileText:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._entries = document.entry_nodes(text)
+        self._entries = document.parse_nodes(text)
         # The positions of dashes of lists, and of tags such as "!!seq": nodes
         # do not have these.
         self._dashes: list[int] = []
         self._tags: list[int] = []
-        for token in yaml.scan(yaml_text.readable(text), yaml_text.Loader):
+        for token in yaml.scan(
+            yaml_text.make_readable(text), yaml_text.Loader
+        ):
             if isinstance(token, yaml.BlockEntryToken):
                 self._dashes.append(token.start_mark.index)
             elif isinstance(token, yaml.TagToken):

@@ -236,7 +236,7 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
     """
     # The files of "./machines" and "machines" are the same, and tried once.
     normal_paths = [str(pathlib.Path(path)) for path in paths]
-    files = document.files(
+    files = document.list_files(
         normal_paths, _('there are no inventories in this directory')
     )
     return list(dict.fromkeys(files))

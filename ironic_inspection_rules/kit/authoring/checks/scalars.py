@@ -180,7 +180,7 @@ def _is_misread(
         return True
     if pointer.startswith(f'/{model.VARS}/'):
         # A variable may be meant as a number or a boolean.
-        return not yaml_scalar.may_be_meant(raw)
+        return not yaml_scalar.is_perhaps_meant(raw)
     for operation in rule.operations:
         places = (f'{operation.pointer}/args/', f'{operation.pointer}/loop/')
         if pointer.startswith(places):

@@ -483,7 +483,7 @@ data:
                 stream.write('[]')
 
         self.assertEqual(
-            list(map(folder.join, names)), document.files([folder.path])
+            list(map(folder.join, names)), document.list_files([folder.path])
         )
 
     def test_what_is_hidden_in_a_folder_is_not_meant(self):
@@ -499,5 +499,5 @@ data:
         (folder / '.b.yaml').write_text('[]')
 
         self.assertEqual(
-            [str(folder / 'a.yaml')], document.files([str(folder)])
+            [str(folder / 'a.yaml')], document.list_files([str(folder)])
         )
