@@ -59,7 +59,7 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     The last result is cached, since a host decides twice a second, and there
     may be many machines.
 
-    :param leads: whether this host is the leader. All others block.
+    :param leads: whether this host is the leader. All other hosts block.
     :param auto_discovery: whether unknown machines always pass.
     """
     if not leads:
@@ -76,10 +76,10 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """Return the MAC addresses of ports, in lower case.
 
-    :param rows: read to the end even after a bad one, so that a transaction
-        behind them ends.
-    :raises: BadAddress for the first invalid one. If it were left out, a
-        known machine would pass as an unknown one.
+    :param rows: read to the end even after a bad address, so that the
+        transaction of the reader ends.
+    :raises: BadAddress for the first bad address. Without the address, a known
+        machine would pass as an unknown machine.
     """
     first_error = None
     macs = set()

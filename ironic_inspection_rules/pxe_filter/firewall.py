@@ -22,7 +22,7 @@ _MARGIN = 0.5
 _TIMEOUT = 10.0
 """Time limit for other runs; 50,000 addresses take 0.1 seconds."""
 
-_KILLED = (-9, 137)
+_STATUS_AFTER_KILL = (-9, 137)
 """Exit status when timeout(1) has killed nft.
 
 Either timeout(1) dies of its own signal, or it exits with 128 + 9.
@@ -63,7 +63,7 @@ def run_nft(
         check=False,
         text=True,
     )
-    if process.returncode in _KILLED:
+    if process.returncode in _STATUS_AFTER_KILL:
         raise FirewallError(
             _('nft did not answer within %g seconds') % timeout
         )
@@ -123,16 +123,16 @@ class Firewall:
                 _('There is no network interface "%s"') % self.interface
             ) from exc
         if self._is_name_taken():
-            self._execute(self._table.create_fallback())
+            self._apply_script(self._table.create_fallback())
             raise FirewallError(
                 _('The nftables table "%s" exists and is not ours')
                 % self._table.name
             )
-        self._execute(self._table.create())
+        self._apply_script(self._table.create())
         self._admitted = admission.Admission()
 
     def _is_name_taken(self) -> bool:
-        """Return whether a foreign table has the name of ours."""
+        """Return whether the kernel has a foreign table of our name."""
         try:
             # -t: terse, without the elements of the sets.
             listing = self._run(
@@ -160,10 +160,10 @@ class Firewall:
             # back, but the timeout of the set "leader" runs on.
             now = time.time()
             script += self._table.pass_for(seconds, now, now + remaining)
-            self._execute(script, _PASS_TIMEOUT)
+            self._apply_script(script, _PASS_TIMEOUT)
         else:
             script += self._table.block()
-            self._execute(script)
+            self._apply_script(script)
         # Only now: after an error, the next change starts from what was
         # admitted before.
         self._admitted = admit
@@ -182,7 +182,9 @@ class Firewall:
         except FirewallError:
             self.install()
 
-    def _execute(self, script: list[str], timeout: float = _TIMEOUT) -> None:
-        """Have nft apply a script, all of it or nothing."""
+    def _apply_script(
+        self, script: list[str], timeout: float = _TIMEOUT
+    ) -> None:
+        """Have nft apply a script in one transaction."""
         text = ''.join(f'{line}\n' for line in script)
         self._run(script=text, timeout=timeout)

@@ -35,7 +35,7 @@ FAMILY = 'inet'
 MARK = 'ironic-inspection-pxe-filter'
 """Comment of rules, by which a table is recognized as ours."""
 
-_PRIORITY = -10
+_PRIORITY_OF_CHAIN = -10
 """Before the ``filter`` chains of others, which can only block more."""
 
 # The type and the flags of the sets, by name.
@@ -48,7 +48,7 @@ _SETS = {
 }
 
 # The match, the verdict and the comment of the rules, in their order.
-_GUARD = (
+_RULES_OF_GUARD = (
     ('iifname != @leader', 'drop', 'not the leader'),
     ('meta time != @lease', 'drop', 'the lease is over'),
     ('ether saddr @whitelist', 'accept', 'in inspection'),
@@ -78,48 +78,60 @@ class FilterTable:
     def create(self) -> list[str]:
         """Return the script that replaces the table; it blocks everything."""
         return [
-            *_drop(self.name),
-            *_drop(self.fallback_name),
-            *self._define(self.name),
+            *_drop_table(self.name),
+            *_drop_table(self.fallback_name),
+            *self._define_table(self.name),
         ]
 
     def create_fallback(self) -> list[str]:
-        """Return the script for a table of another name that blocks all."""
-        return [*_drop(self.fallback_name), *self._define(self.fallback_name)]
+        """Return the script for a table of another name that blocks all.
+
+        It is for a host where a foreign table has our name.
+        """
+        return [
+            *_drop_table(self.fallback_name),
+            *self._define_table(self.fallback_name),
+        ]
 
     def change(
         self, before: admission.Admission, after: admission.Admission
     ) -> list[str]:
         """Return the script that changes the sets to another admission.
 
-        It has only the addresses that differ, and nothing if none does.
+        It has only the addresses that differ; it is empty if none differs.
 
-        :param before: what the sets contain now.
-        :param after: what they are to contain.
+        :param before: the content of the sets now.
+        :param after: the content of the sets after the script.
         """
         script = [
-            *self._replace('whitelist', before.allowlist, after.allowlist),
-            *self._replace('blacklist', before.denylist, after.denylist),
+            *self._change_elements(
+                'whitelist', before.allowlist, after.allowlist
+            ),
+            *self._change_elements(
+                'blacklist', before.denylist, after.denylist
+            ),
         ]
         if before.unknown != after.unknown:
             # Unknown machines pass while the interface is in the set.
             action = 'delete'
             if after.unknown:
                 action = 'add'
-            script += self._elements(action, 'unknown', [self._quoted])
+            script += self._edit_elements(
+                action, 'unknown', [self._quoted_name]
+            )
         return script
 
-    def _replace(
+    def _change_elements(
         self, name: str, old: frozenset[str], new: frozenset[str]
     ) -> list[str]:
         """Return the script that changes the elements of a set."""
-        # Twice a second both are the same object. To compare the addresses
-        # of many machines each time would take too long.
+        # A host decides twice a second, mostly with the same object. To
+        # compare the addresses of many machines would take too long.
         if old is new:
             return []
         return [
-            *self._elements('delete', name, sorted(old - new)),
-            *self._elements('add', name, sorted(new - old)),
+            *self._edit_elements('delete', name, sorted(old - new)),
+            *self._edit_elements('add', name, sorted(new - old)),
         ]
 
     def block(self) -> list[str]:
@@ -148,20 +160,20 @@ class FilterTable:
         if not tenths:
             # For nft a timeout of zero is none at all.
             return self.block()
-        leader = f'{self._quoted} timeout {tenths}00ms'
+        leader = f'{self._quoted_name} timeout {tenths}00ms'
         return [
             # An element that is added again keeps its timeout on many kernels,
             # and time spans must not overlap.
             *self.block(),
-            *self._elements('add', 'lease', [span]),
-            *self._elements('add', 'leader', [leader]),
+            *self._edit_elements('add', 'lease', [span]),
+            *self._edit_elements('add', 'leader', [leader]),
         ]
 
     def is_foreign(self, listing: str) -> bool:
         """Return whether ``nft list table`` shows a table that is not ours."""
         return f'"{MARK}"' not in listing
 
-    def _define(self, table: str) -> Iterator[str]:
+    def _define_table(self, table: str) -> Iterator[str]:
         """Yield the script for a new table; its empty sets let nobody pass."""
         yield f'add table {FAMILY} {table}'
         for name, kind in _SETS.items():
@@ -171,25 +183,25 @@ class FilterTable:
         # the chains of others.
         yield (
             f'add chain {FAMILY} {table} input {{ type filter hook input '
-            f'priority {_PRIORITY}; policy accept; }}'
+            f'priority {_PRIORITY_OF_CHAIN}; policy accept; }}'
         )
         for number, protocol in self._ports:
             yield (
-                f'add rule {FAMILY} {table} input iifname {self._quoted} '
+                f'add rule {FAMILY} {table} input iifname {self._quoted_name} '
                 f'{protocol} dport {number} goto guard comment "{MARK}"'
             )
-        for match, verdict, comment in _GUARD:
+        for match, verdict, comment in _RULES_OF_GUARD:
             # The last rule has no match, so it would begin with a space.
             rule = f'{match} counter {verdict} comment "{comment}"'.lstrip()
             yield f'add rule {FAMILY} {table} guard {rule}'
 
-    def _elements(
+    def _edit_elements(
         self, action: str, name: str, elements: list[str]
     ) -> list[str]:
-        """Return the line that adds elements to a set, or deletes them.
+        """Return the line that adds elements to a set, or deletes elements.
 
         :param action: ``add`` or ``delete``.
-        :returns: no line if there are no elements.
+        :returns: a script of one line, or an empty one without elements.
         """
         # nft refuses an empty list.
         if not elements:
@@ -198,11 +210,11 @@ class FilterTable:
         return [f'{action} element {FAMILY} {self.name} {name} {{ {items} }}']
 
     @property
-    def _quoted(self) -> str:
+    def _quoted_name(self) -> str:
         return f'"{self.interface}"'
 
 
-def _drop(name: str) -> list[str]:
+def _drop_table(name: str) -> list[str]:
     """Return the script that removes a table, if it exists."""
     # nft fails to delete a table that does not exist, but adds one that does.
     return [f'add table {FAMILY} {name}', f'delete table {FAMILY} {name}']

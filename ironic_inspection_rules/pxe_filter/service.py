@@ -58,7 +58,7 @@ class Settings:
 
 
 def _end_without_error(_retry_state: tenacity.RetryCallState) -> None:
-    """End retries; tenacity would raise RetryError, but to stop is none."""
+    """End the retries without the RetryError that tenacity would raise."""
 
 
 class PxeFilter:
@@ -91,7 +91,7 @@ class PxeFilter:
         # Guards self._passes, and is notified when it changes.
         self._state = threading.Condition()
         # Reads the machines from the database. Another one at every start.
-        self._watcher = self._new_watcher()
+        self._watcher = self._make_watcher()
 
     def handle(self, change: notification.ListChange) -> None:
         """Handle a message; may be called from any thread."""
@@ -122,7 +122,7 @@ class PxeFilter:
         )
         retrying(self._run_until_failure, stop)
 
-    def _new_watcher(self) -> watchers.Watcher:
+    def _make_watcher(self) -> watchers.Watcher:
         """Build the watcher of the next start, which has read nothing yet."""
         return watchers.Watcher(
             self._source,
@@ -132,20 +132,20 @@ class PxeFilter:
         )
 
     def _run_until_failure(self, stop: threading.Event) -> None:
-        """Run the filter once: until a stop is requested or anything fails.
+        """Run the filter until a stop is requested or anything fails.
 
-        First everything is blocked. A watcher reads the machines from the
-        database in its own thread; once it has, this host takes part in the
-        election. A failure is counted, and raised for run() to start again.
+        First, everything is blocked. A watcher reads the machines from the
+        database in its own thread; then this host takes part in the election.
+        A failure is counted, and raised for :meth:`run` to start again.
         """
         # Ends the watcher and the membership in the election.
         leave = threading.Event()
         try:
-            self._block()
+            self._block_everything()
             self._start_watcher(leave)
             self._wait_for_machines(stop)
             if not stop.is_set():
-                self._take_part(stop, leave)
+                self._take_part_in_election(stop, leave)
         # Any error: it is only logged here, and raised for run().
         except Exception as exc:
             self._outage.failed(exc)
@@ -158,7 +158,7 @@ class PxeFilter:
 
         :param leave: ends the thread.
         """
-        self._watcher = self._new_watcher()
+        self._watcher = self._make_watcher()
         # A daemon, as it may hang in the database.
         threading.Thread(
             target=self._watcher.run,
@@ -168,15 +168,14 @@ class PxeFilter:
         ).start()
 
     def _wait_for_machines(self, stop: threading.Event) -> None:
-        """Wait until the watcher has read the machines, or a stop.
+        """Wait until the watcher has read the machines, or for a stop.
 
-        A leader that knows no machines yet would block those that are in
-        inspection.
+        A leader that knows no machines yet would block machines in inspection.
         """
         while self._watcher.machines() is None and not stop.is_set():
             self._wait_for_change()
 
-    def _take_part(
+    def _take_part_in_election(
         self, stop: threading.Event, leave: threading.Event
     ) -> None:
         """Take part in the election, and let machines pass as its leader.
@@ -184,35 +183,35 @@ class PxeFilter:
         It returns when a stop is requested, or raises the first failure. This
         host then blocks everything and has left the election.
 
-        :param leave: is set here to make this host leave.
+        :param leave: set here to end this host's part.
         """
         member = self._elect(self._request_read, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:
             election_run = pool.submit(member.run, leave)
             try:
                 while not stop.is_set() and not election_run.done():
-                    self._update(member)
+                    self._update_firewall(member)
                     self._wait_for_change()
             finally:
                 # In this order, as machines may pass on another host once
                 # this one has left. It must leave even if it cannot block, as
                 # the end of the pool waits until the election has ended.
                 try:
-                    self._block()
+                    self._block_everything()
                 finally:
                     leave.set()
             # Raise the error of a callback, if there was one.
             election_run.result()
 
     def _request_read(self) -> None:
-        """Have the nodes in inspection read, as this host begins to lead.
+        """Ask for a read of the nodes in inspection, as this host leads now.
 
         The last read may be old, and messages since then may be lost.
         """
         self._watcher.read_inspected()
         self._changed.set()
 
-    def _update(self, member: election.Election) -> None:
+    def _update_firewall(self, member: election.Election) -> None:
         """Have the kernel let machines pass for as long as this host leads.
 
         A host that does not lead blocks everything.
@@ -236,9 +235,9 @@ class PxeFilter:
             self._set_passes(False)
         self._outage.over()
 
-    def _block(self) -> None:
+    def _block_everything(self) -> None:
         """Have the kernel block everything, then note that it does."""
-        # In this order, as in _update().
+        # In this order, as in _update_firewall().
         self._firewall.block()
         self._set_passes(False)
 
@@ -259,7 +258,7 @@ class PxeFilter:
             self._state.notify_all()
 
     def _wait_until_blocked(self) -> None:
-        """Wait until this filter blocks, or the kernel does by its timeout.
+        """Wait until this filter blocks, or the kernel blocks by its timeout.
 
         The election calls this before it releases its lock.
         """

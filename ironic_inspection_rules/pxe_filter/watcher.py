@@ -37,7 +37,7 @@ POLL_INTERVAL = 1.0
 DATABASE_TIMEOUT = 4.0
 """Seconds without an answer after which the database counts as down."""
 
-_CHUNK = 1000
+_ROWS_PER_FETCH = 1000
 """Rows fetched at a time."""
 
 _KINDS = (models.Port, models.Portgroup)
@@ -45,7 +45,7 @@ _IN_INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
 
 class PortSource:
-    """The ports in Ironic's database; methods raise any error of it.
+    """The ports in Ironic's database, whose errors all methods raise.
 
     :param inspect_interfaces: inspect interfaces of nodes that may pass.
     """
@@ -54,69 +54,70 @@ class PortSource:
         self._interfaces = inspect_interfaces
 
     def ping(self) -> None:
-        """Return if the database answers."""
+        """Check that the database answers, or raise its error."""
         with transaction.reader() as session:
             session.execute(sa.select(sa.literal(1)))
 
-    def ports(self) -> Iterator[admission.Row]:
+    def read_ports(self) -> Iterator[admission.Row]:
         """Yield all ports and port groups that have an address."""
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address)
             query = query.where(kind.address.is_not(None))
-            yield from _rows(query)
+            yield from _fetch_rows(query)
 
-    def inspected_ports(self) -> Iterator[admission.Row | None]:
+    def read_inspected_ports(self) -> Iterator[admission.Row | None]:
         """Yield the ports and port groups of nodes in inspection.
 
-        Only nodes with an inspect interface that may pass are meant.
+        Only nodes with an inspect interface that may pass count.
 
-        :returns: also None, from which the caller knows that a node is in
-            inspection: for a node without ports, for one without port groups,
-            and for a port group without an address.
+        :returns: UUID and MAC address of every port. None stands for a node
+            without ports or port groups, and for a port group without an
+            address: the caller learns that a node is in inspection.
         """
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address)
             query = query.select_from(models.Node)
-            # An outer join: a node without ports is in inspection as well.
+            # The outer join has a row for a node without ports, too.
             query = query.outerjoin(kind, kind.node_id == models.Node.id)
             query = query.where(
                 models.Node.provision_state.in_(_IN_INSPECTION),
                 models.Node.inspect_interface.in_(self._interfaces),
             )
-            for uuid, address in _rows(query):
+            for uuid, address in _fetch_rows(query):
                 if address is None:
                     yield None
                 else:
                     yield uuid, address
 
 
-def _rows(query: sa.Select[Any]) -> Iterator[Any]:
+def _fetch_rows(query: sa.Select[Any]) -> Iterator[Any]:
     # The transaction lasts until the reader has taken the last row.
     with transaction.reader() as session:
-        yield from session.execute(query.execution_options(yield_per=_CHUNK))
+        yield from session.execute(
+            query.execution_options(yield_per=_ROWS_PER_FETCH)
+        )
 
 
 def read(source: PortSource) -> admission.Machines:
     """Read all machines once."""
-    machines = _with_known(admission.Machines(), source.ports())
-    return _with_inspected(machines, source.inspected_ports())
+    machines = _replace_known(admission.Machines(), source.read_ports())
+    return _replace_inspected(machines, source.read_inspected_ports())
 
 
-def _with_known(
+def _replace_known(
     machines: admission.Machines, rows: Iterable[admission.Row]
 ) -> admission.Machines:
     return dataclasses.replace(machines, known=admission.read_macs(rows))
 
 
-def _with_inspected(
+def _replace_inspected(
     machines: admission.Machines, rows: Iterable[admission.Row | None]
 ) -> admission.Machines:
     """Return the machines, with the ports of nodes in inspection replaced.
 
-    :param rows: UUID and MAC address of the ports and port groups of nodes in
-        inspection; None for a node without ports, for one without port
-        groups, and for a port group without an address. Every row, also None,
-        means that a node is in inspection.
+    :param rows: UUID and MAC address of the ports of nodes in inspection, see
+        :meth:`PortSource.read_inspected_ports`. Every row, also None, means
+        that a node is in inspection.
     """
     all_rows = list(rows)
     ports = [row for row in all_rows if row is not None]
@@ -130,7 +131,8 @@ def _with_inspected(
 class _Schedule:
     """The schedule of a read: at once, then every ``period`` seconds.
 
-    :param period: seconds, 0 for a single read, unless one is hastened.
+    :param period: seconds, 0 for a single read and those that
+        :meth:`hasten` asks for.
     """
 
     def __init__(self, period: float) -> None:
@@ -142,7 +144,7 @@ class _Schedule:
         self._due_at = -math.inf
 
     def is_due(self) -> bool:
-        """Return whether a read is due; if so, schedule the next one."""
+        """Return whether a read is due; if so, schedule the next read."""
         now = time.monotonic()
         if now < self._due_at:
             return False
@@ -207,52 +209,54 @@ class Watcher:
         self._received.put(change)
 
     def read_inspected(self) -> None:
-        """Have the nodes in inspection read soon; do not wait for that.
+        """Ask for a read of the nodes in inspection; do not wait for it.
 
         May be called from any thread.
         """
-        # As a message does.
+        # A message of a change of a node asks for the same.
         self._received.put(
             notification.ListChange(
-                notification.ALLOWLIST, notification.ADD, None, None
+                notification.ALLOWLIST, notification.ADD, port=None, mac=None
             )
         )
 
     def run(self, stop: threading.Event) -> None:
-        """Read and apply messages until a stop is requested or one fails.
+        """Read ports and apply messages until a stop or the first error.
 
-        A turn waits up to POLL_INTERVAL for a message. The error is stored
-        for :meth:`machines`, which raises it in the thread that sets the
-        filter.
+        Every round waits up to POLL_INTERVAL for a message. The error is
+        stored for :meth:`machines`, which raises it in the thread that sets
+        the filter.
         """
         try:
             while not stop.is_set():
-                self._read()
+                self._read_if_due()
                 self._apply_messages()
         except Exception as exc:
             self._error = exc
             # Wakes the thread that sets the filter.
             self._changed.set()
 
-    def _read(self) -> None:
-        """Read what is due, and publish all machines.
+    def _read_if_due(self) -> None:
+        """Read the ports that are due, and publish all machines.
 
-        Also when nothing is due, the database has to answer: otherwise
+        Even if nothing is due, the database has to answer: otherwise
         :meth:`machines` soon fails.
         """
         self._source.ping()
         self._answered_at = time.monotonic()
         machines = self._machines or admission.Machines()
         if self._known_schedule.is_due():
-            rows = self._note_answers(self._source.ports())
-            machines = _with_known(machines, rows)
+            rows = self._note_answers(self._source.read_ports())
+            machines = _replace_known(machines, rows)
         if self._inspected_schedule.is_due():
-            inspected_rows = self._note_answers(self._source.inspected_ports())
-            machines = _with_inspected(machines, inspected_rows)
+            inspected_rows = self._note_answers(
+                self._source.read_inspected_ports()
+            )
+            machines = _replace_inspected(machines, inspected_rows)
         self._publish(machines)
 
     def _note_answers(self, rows: Iterable[_T]) -> Iterator[_T]:
-        """Yield rows; a long read is no silence while rows arrive."""
+        """Yield rows, and note for every row that the database answers."""
         for row in rows:
             self._answered_at = time.monotonic()
             yield row
@@ -261,7 +265,7 @@ class Watcher:
         """Wait a short time for a message, and apply all that have arrived."""
         try:
             self._apply(self._received.get(timeout=POLL_INTERVAL))
-            # One read serves all of them.
+            # All messages that have arrived share the next read.
             while True:
                 self._apply(self._received.get_nowait())
         except queue.Empty:
@@ -285,12 +289,12 @@ class Watcher:
     def _add_port(
         self, machines: admission.Machines, port_uuid: str, mac: str
     ) -> None:
-        """Publish machines with the MAC address of one more port known.
+        """Publish the machines with the MAC address of a new port.
 
-        If the address is bad, it is not added and a warning is logged. The
-        port is then left to the next read of all ports, which fails for it.
+        A bad address is not added, and a warning is logged. The next read of
+        all ports fails for the port.
 
-        :param machines: those that are known so far.
+        :param machines: the machines that are known so far.
         """
         try:
             new_macs = admission.read_macs([(port_uuid, mac)])
@@ -301,7 +305,7 @@ class Watcher:
         self._publish(dataclasses.replace(machines, known=known_macs))
 
     def _publish(self, machines: admission.Machines) -> None:
-        """Show machines to the other thread, and wake it if they differ."""
+        """Hand machines to the other thread, and wake it if they changed."""
         if machines != self._machines:
             self._machines = machines
             self._changed.set()

@@ -55,12 +55,12 @@ class Source:
         if self._turns.now < self.away_until:
             raise ConnectionError('the database is away')
 
-    def ports(self) -> list[admission.Row]:
+    def read_ports(self) -> list[admission.Row]:
         """See :class:`.watcher.PortSource`."""
         self.ping()
         return [('port', _MAC)]
 
-    inspected_ports = ports
+    read_inspected_ports = read_ports
 
 
 class Host(scheduler.Process):

@@ -27,12 +27,12 @@ class FakeSource:
         if self.error is not None:
             raise self.error
 
-    def ports(self):
+    def read_ports(self):
         self.ping()
         self.reads['known'] += 1
         return [(uuidutils.generate_uuid(), mac) for mac in self.known]
 
-    def inspected_ports(self):
+    def read_inspected_ports(self):
         self.ping()
         self.reads['inspected'] += 1
         return [

@@ -256,7 +256,7 @@ class PortSourceTestCase(base.TestCase):
         return uuid
 
     def inspected(self):
-        return {row for row in self.source.inspected_ports() if row}
+        return {row for row in self.source.read_inspected_ports() if row}
 
     def rows(self, *macs):
         return {(self.ports[mac], mac) for mac in macs}
@@ -270,7 +270,7 @@ class PortSourceTestCase(base.TestCase):
         self.ports['d'] = self.insert(models.Port, address='d')[0]
         self.insert(models.Port)
         self.assertEqual(
-            self.rows('a', 'b', 'c', 'd'), set(self.source.ports())
+            self.rows('a', 'b', 'c', 'd'), set(self.source.read_ports())
         )
 
     def test_nodes_in_inspection(self):
@@ -287,20 +287,20 @@ class PortSourceTestCase(base.TestCase):
 
     def test_a_node_in_inspection_without_ports(self):
         self.node('inspecting')
-        self.assertEqual({None}, set(self.source.inspected_ports()))
+        self.assertEqual({None}, set(self.source.read_inspected_ports()))
 
     def test_nothing_in_inspection(self):
         self.node('available', 'a')
-        self.assertEqual([], list(self.source.inspected_ports()))
+        self.assertEqual([], list(self.source.read_inspected_ports()))
 
     def test_port_groups_count_as_ports(self):
         self.node('available', 'a', kind=models.Portgroup)
         self.node('inspecting', 'b', kind=models.Portgroup)
-        self.assertEqual(self.rows('a', 'b'), set(self.source.ports()))
+        self.assertEqual(self.rows('a', 'b'), set(self.source.read_ports()))
         self.assertEqual(self.rows('b'), self.inspected())
 
     def test_what_is_read_later_is_what_is_there_then(self):
         self.node('inspecting', 'a')
-        list(self.source.inspected_ports())
+        list(self.source.read_inspected_ports())
         self.node('inspecting', 'b')
         self.assertEqual(self.rows('a', 'b'), self.inspected())
