@@ -43,7 +43,7 @@ These are the supported drivers: ``tests/functional/coordination`` holds
 elections with them.
 """
 
-_PATIENCE = 5
+_PROBE_TIMEOUT = 5
 """Seconds that a service may take to answer :func:`probe`."""
 
 _DIRECTORY_MODE = 0o700
@@ -55,14 +55,14 @@ _MODE_OF_OTHERS = 0o077
 def check(conf: cfg.ConfigOpts) -> None:
     """Check the options before an election begins, without connecting.
 
-    In an election a wrong URL would look like a service that is out of reach,
-    which is tried again for ever. The directory of a ``file://`` URL is
-    created if it does not exist.
+    During an election, a wrong URL would look like a service that is out of
+    reach, and be tried for ever. The directory of a ``file://`` URL is created
+    if it does not exist.
 
-    :param conf: with the options of ``[coordination]``.
+    :param conf: the configuration with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
     """
-    with _naming_option():
+    with _errors_name_option():
         url = _check_url(conf.coordination.backend_url)
         if url.scheme == 'file':
             _prepare_directory(url.path)
@@ -78,12 +78,12 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
     :raises: Invalid that names ``[coordination]backend_url``.
     """
     backend_url = conf.coordination.backend_url
-    with _naming_option():
+    with _errors_name_option():
         url = _check_url(backend_url)
         if url.scheme == 'file':
             _check_writable(pathlib.Path(url.path))
             return
-    problem = _problem_of_connecting(backend_url, member)
+    problem = _why_not_connected(backend_url, member)
     if problem:
         raise exceptions.Invalid(
             _(
@@ -94,33 +94,33 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
         )
 
 
-def _problem_of_connecting(backend_url: str, member: str) -> str | None:
-    """Return why the service cannot be connected to, None if it can."""
+def _why_not_connected(backend_url: str, member: str) -> str | None:
+    """Return why no connection to the service is made, None if it is."""
     failures = []
 
     def connect() -> None:
         try:
-            with LeasedLock(backend_url, member, member, _PATIENCE):
+            with LeasedLock(backend_url, member, member, _PROBE_TIMEOUT):
                 pass
         # A driver of tooz may raise any error of its library.
         except Exception as exc:
             failures.append(exc)
 
-    # A daemon, as it may hang in the library: that of redis tries again for
-    # a minute.
+    # A daemon, as it may hang in the library: the redis library tries again
+    # for a minute.
     thread = threading.Thread(target=connect, name='probe', daemon=True)
     thread.start()
-    thread.join(_PATIENCE)
+    thread.join(_PROBE_TIMEOUT)
     if failures:
-        return watchdog.reason(failures[0])
+        return watchdog.one_line_reason(failures[0])
     if thread.is_alive():
-        return _('no connection in %d seconds') % _PATIENCE
+        return _('no connection in %d seconds') % _PROBE_TIMEOUT
     return None
 
 
 @contextlib.contextmanager
-def _naming_option() -> Iterator[None]:
-    """Name the option in an error of its value.
+def _errors_name_option() -> Iterator[None]:
+    """Have errors inside of the block name the option.
 
     :raises: Invalid.
     """
@@ -133,11 +133,11 @@ def _naming_option() -> Iterator[None]:
 
 
 def _check_url(backend_url: str) -> urllib.parse.SplitResult:
-    """Return the URL of a service that this host can use.
+    """Parse the URL of a service, and check that this host can use it.
 
     :raises: Invalid.
     """
-    url = _split(backend_url)
+    url = _parse_url(backend_url)
     _check_scheme(url)
     if url.scheme == 'file':
         _check_directory(url)
@@ -147,7 +147,7 @@ def _check_url(backend_url: str) -> urllib.parse.SplitResult:
     return url
 
 
-def _split(backend_url: str) -> urllib.parse.SplitResult:
+def _parse_url(backend_url: str) -> urllib.parse.SplitResult:
     try:
         return urllib.parse.urlsplit(backend_url)
     except ValueError as exc:
@@ -173,11 +173,11 @@ def _check_directory(url: urllib.parse.SplitResult) -> None:
 
 
 def _check_writable(path: pathlib.Path) -> None:
-    """Check that this user can make files in a directory, or make that.
+    """Check that this user can make files in a directory, or create it.
 
     :raises: OSError.
     """
-    # The directory, or the first above it that is there.
+    # The directory, or the nearest folder around it that exists.
     existing = path
     while not os.path.lexists(existing):
         existing = existing.parent
@@ -199,7 +199,7 @@ def _check_host(url: urllib.parse.SplitResult) -> None:
     except ValueError:
         is_good = False
     # Neither the message nor its cause, which a handler would add, may show
-    # the port: if a password has a slash in it, its beginning is read as one.
+    # the port: it may be the beginning of a password with a slash in it.
     if not is_good:
         raise exceptions.Invalid(_('it names no host, or a bad port'))
 
@@ -207,8 +207,8 @@ def _check_host(url: urllib.parse.SplitResult) -> None:
 def _check_library(url: urllib.parse.SplitResult) -> None:
     """Check that the client library of the driver is installed.
 
-    The plugin does not require it: an operator needs only that of the chosen
-    service.
+    The plugin does not require it: an operator needs only the library of the
+    chosen service.
     """
     [driver] = importlib.metadata.entry_points(
         group='tooz.backends', name=url.scheme
@@ -302,16 +302,16 @@ class LeasedLock:
     def hold(self) -> bool:
         """Acquire the lock, or renew it.
 
-        :returns: whether this process holds it; False if another one does.
+        :returns: whether this process holds it; False if another process does.
         :raises: LockLost, or any error of the driver or of the file system.
             The connection must not be used any more then.
         """
-        # It renews the locks of the connection, but some drivers raise no
-        # error for a lock that had expired: so the owner is asked for below.
+        # The heartbeat renews the locks of the connection. For a lock that
+        # has expired, some drivers raise no error: the owner is checked below.
         self._coordinator.heartbeat()
         if self._lock is None:
             return self._acquire()
-        if not self._is_ours(self._lock):
+        if not self._is_held_by_us(self._lock):
             self._lock = None
             raise LockLost(_('the lock was taken away'))
         return True
@@ -323,11 +323,11 @@ class LeasedLock:
             return False
         self._lock = lock
         if self._file is not None:
-            # By it _is_ours() knows that the file has been replaced.
+            # _is_held_by_us() compares it, as the file may be replaced.
             self._inode = self._file.stat().st_ino
         return True
 
-    def _is_ours(self, lock: typing.Any) -> bool:
+    def _is_held_by_us(self, lock: typing.Any) -> bool:
         """Return whether this process still holds a lock that it acquired.
 
         :raises: OSError if the lock file is gone, or any error of the driver.
@@ -347,9 +347,9 @@ class LeasedLock:
                 # lives, and the name is that of the same file.
                 return True
             # Of the other drivers, only that of etcd does not have it.
-            return self._is_ours_in_etcd(lock)
+            return self._is_held_by_us_in_etcd(lock)
 
-    def _is_ours_in_etcd(self, lock: typing.Any) -> bool:
+    def _is_held_by_us_in_etcd(self, lock: typing.Any) -> bool:
         """Return whether the key of a lock has the value of this process.
 
         Neither method of the driver says it: it has no ``is_still_owner``,

@@ -77,14 +77,14 @@ class Leadership:
     until: float
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until leadership ends, 0.0 without it."""
+        """Return the seconds until leadership ends, 0.0 without leadership."""
         if now < self.since:
             return 0.0
         return max(self.until - now, 0.0)
 
 
 def _end_without_error(_retry_state: tenacity.RetryCallState) -> None:
-    """End retries; tenacity would raise RetryError, but to leave is none."""
+    """End the retries without the RetryError that tenacity would raise."""
 
 
 def _notify_nobody() -> None:
@@ -126,9 +126,9 @@ class Candidacy:
         self.leadership: Leadership | None = None
 
     def leave(self) -> None:
-        """Have the thread release the lock and end; do not wait for it.
+        """Ask the thread to release the lock and end, without waiting.
 
-        It does so as soon as the coordinator answers.
+        It ends as soon as the coordinator answers.
         """
         self._leave.set()
 
@@ -166,7 +166,7 @@ class Candidacy:
             raise
 
     def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
-        """Ask once for the lock, and publish the leadership that follows.
+        """Ask for the lock once, and publish the leadership that follows.
 
         :raises: _LeaseExpired if the answer came too late, or any error of
             :meth:`.LeasedLock.hold`.
@@ -177,34 +177,31 @@ class Candidacy:
         if not is_held:
             self._publish(None)
         elif self.leadership is None:
-            self._publish(self._first_leadership(asked_at, answered_at))
+            self._publish(self._begin_leadership(asked_at, answered_at))
         else:
             self._refuse_late_answer(self.leadership, answered_at)
-            self._publish(
-                dataclasses.replace(
-                    self.leadership, until=self._lease_end(asked_at)
-                )
-            )
+            until = self._end_of_lease(asked_at)
+            self._publish(dataclasses.replace(self.leadership, until=until))
 
-    def _lease_end(self, asked_at: float) -> float:
-        """Return the time at which the lease of a confirmation ends.
+    def _end_of_lease(self, asked_at: float) -> float:
+        """Return the time at which a confirmed lease ends.
 
-        It runs from the question, not from the answer: nobody knows how long
-        before its answer the coordinator has renewed the lock.
+        A lease runs from the question, not from the answer: nobody knows how
+        long before its answer the coordinator has renewed the lock.
         """
         return asked_at + self._lease
 
-    def _first_leadership(
+    def _begin_leadership(
         self, asked_at: float, answered_at: float
     ) -> Leadership:
-        """Return the leadership of a member that has acquired the lock now.
+        """Return the leadership of a member that has just acquired the lock.
 
-        An earlier leader may not know that the coordinator has lost its lock.
-        But the last confirmation that it got came before this answer, so its
-        leadership ends within a lease. This one begins only then.
+        An earlier leader may not know that it has lost the lock. But its last
+        confirmation came before this answer, so its leadership ends within a
+        lease. The new leadership begins only then.
         """
         return Leadership(
-            since=answered_at + self._lease, until=self._lease_end(asked_at)
+            since=answered_at + self._lease, until=self._end_of_lease(asked_at)
         )
 
     def _refuse_late_answer(
@@ -212,8 +209,8 @@ class Candidacy:
     ) -> None:
         """Check that a renewal was confirmed while leadership lasted.
 
-        Otherwise another member may have led in the meantime, although this
-        one holds the lock. It has to begin anew.
+        Otherwise, another member may have led in the meantime, although this
+        member holds the lock again. It has to begin anew.
 
         :raises: _LeaseExpired if the lease was over before the answer.
         """
@@ -305,7 +302,9 @@ class Election:
         return self.remaining() > 0
 
     def run(self, stop: threading.Event) -> None:
-        """Take part until a stop is requested; may be called again then.
+        """Take part in the election until a stop is requested.
+
+        May be called again afterwards.
 
         Returns within a heartbeat, or a lease if the coordinator hangs, not
         counting the callbacks. The lock is released after ``on_lost`` has
@@ -327,7 +326,7 @@ class Election:
         )
         heartbeats.start()
         try:
-            self._follow(candidacy, stop)
+            self._call_back_on_changes(candidacy, stop)
         finally:
             candidacy.leave()
             # A thread that hangs for longer is left behind; its lock expires.
@@ -338,13 +337,15 @@ class Election:
             self._backend_url, self._member, self.name, self._lease
         )
 
-    def _follow(self, candidacy: Candidacy, stop: threading.Event) -> None:
+    def _call_back_on_changes(
+        self, candidacy: Candidacy, stop: threading.Event
+    ) -> None:
         """Call ``on_gained`` and ``on_lost`` until a stop is requested.
 
         They are called when leadership begins and ends. After ``on_gained``
-        comes ``on_lost`` in any case, also when a callback fails.
+        comes ``on_lost`` in any case, even if a callback fails.
         """
-        # What the last callback has told.
+        # Whether the last callback was on_gained.
         was_leader = False
         try:
             while not stop.is_set():
@@ -363,15 +364,15 @@ class Election:
             # Before on_lost is called, which then finds leadership ended.
             self._candidacy = None
             if was_leader:
-                self._call_back(False)
+                self._call_back(leading=False)
 
     def _seconds_to_wait(
         self, leadership: Leadership | None, was_leader: bool
     ) -> float:
         """Return the seconds until leadership begins or ends by the clock.
 
-        Not more than a heartbeat, so that ``stop`` is noticed. What the
-        coordinator answers meanwhile sets ``changed``.
+        At most a heartbeat, so that ``stop`` is noticed. An answer of the
+        coordinator meanwhile sets ``changed``.
 
         :param was_leader: whether the last callback was ``on_gained``.
         :returns: 0.0 only if leadership has ended, but ``on_lost`` was not
@@ -394,7 +395,7 @@ class Election:
         return min(change_at - now, self._heartbeat)
 
     def _call_back(self, leading: bool) -> None:
-        """Call ``on_gained`` or ``on_lost``, and log the same.
+        """Call ``on_gained`` or ``on_lost``, and log which.
 
         :param leading: whether leadership has begun or ended.
         """

@@ -26,7 +26,7 @@ _MOST_CALLS = 12
 
 
 def _lose_nothing() -> None:
-    """Do nothing when a round hangs which holds nothing for its work."""
+    """Do nothing: by default, a round holds nothing that must be given up."""
 
 
 class WatchedLoop:
@@ -67,7 +67,7 @@ class WatchedLoop:
         self.note_life()
         # A daemon, as a round of it may hang for ever.
         thread = threading.Thread(
-            target=self._run,
+            target=self._work_in_rounds,
             args=(self.generation,),
             name=self._name,
             daemon=True,
@@ -82,28 +82,27 @@ class WatchedLoop:
         self._alive_at = time.monotonic()
 
     def join(self) -> None:
-        """Wait until the thread has ended, but not for one given up."""
+        """Wait until the thread has ended, unless it was given up."""
         if self._thread is not None and not self._is_given_up:
             self._thread.join()
 
     def look_after(self, limit: float) -> None:
         """Replace the thread if a round takes longer than ``limit`` seconds.
 
-        The time counts from the last :meth:`note_life`, which every round
-        begins with. The old thread cannot be ended: ``give_up`` gives up what
-        it holds, and it ends by itself should it ever wake up. Where the new
-        thread cannot be started, a later call tries again once ``limit`` has
-        passed from the last call of :meth:`note_life`.
+        The time counts from the last :meth:`note_life`, with which every round
+        begins. The old thread cannot be ended: ``give_up`` gives up what it
+        holds, and it ends by itself should it ever wake up. If the new thread
+        cannot be started, a later call tries again.
 
         Another thread calls this now and then, see :func:`watch`.
         """
         if self._thread is None or self._stop.is_set():
             return
-        seconds = time.monotonic() - self._alive_at
-        if seconds <= limit:
+        seconds_of_round = time.monotonic() - self._alive_at
+        if seconds_of_round <= limit:
             return
         if not self._is_given_up:
-            self._abandon(self._thread, seconds)
+            self._give_up_thread(self._thread, seconds_of_round)
         try:
             self.start()
         except RuntimeError as exc:
@@ -112,7 +111,9 @@ class WatchedLoop:
                 {'name': self._name, 'error': exc},
             )
 
-    def _abandon(self, thread: threading.Thread, seconds: float) -> None:
+    def _give_up_thread(
+        self, thread: threading.Thread, seconds: float
+    ) -> None:
         """Give up a thread that hangs, and what it holds.
 
         :param seconds: for how long it hangs.
@@ -123,7 +124,7 @@ class WatchedLoop:
             {
                 'name': self._name,
                 'seconds': seconds,
-                'place': place(thread),
+                'place': describe_place(thread),
             },
         )
         # The generation first: an old thread that wakes up from here on finds
@@ -133,7 +134,7 @@ class WatchedLoop:
         self._give_up()
         self._is_given_up = True
 
-    def _run(self, generation: int) -> None:
+    def _work_in_rounds(self, generation: int) -> None:
         """Work in rounds until a stop, or until the thread is given up.
 
         :param generation: that of the thread.
@@ -161,10 +162,11 @@ def watch(
         look_after_loops()
 
 
-def place(thread: threading.Thread) -> str:
-    """Return where a thread is: its last calls in one line, innermost last.
+def describe_place(thread: threading.Thread) -> str:
+    """Return the last calls of a thread in one line, the innermost last.
 
-    The log of a thread that hangs has this.
+    The log of a thread that hangs has it, e.g.
+    ``queue/worker.py:210 run > db/lease.py:110 claim``.
 
     :returns: 'its end' for a thread that has ended, or has not begun.
     """
@@ -201,7 +203,7 @@ class Outage:
         self._lock = threading.Lock()
 
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
-        """Count a failure; log it if its kind is new or ``retries`` are over.
+        """Count a failure; log it if its class is new or retries are over.
 
         :param traceback: whether the warning has a traceback; the error
             never has one.
@@ -217,7 +219,7 @@ class Outage:
                 {
                     'what': self._what,
                     'count': self._retries,
-                    'reason': reason(failure),
+                    'reason': one_line_reason(failure),
                 },
             )
         elif is_new:
@@ -226,7 +228,7 @@ class Outage:
                 exc_info = failure
             LOG.warning(
                 '%(what)s failed and is tried again: %(reason)s',
-                {'what': self._what, 'reason': reason(failure)},
+                {'what': self._what, 'reason': one_line_reason(failure)},
                 exc_info=exc_info,
             )
 
@@ -240,12 +242,12 @@ class Outage:
             LOG.info('%s works again', self._what)
 
 
-def reason(failure: BaseException) -> str:
+def one_line_reason(failure: BaseException) -> str:
     """Return the message of an error in one line.
 
-    It is the message of the cause, as libraries may put less into the error
-    that they make of it: that of tooz for a missing file is "error opening
-    file". An error of this project says enough itself.
+    It is the message of the cause, as the error of a library may say less:
+    for a missing file, tooz says "error opening file". An error of this
+    project says enough itself.
     """
     cause = failure
     if not isinstance(failure, exceptions.InspectionRulesError):

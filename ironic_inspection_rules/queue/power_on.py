@@ -167,7 +167,7 @@ class Throttle:
                     'The coordination service of [coordination]backend_url is '
                     'out of reach: %s'
                 )
-                % watchdog.reason(exc)
+                % watchdog.one_line_reason(exc)
             ) from exc
 
     def _sleep(self, seconds: float) -> None:

@@ -204,7 +204,7 @@ class Worker:
         """Stop renewing the lease of a delivery, and free its slot."""
         place = 'its start'
         if ongoing.thread is not None:
-            place = watchdog.place(ongoing.thread)
+            place = watchdog.describe_place(ongoing.thread)
         if self._let_go(ongoing):
             delivery.log_request(
                 LOG.error,

@@ -136,7 +136,7 @@ class ProbeTestCase(base.IronicTestCase):
         with socket.socket() as unused:
             unused.bind(('127.0.0.1', 0))
             port = unused.getsockname()[1]
-            with mock.patch.object(coordinator, '_PATIENCE', 1):
+            with mock.patch.object(coordinator, '_PROBE_TIMEOUT', 1):
                 message = self.refused(f'redis://:secret@127.0.0.1:{port}')
         self.assertIn('does not answer', message)
         self.assertNotIn('secret', message)

@@ -194,12 +194,12 @@ class ReasonTestCase(base.TestCase):
     def test_it_is_the_first_line_of_the_cause(self):
         failure = ValueError('wrapped')
         failure.__cause__ = OSError('refused\nand more')
-        self.assertEqual('refused', watchdog.reason(failure))
+        self.assertEqual('refused', watchdog.one_line_reason(failure))
 
     def test_our_own_errors_say_it_themselves(self):
         failure = exceptions.Invalid('one line')
         failure.__cause__ = OSError('more')
-        self.assertEqual('one line', watchdog.reason(failure))
+        self.assertEqual('one line', watchdog.one_line_reason(failure))
 
     def test_an_error_without_words_is_named(self):
-        self.assertEqual('OSError()', watchdog.reason(OSError()))
+        self.assertEqual('OSError()', watchdog.one_line_reason(OSError()))
