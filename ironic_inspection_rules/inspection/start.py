@@ -64,7 +64,7 @@ def load() -> repository.Repository:
     built_in_tables: Mapping[str, table.Table] = {}
     if options.built_in:
         read = document.load(options.built_in)
-        built_in = file_rule.built_in(read, ops)
+        built_in = file_rule.load_built_in(read, ops)
         built_in_tables = _built_in_tables(read, built_in)
     _refuse_stored_duplicates(built_in, built_in_tables)
     return repository.Repository(

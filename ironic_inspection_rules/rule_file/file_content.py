@@ -11,15 +11,13 @@ from ironic_inspection_rules.i18n import _
 
 
 def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
-    """Read what is in an open file, which must stay the same meanwhile.
+    """Read an open file, which must not change meanwhile.
 
-    A file that is replaced by another one of its name stays the same: what
-    was opened is read to its end.
+    Another file may take its name: the opened file is read to its end.
 
-    :param most: the number of bytes after which it stops reading, -1 for
-        none.
-    :raises: :class:`.exceptions.InvalidDocument` if the file changes, or has
-        another size than what was read.
+    :param most: the number of bytes after which reading stops, -1 for all.
+    :raises: :class:`.exceptions.InvalidDocument` if the file changes, or more
+        or fewer bytes than its size were read.
     """
     before = os.fstat(stream.fileno())
     data = stream.read(most)
@@ -30,14 +28,12 @@ def read(path: str, stream: typing.BinaryIO, most: int = -1) -> bytes:
     # Files that are made while they are read, as those of /proc are, say that
     # they have no size.
     has_size = after.st_size > 0 or before.st_size > 0
-    is_same = (before.st_mtime_ns, before.st_size) == (
-        after.st_mtime_ns,
-        after.st_size,
-    )
+    has_same_time = before.st_mtime_ns == after.st_mtime_ns
+    has_same_size = before.st_size == after.st_size
     # The time has steps of some milliseconds, within which a file that is
     # written anew may get the same size again.
     is_whole = not has_size or len(data) in (after.st_size, most)
-    if not is_same or not is_whole:
+    if not (has_same_time and has_same_size and is_whole):
         raise exceptions.InvalidDocument(
             path, _('the file changed while it was read; try again')
         )

@@ -23,7 +23,7 @@ from ironic_inspection_rules.rule_file import stock_form
 
 _NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
 
-_NAMES = {
+_NAMES_OF_PLACES = {
     'conditions': _('condition %d'),
     'actions': _('action %d'),
     'when': _('when %d'),
@@ -58,7 +58,7 @@ class WrittenRule:
 
     @property
     def label(self) -> str:
-        """The name of the rule for its author: its number at least."""
+        """The name of the rule for its author: ``#2 (rack)``, or ``#2``."""
         number = f'#{self.index + 1}'
         if not isinstance(self.entry, dict):
             return number
@@ -75,12 +75,12 @@ class WrittenRule:
         """
         if self.is_of_inspector:
             return exceptions.Problem('', OF_INSPECTOR)
-        return stock_form.find(self.entry)
+        return stock_form.find_sign(self.entry)
 
     def place(self, pointer: str = '') -> document.Place:
         """Return line and column of a value.
 
-        :param pointer: where it is in the rule as this engine has it.
+        :param pointer: the place in the rule as this engine has the rule.
         """
         if self.is_of_inspector:
             # The language of ironic-inspector has arguments beside the op.
@@ -93,19 +93,19 @@ def load(path: str) -> list[WrittenRule]:
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
-    return rules(document.load(path))
+    return list_rules(document.load(path))
 
 
-def rules(read: document.Document) -> list[WrittenRule]:
-    """Return the rules of a file that was read."""
+def list_rules(read: document.Document) -> list[WrittenRule]:
+    """Return the rules of a file that was read, in their order."""
     return [WrittenRule(read, index) for index in range(len(read.entries))]
 
 
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
-    """Parse one rule of a file, with ``built_in`` set.
+    """Parse a rule of a file, with ``built_in`` set.
 
-    A rule whose ``uuid`` is a plain name, or which has none, gets a UUID
-    that stays the same as long as its name, or its content, does.
+    A rule with a plain name as ``uuid``, or without ``uuid``, gets a UUID that
+    is made of the name, or of the content, and stays the same with it.
 
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
@@ -131,14 +131,14 @@ def parse_all(
     ops: registry.Registry,
     warn: typing.Callable[[str], typing.Any] = _warn_nobody,
 ) -> list[model.Rule]:
-    """Parse rules of files, in their order: built-in rules, and those tried.
+    """Parse rules of files, in their order.
 
-    ``test``, ``diff`` and the like try rules of files. They get a UUID made of
-    the name or the content, as built-in rules have, see :func:`parse`.
+    These are built-in rules, and rules that ``test``, ``diff`` and the like
+    try. Both get a UUID made of the name or the content, see :func:`parse`.
 
     Rules in the language of stock Ironic or ironic-inspector are accepted,
-    with a warning. Two rules of one content and without a UUID are refused, as
-    they would have the same one.
+    with a warning. Two rules without a UUID that have the same content are
+    refused, as they would have the same UUID.
 
     :param warn: called with a line for each rule of stock Ironic, and for
         each file with rules of ironic-inspector.
@@ -168,12 +168,12 @@ def parse_all(
             # Where one rule is of ironic-inspector, nearly all of the file
             # are: one note is enough.
             noted_files.add(path)
-        warn(_foreign_line(entry, foreign))
+        warn(_format_foreign(entry, foreign))
     return list(by_uuid.values())
 
 
-def _foreign_line(entry: WrittenRule, foreign: exceptions.Problem) -> str:
-    """Return the line that a rule is in another language, with its place."""
+def _format_foreign(entry: WrittenRule, foreign: exceptions.Problem) -> str:
+    """Return the warning that a rule is in another language, as a line."""
     level = _('warning')
     if entry.is_of_inspector:
         level = _('note')
@@ -193,14 +193,14 @@ def _as_document_error(
 ) -> exceptions.InvalidDocument:
     """Return the error of a file with all problems of one of its rules.
 
-    Its place is that of the first problem.
+    The error has the place of the first problem.
 
-    :param foreign: says that the rule is in another language, None if it is
-        not. It becomes the last problem.
+    :param foreign: the note that the rule is in another language, None if it
+        is not. It becomes the last problem.
     """
-    problems = [counted_from_one(problem) for problem in error.problems]
+    problems = [count_from_one(problem) for problem in error.problems]
     if foreign is not None:
-        problems.append(counted_from_one(foreign))
+        problems.append(count_from_one(foreign))
     return exceptions.InvalidDocument(
         entry.source.path,
         str(exceptions.InvalidRule(problems, entry.label)),
@@ -208,24 +208,25 @@ def _as_document_error(
     )
 
 
-def built_in(
+def load_built_in(
     read: document.Document, ops: registry.Registry
 ) -> tuple[model.Rule, ...]:
-    """Return the rules of the file of built-in rules, in its order.
+    """Parse the file of built-in rules, in its order.
 
-    They are read once when a service starts, are never in the database and
-    cannot be changed through the API (spec 003 "Built-in rules").
+    A service does so once when it starts. Built-in rules are never in the
+    database and cannot be changed through the API (spec 003 "Built-in rules").
 
     :raises: :class:`.exceptions.InvalidDocument` with the place of the first
         rule that is at fault, and all its problems.
     """
-    return tuple(parse_all(rules(read), ops))
+    return tuple(parse_all(list_rules(read), ops))
 
 
-def counted_from_one(problem: exceptions.Problem) -> exceptions.Problem:
-    """Return a problem with its place in the words of :func:`place_name`.
+def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
+    """Return a problem with its place in words instead of a pointer.
 
-    Pointers count from zero, authors from one.
+    ``/actions/0/args/path`` becomes ``action 1, path``: pointers count from
+    zero, authors from one.
     """
     return problem.at(place_name(problem.pointer))
 
@@ -242,17 +243,17 @@ def place_name(pointer: str) -> str:
         following = ''
         if tokens:
             following = tokens[0]
-        if name in _NAMES and following.isdecimal():
+        if name in _NAMES_OF_PLACES and following.isdecimal():
             tokens.pop(0)
             number = int(following) + 1
             if name == 'conditions' and words:
                 # It is in a group: its number follows that of the group.
                 words[-1] += f'.{number}'
             else:
-                words.append(_NAMES[name] % number)
+                words.append(_NAMES_OF_PLACES[name] % number)
         elif name == 'args' and tokens:
-            # The number of an argument says little, and what is inside of one
-            # is near.
+            # The number of an argument says little, and a value inside of an
+            # argument is near it.
             if not following.isdecimal():
                 words.append(following)
             break
@@ -283,13 +284,13 @@ class Operation:
 
     @property
     def all(self) -> typing.Iterator['Operation']:
-        """The operation, then those inside it."""
+        """The operation, then all operations inside of it."""
         yield self
         for operation in self.inner:
             yield from operation.all
 
     def pointer_to(self, argument: str) -> str:
-        """Return the pointer to an argument."""
+        """Return the pointer to an argument: ``/actions/0/args/path``."""
         args = self.written.get('args')
         if isinstance(args, dict):
             return self.pointer + data_path.pointer(['args', argument])
@@ -309,7 +310,7 @@ class Operation:
 
     @property
     def loops(self) -> bool:
-        """Whether it has a loop."""
+        """Whether the operation has a loop."""
         return self.loop is not None
 
     @property
@@ -325,7 +326,7 @@ class Operation:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same for all machines."""
+        """Whether the operation is the same for all machines."""
         if self.inner or self.op.plugin.NEEDS_VIEW:
             return False
         written = [*self.templates.values(), self.loop]
@@ -337,26 +338,26 @@ def operations(
 ) -> tuple[list[Operation], list[Operation]]:
     """Return the conditions and the actions of a rule."""
     return (
-        read(rule.conditions, '/conditions', ops),
-        read(rule.actions, '/actions', ops, 'when'),
+        read_operations(rule.conditions, '/conditions', ops),
+        read_operations(rule.actions, '/actions', ops, 'when'),
     )
 
 
-def read(
+def read_operations(
     written: typing.Iterable[typing.Mapping[str, typing.Any]],
     pointer: str,
     ops: registry.Registry,
     inside: str = 'conditions',
     skip: frozenset[str] = frozenset(),
 ) -> list[Operation]:
-    """Return operations of a rule with their ops, and arguments by name.
+    """Read operations of a rule: their ops, and their arguments by name.
 
-    Checks of rules read these: optional arguments have their defaults.
+    Optional arguments have their defaults.
 
     :param written: conditions or actions, which passed validation.
-    :param pointer: to the list of them in the rule.
-    :param inside: the key under which they have conditions of their own:
-        ``when`` for actions, ``conditions`` for conditions.
+    :param pointer: the pointer to their list, ``/conditions`` or ``/actions``.
+    :param inside: the key of an operation with conditions of its own: ``when``
+        for actions, ``conditions`` for conditions.
     :param skip: pointers to operations that are left out.
     """
     operations_read = []
@@ -371,7 +372,9 @@ def read(
         name, inverted = model.split_op(operation['op'])
         op = ops_by_name[name]
         bound, _problems = op.signature.bind(operation.get('args'))
-        inner = read(operation.get(inside) or (), f'{place}/{inside}', ops)
+        inner = read_operations(
+            operation.get(inside) or (), f'{place}/{inside}', ops
+        )
         arguments = {}
         for argument in op.signature.arguments:
             if argument.name in bound:

@@ -24,7 +24,7 @@ class RuleFiles:
         """All rules, in order, each with its file."""
         written: list[file_rule.WrittenRule] = []
         for source in self.documents:
-            written += file_rule.rules(source)
+            written += file_rule.list_rules(source)
         return written
 
     @property
@@ -32,15 +32,17 @@ class RuleFiles:
         """All entries, in order."""
         return [rule.entry for rule in self.written]
 
-    def explain(self, problems: typing.Iterable[exceptions.Problem]) -> str:
-        """Return where the rules and tables are that Ironic refused.
+    def format_problems(
+        self, problems: typing.Iterable[exceptions.Problem]
+    ) -> str:
+        """Return problems of a request as lines, with the files of the rules.
 
-        Ironic names one by its place in what was posted; its author knows it
-        by file and line.
+        Ironic names a rule by its place in the request, its author by file and
+        line: ``rules.yaml:12:3: #2 (rack): action 1, path: …``.
 
-        :param problems: of the request that posted them.
-        :returns: a line for each problem, nothing where none is of a rule or
-            a table.
+        :param problems: the problems with which Ironic refused the request.
+        :returns: a line for each problem; empty if none of them is in a rule
+            or a table.
         """
         rules_by_pointer = {
             f'/rules/{index}': rule for index, rule in enumerate(self.written)
@@ -54,7 +56,9 @@ class RuleFiles:
             inside = ''.join(f'/{token}' for token in tokens[3:])
             rule = rules_by_pointer.get(pointer_of_rule)
             if rule is not None:
-                line: str | None = _explain(rule, problem.at(inside))
+                line: str | None = _format_problem_of_rule(
+                    rule, problem.at(inside)
+                )
             else:
                 line = self.tables.format_problem(problem)
             if line is not None:
@@ -65,33 +69,35 @@ class RuleFiles:
         return '\n'.join(lines)
 
 
-def _explain(rule: file_rule.WrittenRule, problem: exceptions.Problem) -> str:
-    """Return a problem of a rule as text that begins with file and line.
+def _format_problem_of_rule(
+    rule: file_rule.WrittenRule, problem: exceptions.Problem
+) -> str:
+    """Return a problem of a rule as text with its file and line.
 
-    :param problem: at a pointer into the rule.
+    :param problem: at a pointer into the rule, such as ``/actions/0``.
     """
     line, column = rule.place(problem.pointer)
     return (
         f'{rule.source.path}:{line}:{column}: {rule.label}: '
-        f'{file_rule.counted_from_one(problem)}'
+        f'{file_rule.count_from_one(problem)}'
     )
 
 
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:
-    """Read files of rules, folders with such files and what is piped in.
+    """Read files of rules, folders of them, and standard input.
 
-    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
-        something else stands where rules do, or a table is invalid.
+    :raises: :class:`.exceptions.InvalidDocument` where a file cannot be read,
+        a rule is no mapping, or a table is invalid.
     """
     return of_documents(table_file.documents(paths))
 
 
 def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
-    """Return files that have been read as one list; see :func:`load_all`.
+    """Return the rules of documents as one list; see :func:`load_all`.
 
     The files with rows of tables are read here, and checked.
 
-    :raises: :class:`.exceptions.InvalidDocument` if one of these cannot be
+    :raises: :class:`.exceptions.InvalidDocument` if a file of rows cannot be
         read, a rule is no mapping, or a table is not valid.
     """
     read = tuple(documents)

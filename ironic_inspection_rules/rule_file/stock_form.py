@@ -26,7 +26,7 @@ Problem = exceptions.Problem
 # It must stay: rules that were taken over are known by UUIDs made with it.
 NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
 
-_OF_ANSWERS = ('created_at', 'links', 'updated_at')
+_FIELDS_OF_ANSWERS = ('created_at', 'links', 'updated_at')
 """Fields that only a rule has that an API has answered with."""
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
@@ -71,24 +71,24 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 }
 """The arguments of its actions."""
 
-_KEYS = frozenset(('op', 'args', 'loop', 'multiple'))
+_KEYS_OF_OPERATIONS = frozenset(('op', 'args', 'loop', 'multiple'))
 """What an operation of stock Ironic may have."""
 
-_OURS = (model.VARS, 'mode', 'revision', 'built_in')
+_OUR_FIELDS = (model.VARS, 'mode', 'revision', 'built_in')
 """Fields of a rule that stock Ironic does not have."""
 
-_TEXTS = frozenset(('True', 'False', 'None'))
+_TEXTS_OF_PYTHON = frozenset(('True', 'False', 'None'))
 """The texts that str() makes of values that JSON writes otherwise."""
 
 
 def load(path: str) -> list[dict[str, typing.Any]]:
     """Read the file of ``[inspection_rules]built_in_rules``.
 
-    Only the type of the priority is checked in its rules.
+    Only the type of the priority of a rule is checked.
 
-    :returns: its rules. One without a UUID gets one that is made of its
-        content, so that it is the same each time the file is read.
-    :raises: ValueError if it cannot be read, or is no list of rules.
+    :returns: the rules. A rule without a UUID gets a UUID that is made of its
+        content, and stays the same whenever the file is read.
+    :raises: ValueError if the file cannot be read, or is no list of rules.
     """
     try:
         with open(path, encoding='utf-8') as file:
@@ -114,9 +114,8 @@ def load(path: str) -> list[dict[str, typing.Any]]:
 def uuid_of(name: typing.Any) -> str:
     """Return the UUID of a rule that is taken over from stock Ironic.
 
-    There a rule may have any text for a UUID, of which one is made that is
-    always the same. A real UUID is written as UUIDs are stored, whatever
-    capitals and dashes it has.
+    There, a rule may have any text for a UUID: equal texts give equal UUIDs. A
+    real UUID is returned as UUIDs are stored, in lower case with dashes.
     """
     if uuidutils.is_uuid_like(name):
         return str(uuid.UUID(name))
@@ -126,41 +125,43 @@ def uuid_of(name: typing.Any) -> str:
 def _is_rule(entry: typing.Any) -> bool:
     """Return whether an entry of the file is a mapping with a usable priority.
 
-    The rules are put in order by it; all else is checked later.
+    The priority sorts the rules; their other fields are checked later.
     """
     if not isinstance(entry, dict):
         return False
     return isinstance(entry.get('priority') or 0, int)
 
 
-def find(entry: typing.Any) -> Problem | None:
+def find_sign(entry: typing.Any) -> Problem | None:
     """Return the first sign that a rule was written for stock Ironic.
 
-    A sign that proves it comes before those that only suggest it.
+    A proof comes before a hint.
 
     :param entry: the rule as its author wrote it, of any form.
-    :returns: where it is, and what to do about it; None for a rule of this
-        language, or without a sign.
+    :returns: where the sign is, and what to do about it; None for a rule of
+        this language, or without a sign.
     """
-    # Whatever else looks like stock Ironic: a rule with a field, an op or a
-    # key that it does not know is not written for it.
-    if not isinstance(entry, dict) or any(name in entry for name in _OURS):
+    # A rule with a field, an op or a key that stock Ironic does not know was
+    # not written for it, whatever else looks so.
+    if not isinstance(entry, dict) or any(
+        name in entry for name in _OUR_FIELDS
+    ):
         return None
-    for pointer, operation in _operations(entry):
+    for pointer, operation in _list_operations(entry):
         ops = ACTIONS
         if pointer.startswith('/conditions'):
             ops = CONDITIONS
         name, _inverted = model.split_op(str(operation.get('op')))
-        if name not in ops or not operation.keys() <= _KEYS:
+        if name not in ops or not operation.keys() <= _KEYS_OF_OPERATIONS:
             return None
-    proof = next(_certain(entry), None)
+    proof = next(_find_proofs(entry), None)
     if proof is not None:
         message = _(
             'this is a rule of stock Ironic, %s: run '
             '"ironic-inspection-rules convert --from ironic"'
         )
         return Problem(proof.pointer, message % proof.detail)
-    hint = next(_likely(entry), None)
+    hint = next(_find_hints(entry), None)
     if hint is not None:
         message = _(
             'this looks like a rule of stock Ironic, %s: if it is '
@@ -170,25 +171,27 @@ def find(entry: typing.Any) -> Problem | None:
     return None
 
 
-def by_name(args: typing.Any, names: tuple[str, ...]) -> dict[str, typing.Any]:
+def arguments_by_name(
+    args: typing.Any, names: tuple[str, ...]
+) -> dict[str, typing.Any]:
     """Return the arguments of an op by name, in whichever form they are."""
     if isinstance(args, dict):
         return dict(args)
     return dict(zip(names, args, strict=False))
 
 
-def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
-    """Yield what proves that a rule was written for stock Ironic.
+def _find_proofs(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+    """Yield proofs that a rule was written for stock Ironic.
 
-    This is what Ironic's API adds to a rule that it shows, and a regular
-    expression that asks whether a field was left in its braces.
+    Ironic's API adds something to a rule that it shows, such as ``links``.
+    Or a regular expression asks whether a field was left in its braces.
 
-    :returns: where it is, and in what way it is stock Ironic's.
+    :returns: where the proof is, and in what way it is stock Ironic's.
     """
-    for name in _OF_ANSWERS:
+    for name in _FIELDS_OF_ANSWERS:
         if name in entry:
             yield Problem(f'/{name}', _('as its API shows it'))
-    for pointer, operation in _operations(entry):
+    for pointer, operation in _list_operations(entry):
         args = operation.get('args')
         is_of_plugin_data = str(operation.get('op')).endswith('plugin-data')
         if is_of_plugin_data and _has_plugin_data(args):
@@ -211,26 +214,27 @@ def _has_plugin_data(args: typing.Any) -> bool:
 
 
 def _asks_for_own_text(args: dict[str, typing.Any]) -> bool:
-    """Return whether an expression matches a field as it is written.
+    """Return whether a regular expression matches a field as it is written.
 
-    Stock Ironic leaves a field that it cannot find as it is, in braces. So
-    its rules ask in this way whether a field is missing.
+    Stock Ironic leaves a missing field in its braces. So its rules match
+    ``{inventory.bmc}`` with ``\\{inventory\\.bmc\\}`` to find out that it is
+    missing.
     """
     value = args.get('value')
     regex = args.get('regex')
     if not isinstance(value, str) or not isinstance(regex, str):
         return False
-    return unescaped(regex) == value and bool(interpolation.fields(value))
+    return unescape_regex(regex) == value and bool(interpolation.fields(value))
 
 
-def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
-    """Yield what suggests that a rule was written for stock Ironic.
+def _find_hints(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+    """Yield hints that a rule was written for stock Ironic.
 
-    It is allowed here, but of no use, since it works around what only stock
-    Ironic does: taking an empty loop for none, and turning every value with a
-    field into text.
+    A hint is allowed here, but of no use: it works around what only stock
+    Ironic does. It takes an empty loop for no loop, and turns every value with
+    a field into text.
     """
-    for pointer, operation in _operations(entry):
+    for pointer, operation in _list_operations(entry):
         args = operation.get('args')
         if operation.get('loop') in ([], {}):
             yield Problem(
@@ -243,30 +247,32 @@ def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
             if isinstance(value, str)
         ]
         if pointer.startswith('/conditions'):
-            details = _likely_in_condition(texts)
+            details = _find_hints_in_condition(texts)
         else:
-            details = _likely_in_action(texts)
+            details = _find_hints_in_action(texts)
         for detail in details:
             yield Problem(f'{pointer}/args', detail)
 
 
-def _likely_in_condition(texts: list[str]) -> Iterator[str]:
-    """Yield what suggests stock Ironic in the texts of a condition.
+def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
+    """Yield hints at stock Ironic in the texts of a condition.
 
-    ``True`` beside ``{node.maintenance}`` does, as if the field were text.
+    The text ``True`` beside ``{node.maintenance}`` is a hint: it takes the
+    field for text.
     """
     if any(map(_is_plain_field, texts)):
         for text in texts:
-            if text in _TEXTS:
+            if text in _TEXTS_OF_PYTHON:
                 yield (
                     _('where true, false and null become the text "%s"') % text
                 )
 
 
-def _likely_in_action(texts: list[str]) -> Iterator[str]:
-    """Yield what suggests stock Ironic in the texts of an action.
+def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
+    """Yield hints at stock Ironic in the texts of an action.
 
-    JSON such as ``{"bus": 1}`` does: here its braces would begin a field.
+    JSON such as ``{"bus": 1}`` is a hint: here, its braces would begin a
+    field.
     """
     for text in texts:
         if text.startswith(('{"', '[{"')) and _is_json(text):
@@ -279,12 +285,12 @@ def _is_plain_field(text: str) -> bool:
     return field is not None and bool(field.root) and field.is_plain
 
 
-def _operations(
+def _list_operations(
     entry: dict[str, typing.Any],
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
-    """Yield conditions and actions, each with its pointer.
+    """Yield the conditions and actions of a rule, with their pointers.
 
-    The entry is not validated yet: what is no operation is left out.
+    The entry is not validated yet: anything but a mapping is left out.
     """
     for name in model.OPERATIONS:
         operations = entry.get(name)
@@ -295,8 +301,11 @@ def _operations(
                 yield f'/{name}/{index}', operation
 
 
-def unescaped(regex: str) -> str:
-    """Return the text that a regular expression without choices matches."""
+def unescape_regex(regex: str) -> str:
+    """Return the text that a regular expression without choices matches.
+
+    ``^a\\.b$`` matches ``a.b``.
+    """
     return re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
 
 

@@ -34,8 +34,8 @@ Problem = exceptions.Problem
 class FileTable:
     """A table of a rule file with its rows, as written: not checked yet.
 
-    ``rows`` are those of the table or of a file of their own, None where they
-    are no list.
+    ``rows`` are in the table or in a file of their own; None if they are no
+    list.
     """
 
     written: document.WrittenTable
@@ -75,8 +75,8 @@ class FileTable:
     def locate(self, pointer: str) -> tuple[str, document.Place]:
         """Return the path of the file that has a value, and its place there.
 
-        Rows may be in a file of their own. Of a value in a row, the place is
-        the beginning of a line. What is not there has the place of what is
+        Rows may be in a file of their own. A value in a row has the place of
+        the beginning of its line; a missing value has the place of the value
         around it.
 
         :param pointer: RFC 6901 pointer into the entry, such as ``/key`` or
@@ -97,10 +97,10 @@ class FileTable:
 def _place_in_rows(
     rows: table_rows.Rows, row_and_column: data_path.Path
 ) -> document.Place | None:
-    """Return the place of a row, or of a value in it, in the file of the rows.
+    """Return the place of a row, or of a value in a row, in its file.
 
     :param row_and_column: number of the row from zero, and perhaps the name of
-        a column, such as ``('12', 'cpus')``; empty if all rows are meant.
+        a column, such as ``('12', 'cpus')``; empty for all rows.
     :returns: None for all rows, and for a number that no row has.
     """
     if not row_and_column:
@@ -147,7 +147,7 @@ class FileTables:
         }
 
     def without_built(self) -> 'FileTables':
-        """Return the tables as they were read; what is built takes memory."""
+        """Return copies of the tables that are not built, to save memory."""
         # A copy has not cached what the original has built.
         tables = {
             name: dataclasses.replace(file_table)
@@ -170,10 +170,10 @@ class FileTables:
     def find_error(
         self, problem: Problem
     ) -> exceptions.InvalidDocument | None:
-        """Return a problem as an error at the place where its author wrote it.
+        """Convert a problem to an error with its file and line.
 
         :param problem: at a pointer such as ``/tables/NAME/rows/12/cpus``.
-        :returns: None if it is of no table of these files.
+        :returns: None if the problem is not in a table of these files.
         """
         tokens = _split_pointer(problem.pointer)
         if len(tokens) < 2 or tokens[0] != 'tables':
@@ -198,8 +198,8 @@ NO_TABLES = FileTables()
 def load(documents: Iterable[document.Document]) -> FileTables:
     """Read the tables of rule files, and the files with their rows.
 
-    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
-        or two tables have one name.
+    :raises: :class:`.exceptions.InvalidDocument` where a file cannot be read,
+        or two tables have the same name.
     """
     by_name: dict[str, FileTable] = {}
     is_given = False
@@ -251,7 +251,7 @@ def build(tables: FileTables) -> dict[str, table.Table]:
     """
     errors = list(problems(tables))
     if errors:
-        raise joined(errors)
+        raise _join_errors(errors)
     return {
         name: file_table.table for name, file_table in tables.tables.items()
     }
@@ -264,24 +264,23 @@ def check_rules(
 ) -> None:
     """Check that the tables and columns that rules read are there.
 
-    :param rules: those that are written, parsed.
+    :param rules: the written rules, parsed.
     :param tables: all tables of the rule set.
-    :raises: :class:`.exceptions.InvalidDocument` at the first that is not.
+    :raises: :class:`.exceptions.InvalidDocument` at the first that is missing.
     """
     for written_rule, rule in zip(written, rules, strict=True):
-        problem = next(iter(table_check.problems(rule, tables)), None)
-        if problem is not None:
+        for problem in table_check.problems(rule, tables):
             raise exceptions.InvalidDocument(
                 written_rule.source.path,
-                f'{written_rule.label}: {file_rule.counted_from_one(problem)}',
+                f'{written_rule.label}: {file_rule.count_from_one(problem)}',
                 written_rule.place(problem.pointer),
             )
 
 
-def joined(
+def _join_errors(
     errors: Sequence[exceptions.InvalidDocument],
 ) -> exceptions.InvalidDocument:
-    """Return one error with what several say, at the place of the first."""
+    """Join errors to one error, at the place of the first."""
     first, *others = errors
     return exceptions.InvalidDocument(
         first.path,
@@ -314,10 +313,9 @@ class ReadFile:
 def read_files(paths: Iterable[str]) -> list[ReadFile]:
     """Read files of rules, those in folders too, and leave out files of rows.
 
-    A file with the rows of a table has no rules, although it may end as
-    files of rules do and stand among them: it is left out where a table of
-    these files names it. Each file is read once, so that all that is known of
-    it is of one content.
+    A file of rows may stand among files of rules and end in ``.yaml``: it is
+    left out if a table of these files names it. Every file is read only once,
+    so that all that is known of a file belongs to one content.
 
     :raises: :class:`.exceptions.InvalidDocument` for a folder without files of
         rules.
@@ -326,7 +324,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     with_rows: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:
-        named = _named_files(read_file)
+        named = _list_files_of_rows(read_file)
         with_rows.update(named)
         if named:
             # A file that has tables itself is a rule file, whoever names it.
@@ -358,8 +356,8 @@ def _read(path: str) -> ReadFile:
         return ReadFile(path, error=exc)
 
 
-def _named_files(read_file: ReadFile) -> list[str]:
-    """Return the real paths of the files that the tables of a file name.
+def _list_files_of_rows(read_file: ReadFile) -> list[str]:
+    """Return the real paths of the files of rows that a rule file names.
 
     A file that cannot be read as rules names none.
     """
@@ -391,10 +389,10 @@ def _named_files(read_file: ReadFile) -> list[str]:
 
 
 def _read_rows(written: document.WrittenTable) -> table_rows.Rows | None:
-    """Return the rows of a table, from its own file or from the rule file.
+    """Read the rows of a table, from their own file or from the rule file.
 
-    :returns: None if the table is no mapping, or its rows are no list: its
-        check reports that.
+    :returns: None if the table is no mapping, or its rows are no list: the
+        check of the table reports that.
     :raises: :class:`.exceptions.InvalidDocument` for an unknown member, for
         neither or both of a file and rows, and for a file that cannot be read.
     """
@@ -446,8 +444,8 @@ def _error_at(
 def _path_beside(rule_file: str, name: typing.Any) -> str:
     """Return the path of a file in the folder of a rule file, or below it.
 
-    Rule files come from others, and with the rights of who applies them no
-    file may be read that the folder does not have.
+    The author of a rule file must not read other files with the rights of the
+    user who applies it.
 
     :raises: :class:`.exceptions.OperationError` with the reason why the name
         is not that of such a file.

@@ -326,7 +326,7 @@ def of_documents(
     valid: list[checked_rule.CheckedRule] = []
     refused: list[checked_rule.CheckedRule] = []
     for rules_file in documents:
-        rules = file_rule.rules(rules_file)
+        rules = file_rule.list_rules(rules_file)
         yield from _of_file(rules_file, rules)
         for rule in rules:
             subject = checked_rule.of(rule, ops)
@@ -614,5 +614,5 @@ def _finding(
         level,
         check,
         rule.label,
-        str(file_rule.counted_from_one(problem)),
+        str(file_rule.count_from_one(problem)),
     )

@@ -124,7 +124,7 @@ def _wanted(
     """
     places = mended_text.FileText(text)
     wanted = []
-    for rule in file_rule.rules(read):
+    for rule in file_rule.list_rules(read):
         # Two checks may ask for one change.
         for change in dict.fromkeys(changes(rule, ops)):
             if places.has_room(rule.index, change):

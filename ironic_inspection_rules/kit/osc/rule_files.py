@@ -101,7 +101,7 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
         yield
     except exceptions.InvalidRules as exc:
         raise osc_exceptions.CommandError(
-            files.explain(exc.problems) or str(exc)
+            files.format_problems(exc.problems) or str(exc)
         ) from exc
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
@@ -111,7 +111,9 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
             # that.
             raise
         raise osc_exceptions.CommandError(
-            files.explain(http.problems(exc)) or exc.details or str(exc)
+            files.format_problems(http.problems(exc))
+            or exc.details
+            or str(exc)
         ) from exc
 
 
@@ -187,7 +189,7 @@ def _warnings(
     # Paths of files, and labels of rules in them.
     closed = set()
     for rule_file in documents:
-        for rule in file_rule.rules(rule_file):
+        for rule in file_rule.list_rules(rule_file):
             if stored_rule.is_closed(rule.entry):
                 closed.add((rule.source.path, rule.label))
     warnings = []

@@ -173,7 +173,7 @@ def load_rule_set(
     written_rules = []
     documents = table_file.documents(paths)
     for rules_file in documents:
-        rules_of_file = file_rule.rules(rules_file)
+        rules_of_file = file_rule.list_rules(rules_file)
         written_rules += rules_of_file
         if not rules_of_file and not rules_file.tables:
             warn(_('%s: warning: the file holds no rules\n') % rules_file.path)

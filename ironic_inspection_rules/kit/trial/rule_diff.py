@@ -70,7 +70,7 @@ class ComparedRules:
         documents = table_file.documents(paths)
         written_rules: list[file_rule.WrittenRule] = []
         for rules_file in documents:
-            written_rules += file_rule.rules(rules_file)
+            written_rules += file_rule.list_rules(rules_file)
         tables = table_file.build(table_file.load(documents))
         rules = file_rule.parse_all(written_rules, registry.installed(), warn)
         table_file.check_rules(written_rules, rules, tables)

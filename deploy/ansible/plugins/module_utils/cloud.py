@@ -93,7 +93,7 @@ def explained(module, baremetal, files=None):
                     'ironic.inspection_rules.install switches it on'
                 )
             elif files:
-                text = files.explain(http.problems(exc)) or text
+                text = files.format_problems(http.problems(exc)) or text
         module.fail_json(msg=text)
     except (
         sdk_exceptions.SDKException,

@@ -115,10 +115,10 @@ def _read_refused_rule(
         for problem in problems
         if not _IN_ARGUMENT.match(problem.pointer)
     )
-    conditions = file_rule.read(
+    conditions = file_rule.read_operations(
         _list_at(entry, 'conditions'), '/conditions', ops, skip=unreadable
     )
-    actions = file_rule.read(
+    actions = file_rule.read_operations(
         _list_at(entry, 'actions'),
         '/actions',
         ops,

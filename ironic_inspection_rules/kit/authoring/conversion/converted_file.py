@@ -63,7 +63,7 @@ def convert(
     :param stock: whether rules that are not ironic-inspector's are meant for
         stock Ironic.
     """
-    rules = file_rule.rules(rules_file)
+    rules = file_rule.list_rules(rules_file)
     readable = [rule for rule in rules if isinstance(rule.entry, dict)]
     of_inspector = [rule for rule in readable if rule.is_of_inspector]
     header = [_('Converted from %s.') % rules_file.path]

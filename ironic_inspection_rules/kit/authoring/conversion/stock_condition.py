@@ -457,7 +457,7 @@ def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
     if op != 'matches' or text.source != text.literal:
         return None
     regex = stock_text.plain(args['regex'])
-    own_text = stock_form.unescaped(regex)
+    own_text = stock_form.unescape_regex(regex)
     if own_text != text.literal:
         return None
     if not re.search(rule.anchored(regex), own_text):

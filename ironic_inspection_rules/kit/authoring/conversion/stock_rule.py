@@ -202,7 +202,9 @@ class _StockConverter(rule.Conversion):
         """
         _check_form(condition, stock_form.CONDITIONS)
         op, inverted = model.split_op(condition['op'])
-        args = stock_form.by_name(condition['args'], stock_form.CONDITIONS[op])
+        args = stock_form.arguments_by_name(
+            condition['args'], stock_form.CONDITIONS[op]
+        )
         loop = condition.get('loop')
         if not loop:
             new_args = _convert_texts(
@@ -271,7 +273,9 @@ class _StockConverter(rule.Conversion):
         """
         _check_form(action, stock_form.ACTIONS)
         op = action['op']
-        args = stock_form.by_name(action['args'], stock_form.ACTIONS[op])
+        args = stock_form.arguments_by_name(
+            action['args'], stock_form.ACTIONS[op]
+        )
         # Stock Ironic writes it into the rules that it stores.
         args.pop('plugin_data', None)
         loop = action.get('loop')

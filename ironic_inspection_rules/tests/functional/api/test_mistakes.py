@@ -42,7 +42,7 @@ class MistakesTestCase(base.IronicTestCase):
         path = self._write('rules.yaml', yaml.safe_dump([case['rule']]))
         built_in = self.assertRaises(
             exceptions.InvalidDocument,
-            file_rule.built_in,
+            file_rule.load_built_in,
             document.load(path),
             registry.installed(),
         )
@@ -55,7 +55,7 @@ class MistakesTestCase(base.IronicTestCase):
                 'body': case['rule'],
             },
         )
-        imported = file_set.load_all([path]).explain(
+        imported = file_set.load_all([path]).format_problems(
             self._problems(
                 api,
                 {

@@ -21,7 +21,7 @@ class LoadTestCase(base.TestCase):
         self.path = directory.join('rules.yaml')
         with open(self.path, 'w', encoding='utf-8') as stream:
             stream.write(textwrap.dedent(text))
-        return file_rule.built_in(
+        return file_rule.load_built_in(
             document.load(self.path), registry.installed()
         )
 

@@ -27,7 +27,7 @@ class ExplainTestCase(base.TestCase):
         files = file_set.of_documents(
             [document.parse('one.yaml', ONE), document.parse('two.yaml', TWO)]
         )
-        return files.explain(
+        return files.format_problems(
             exceptions.Problem(*problem) for problem in problems
         ).splitlines()
 

@@ -54,7 +54,7 @@ OURS = (
 
 class StockFormTestCase(files.FilesTestCase):
     def said(self, text):
-        found = stock_form.find(yaml.safe_load(text))
+        found = stock_form.find_sign(yaml.safe_load(text))
         return found.sentence if found else ''
 
     def test_what_ironic_adds_is_certain(self):
@@ -88,7 +88,7 @@ class StockFormTestCase(files.FilesTestCase):
                 document.load(path), registry.installed(), stock=True
             )
             for rule in yaml.safe_load(made.text):
-                self.assertIsNone(stock_form.find(rule), made.text)
+                self.assertIsNone(stock_form.find_sign(rule), made.text)
 
     def test_convert_wants_to_be_told_whose_they_are(self):
         path = self.write('rules.yaml', f'- {CERTAIN[3]}\n')
@@ -101,13 +101,13 @@ class StockFormTestCase(files.FilesTestCase):
         root = pathlib.Path(lint.__file__).parents[2]
         for path in root.joinpath('tools', 'samples').glob('rules*.yaml'):
             for entry in yaml.safe_load(path.read_text()):
-                self.assertIsNone(stock_form.find(entry), (path, entry))
+                self.assertIsNone(stock_form.find_sign(entry), (path, entry))
 
     def test_real_rules_are_told_apart(self):
         found = {
             path.name
             for path in sorted(shared_data.directory().glob('rules-*/*'))
             for entry in yaml.safe_load(path.read_text())
-            if stock_form.find(entry)
+            if stock_form.find_sign(entry)
         }
         self.assertEqual({'kayobe-2026.json'}, found)

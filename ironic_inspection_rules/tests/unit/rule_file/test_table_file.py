@@ -344,7 +344,7 @@ class PlaceTestCase(TableFileTestCase):
         read = self.load(
             f'rules: [{RULE}]\ntables: {{m: {{key: a, file: rows.csv}}}}'
         )
-        lines = read.explain(
+        lines = read.format_problems(
             [
                 exceptions.Problem('/tables/m/rows/1/b', 'too long'),
                 exceptions.Problem('/tables/m/key', 'bad'),
