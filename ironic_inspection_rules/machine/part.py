@@ -25,14 +25,17 @@ Identity = tuple[str, str]
 class Part(typing.NamedTuple):
     """A part of a machine, as one source reports it.
 
-    :param ids: what identifies it, as :func:`.part_identity.normalise`; may
-        be empty.
-    :param label: the first of them as it was reported; empty without any.
-    :param slot: where in the machine it is, None if that is not known.
+    For example ``Part('dimm', ('s3z8',), 'S3Z8', 'A1', {'size': 32}, 'agent
+    dimm inventory.dimms')``.
+
+    :param ids: texts that identify the part, by
+        :func:`.part_identity.normalise`; may be empty.
+    :param label: the first of the texts as it was reported; empty without any.
+    :param slot: where in the machine the part is, None if not known.
     :param what: its attributes by name.
-    :param source: who reported it, and where.
-    :param unidentified: its identities are those of earlier reports; the last
-        report of the source has it without any.
+    :param source: who reported the part, and where.
+    :param unidentified: whether the identities are from earlier reports, and
+        the last report of the source has none.
     """
 
     kind: str
@@ -45,7 +48,7 @@ class Part(typing.NamedTuple):
 
     @property
     def identities(self) -> list[Identity]:
-        """What identifies the part among all parts of a machine."""
+        """The identities of the part: ``('dimm', 's3z8')``."""
         return [(self.kind, name) for name in self.ids]
 
     @property
@@ -54,10 +57,9 @@ class Part(typing.NamedTuple):
         return bool(self.ids) and not self.unidentified
 
     def without(self, shared: Iterable[Identity]) -> 'Part':
-        """Return the part without identities that belong to several parts.
+        """Return the part without identities that several parts share.
 
-        Such an identity names none of them: all units of a disk array may
-        report the WWN of the array.
+        All units of a disk array may report the WWN of the array.
         """
         ids = tuple(
             name for name in self.ids if (self.kind, name) not in shared
@@ -72,7 +74,7 @@ class Part(typing.NamedTuple):
         )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
-        """Return the label of the part, were these its identities."""
+        """Return the label that the part has with some identities."""
         if part_identity.normalise(self.label) in ids:
             return self.label
         if ids:
@@ -80,7 +82,7 @@ class Part(typing.NamedTuple):
         return ''
 
     def sort_key(self) -> tuple[str, ...]:
-        """Return the key of an order that does not depend on reports."""
+        """Return the key by which :func:`in_order` sorts parts."""
         attributes = str(sorted(self.what.items()))
         return (
             self.kind,
@@ -152,7 +154,7 @@ class Parts:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
-        """Make parts of what :meth:`as_dict` returned."""
+        """Read parts from the data that :meth:`as_dict` returns."""
         parts = []
         for kind, ids, *others in plain['parts']:
             parts.append(Part(kind, tuple(ids), *others))
@@ -191,11 +193,10 @@ def read(
 ) -> Parts:
     """Find the parts of a machine in its inventory.
 
-    They are compared with those of its other inspections. No more than
-    :data:`MOST` are read. Parts without identity that one entry sums up are
-    left out.
+    At most :data:`MOST` parts are read. Parts without identity that another
+    entry sums up are left out.
 
-    :param reporter: the inspect interface; each of them sees other parts.
+    :param reporter: the inspect interface, which decides what is reported.
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources: dict[str, str | None] = {}
@@ -204,11 +205,11 @@ def read(
     texts: dict[str, str] = {}
     for source in part_source.SOURCES:
         # A machine may send any number: the limit is on all sources together.
-        room = MOST - len(parts)
+        most_items = MOST - len(parts)
         parts_of_source = []
-        for name, item in list(source.items(data))[:room]:
-            identities = _identities(source, item)
-            part = _part(source, name, item, reporter, identities)
+        for name, item in list(source.items(data))[:most_items]:
+            identities = _read_identities(source, item)
+            part = _make_part(source, name, item, reporter, identities)
             if part is not None:
                 parts_of_source.append(part)
                 texts.update(identities)
@@ -217,24 +218,24 @@ def read(
             # None says that the source was heard in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
-    # Which identities several parts share is known when all are read.
-    shared = _shared_identities(parts)
+    # Now that all parts are read, it is known which identities they share.
+    shared = _find_shared_identities(parts)
     distinct_parts = []
-    for part in _without_summed_up(parts):
+    for part in _leave_out_summed_up(parts):
         distinct = part.without(shared)
-        # Without its first identity, its label is a normalised one.
+        # A part that has lost its first identity has a normalised label.
         label = texts.get(distinct.label, distinct.label)
         distinct_parts.append(distinct._replace(label=label))
     return Parts(in_order(distinct_parts), sources, shared=shared, texts=texts)
 
 
-def _identities(
+def _read_identities(
     source: part_source.PartSource, item: part_source.Item
 ) -> dict[str, str]:
     """Return the identities of a part, such as its serial number.
 
     :returns: texts as they were reported, by their normalised form; the first
-        is shown. For example ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``.
+        is the label. ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``.
     """
     if source.given_id:
         return {source.given_id: source.given_id}
@@ -253,7 +254,7 @@ def _identities(
     return identities
 
 
-def _part(
+def _make_part(
     source: part_source.PartSource,
     name: str,
     item: part_source.Item,
@@ -262,9 +263,8 @@ def _part(
 ) -> Part | None:
     """Make a part of an item of a source.
 
-    :param name: of the item in the source, from which its slot may be known.
-    :returns: None if the item has neither attributes nor an identity of the
-        part.
+    :param name: name of the item in the source, which may be its slot.
+    :returns: None if the item has neither attributes nor an identity.
     """
     what = source.describe(item)
     if not what and (source.given_id or not identities):
@@ -281,8 +281,7 @@ def _part(
 def kind_of(source: str) -> str:
     """Return the kind of parts that a source reports.
 
-    :param source: who reports the parts, their kind, and the path to them,
-        separated by spaces.
+    :param source: ``agent dimm inventory.dimms``, of the kind ``dimm``.
     """
     return source.split()[-2]
 
@@ -293,11 +292,10 @@ def _source_name(
     return f'{reporter} {kind} {source.path}'
 
 
-def _shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
+def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
     """Return the identities that a source gives to several parts.
 
-    Such an identity, as the WWN of a disk array, does not say which part it
-    is.
+    The WWN of a disk array does not say which disk a part is.
     """
     counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
     for part in parts:
@@ -313,11 +311,11 @@ def _shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
     return frozenset(shared)
 
 
-def _without_summed_up(parts: list[Part]) -> list[Part]:
-    """Leave out parts without identity that one entry sums up.
+def _leave_out_summed_up(parts: list[Part]) -> list[Part]:
+    """Leave out parts without identity that another entry sums up.
 
-    ``inventory.cpu`` is one entry for all processors of a machine; what a list
-    of them without serial numbers says is part of it.
+    ``inventory.cpu`` is an entry for all processors of a machine: a list of
+    processors without serial numbers says nothing more.
     """
     summed_up = {
         part.kind

@@ -41,8 +41,8 @@ class PartChange:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the change as the API shows it."""
         present = typing.cast(part.Part, self.after or self.before)
-        before = _as_dict(self.before)
-        after = _as_dict(self.after)
+        before = _side_as_dict(self.before)
+        after = _side_as_dict(self.after)
         # The identity that is reported now, or else the one that was known.
         identity = None
         for side in (after, before):
@@ -58,7 +58,7 @@ class PartChange:
         }
 
 
-def _as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
+def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
     """Return one side of a change, None if the part is not on that side.
 
     Its ``id`` is None where no report identifies the part: it has no ids, or
@@ -102,14 +102,14 @@ class PartComparison:
         # By source: pairs of parts, and what either time has alone.
         self._pairings = self._find_pairings()
         # A change is announced once, whichever sources report the part: hence
-        # distinct(). In this order: _moves() needs _gone, and
-        # _unreported_changes() needs _gone, _new and _moved.
-        self._gone = self._groups.distinct(self._missing_parts())
+        # distinct(). In this order: _find_moves() needs _gone, and
+        # _find_unreported_changes() needs _gone, _new and _moved.
+        self._gone = self._groups.distinct(self._find_missing_parts())
         self._new = self._groups.distinct(
-            self._additional_parts(is_first=False)
+            self._find_additional_parts(is_first=False)
         )
-        self._moved = self._groups.distinct_pairs(self._moves())
-        changed = [pair for pair in self._pairs() if _has_changed(*pair)]
+        self._moved = self._groups.distinct_pairs(self._find_moves())
+        changed = [pair for pair in self._list_pairs() if _has_changed(*pair)]
         self._changed = self._groups.distinct_pairs(changed)
         self.changes = list(self._find_changes())
 
@@ -123,7 +123,7 @@ class PartComparison:
             yield PartChange(MOVED, old, new)
         for old, new in self._changed:
             yield PartChange(CHANGED, old, new)
-        yield from self._unreported_changes()
+        yield from self._find_unreported_changes()
 
     def _find_pairings(self) -> dict[str, part_pair.Pairing]:
         """Pair the parts that a source reports with those of its last report.
@@ -139,36 +139,39 @@ class PartComparison:
             )
         return pairings
 
-    def _pairs(self) -> Iterator[part_pair.Pair]:
+    def _list_pairs(self) -> Iterator[part_pair.Pair]:
         """Yield the parts that both sides have, source by source."""
         for pairing in self._pairings.values():
             yield from pairing.same
 
-    def _moves(self) -> Iterator[part_pair.Pair]:
+    def _find_moves(self) -> Iterator[part_pair.Pair]:
         """Yield the pairs of parts that have moved to another slot.
 
-        A part has not moved where a source that identifies it says that it is
-        where it was, or that it is gone.
+        A part has not moved if a source that identifies it says that it is in
+        its old slot, or gone.
         """
         stayed = []
-        for old, new in self._pairs():
+        for old, new in self._list_pairs():
             if old.ids and new.ids and not _has_moved(old, new):
                 stayed.append(old)
         stayed_or_gone = self._groups.of_parts([*stayed, *self._gone])
-        for old, new in self._pairs():
+        for old, new in self._list_pairs():
             if not _has_moved(old, new):
                 continue
-            # A new part without an identity was only taken for the old one. A
-            # source that identifies the old one knows better where it is.
+            # A new part without an identity was only taken for the old part.
+            # A source that identifies the old part knows better where it is.
             if new.ids or self._groups.of_part(old) not in stayed_or_gone:
                 yield old, new
 
-    def _announced_before(self, source: str) -> part.Announced:
-        """Return what others announced before, while a source was silent."""
+    def _counts_of_others_before(self, source: str) -> part.Announced:
+        """Return the changes that others announced while a source was silent.
+
+        They are counts of parts that are gone and new.
+        """
         return self._before.announced.get(source, part.Announced())
 
-    def _missing_parts(self) -> Iterator[part.Part]:
-        """Yield parts that a source of the report does not report any more.
+    def _find_missing_parts(self) -> Iterator[part.Part]:
+        """Yield the parts that a source of the report no longer reports.
 
         A part that another source still reports is not missing.
         """
@@ -182,9 +185,11 @@ class PartComparison:
             # While this source was silent, others announced that many of its
             # parts are gone, which must not be announced twice. Without an
             # identity nobody knows which ones: the first are left out.
-            yield from unidentified[self._announced_before(source).gone :]
+            yield from unidentified[
+                self._counts_of_others_before(source).gone :
+            ]
 
-    def _additional_parts(self, is_first: bool) -> Iterator[part.Part]:
+    def _find_additional_parts(self, is_first: bool) -> Iterator[part.Part]:
         """Yield the reported parts that were not known before.
 
         A part is left out that another source has announced as new before.
@@ -198,7 +203,7 @@ class PartComparison:
                 continue
             # So many new parts other sources announced while this one was
             # silent. They must not be announced twice.
-            left_to_find = self._announced_before(source).new
+            left_to_find = self._counts_of_others_before(source).new
             unidentified = []
             for new in pairing.after:
                 if not new.ids:
@@ -212,19 +217,19 @@ class PartComparison:
             # knows which ones they are: the first are left out.
             yield from unidentified[max(0, left_to_find) :]
 
-    def _unreported_changes(self) -> Iterator[PartChange]:
+    def _find_unreported_changes(self) -> Iterator[PartChange]:
         """Yield parts of which nobody knows whether they are gone or new.
 
-        Their source was silent at the other time, or says at one of the times
-        only which part it reports. A part with another change is left out.
+        Their source was silent at the other time, or identifies the part at
+        only one of the times. A part with another change is left out.
         """
         moved = [old for old, _new in self._moved]
         mentioned = self._groups.of_parts([*self._gone, *self._new, *moved])
         # This adds the groups that it yields to those that are mentioned.
-        yield from self._unidentified_changes(mentioned)
+        yield from self._find_unidentified_changes(mentioned)
         reported = mentioned | self._reported_groups
         not_heard_again = self._groups.distinct(
-            self._parts_outside(reported, self._silent_since_last())
+            self._parts_outside(reported, self._list_parts_fallen_silent())
         )
         # Without an identity a part may be one that the other side has.
         for old in self._groups.uncovered(
@@ -233,7 +238,7 @@ class PartComparison:
             yield PartChange(UNREPORTED, old, None)
         heard_first = self._groups.distinct(
             self._parts_outside(
-                mentioned, self._additional_parts(is_first=True)
+                mentioned, self._find_additional_parts(is_first=True)
             )
         )
         for new in self._groups.uncovered(
@@ -253,8 +258,8 @@ class PartComparison:
             if self._groups.of_part(member) not in groups
         ]
 
-    def _silent_since_last(self) -> Iterator[part.Part]:
-        """Yield the parts of sources that only the last inspection heard.
+    def _list_parts_fallen_silent(self) -> Iterator[part.Part]:
+        """Yield the parts of sources that were heard last time, and not now.
 
         A source that was silent before already was reported as such then.
         """
@@ -263,17 +268,17 @@ class PartComparison:
             if was_heard and old.source not in self._after.sources:
                 yield old
 
-    def _unidentified_changes(
+    def _find_unidentified_changes(
         self, mentioned: set[part_group.Group | None]
     ) -> Iterator[PartChange]:
-        """Yield changes of pairs with an identity at one of the times only.
+        """Yield changes of pairs that have an identity at one time only.
 
         Nobody knows whether both are the same part.
 
         :param mentioned: groups of parts with another change; the groups of
             the pairs are added.
         """
-        for old, new in self._pairs():
+        for old, new in self._list_pairs():
             if old.ids and new.ids:
                 continue
             # The old part may have identities of earlier reports. Here only
@@ -295,12 +300,12 @@ class PartComparison:
     def known(self, heard: str = '') -> part.Parts:
         """Return all that is known of the parts after the report.
 
-        It is what the next report is compared with: the parts of the report,
-        and those that silent sources reported last.
+        These are the parts of the report, and the parts that silent sources
+        reported last. The next report is compared with them.
 
-        :param heard: when the last inspection before was made, as text.
+        :param heard: time of the inspection before, as text.
         """
-        parts = [*self._reported_parts(), *self._silent_parts()]
+        parts = [*self._list_reported_parts(), *self._list_silent_parts()]
         since_by_source = {}
         for source, since in self._before.sources.items():
             if source not in self._after.sources:
@@ -308,17 +313,17 @@ class PartComparison:
                 since_by_source[source] = since or heard
         announced = {}
         for source in since_by_source:
-            counts = self._announced_until_now(source)
+            counts = self._count_announced(source)
             if any(counts):
                 announced[source] = counts
         sources = {**since_by_source, **self._after.sources}
         return part.Parts(part.in_order(parts), sources, announced)
 
-    def _reported_parts(self) -> Iterator[part.Part]:
-        """Yield the parts of the report, with what was known of them.
+    def _list_reported_parts(self) -> Iterator[part.Part]:
+        """Yield the parts of the report, completed by earlier reports.
 
-        A part gets back identities, slot and attributes that an earlier
-        report had and this one has not.
+        A part gets back identities, slot and attributes that this report does
+        not have.
         """
         gone = self._groups.of_parts(self._gone)
         identities_of_gone = set()
@@ -334,16 +339,16 @@ class PartComparison:
             for new in pairing.after:
                 taken.update(new.identities)
             for old, new in pairing.same:
-                yield _renew(old, new, taken)
+                yield _renew_part(old, new, taken)
             # Nothing was known of these.
             yield from pairing.after
 
-    def _silent_parts(self) -> Iterator[part.Part]:
+    def _list_silent_parts(self) -> Iterator[part.Part]:
         """Return the parts of sources that the report does not have.
 
-        They stay, unless another source has shown that they are gone. They
-        get the slots and attributes that another source reports of them:
-        otherwise their own would announce the same move or change once more.
+        They stay, unless another source has shown that they are gone. They get
+        the slots and attributes that another source reports now: otherwise,
+        their own source would announce the same move or change once more.
         """
         gone = self._groups.of_parts(self._gone)
         staying = []
@@ -354,23 +359,23 @@ class PartComparison:
                 staying.append(old)
         return self._groups.update(staying, self._moved, self._changed)
 
-    def _announced_until_now(self, source: str) -> part.Announced:
-        """Return how many parts a silent source must not call gone or new.
+    def _count_announced(self, source: str) -> part.Announced:
+        """Count the parts that a silent source must not call gone or new.
 
-        Other sources have said so: in this report, or in earlier ones since
-        the source was last heard. When the source is heard again, it would
-        announce the same parts once more. Moves and other changes are not
-        counted: :meth:`_silent_parts` makes them in the stored parts.
+        Other sources have announced them since the source was last heard. When
+        the source is heard again, it would announce the same parts once more.
+        Moves and other changes are not counted: :meth:`_list_silent_parts`
+        makes them in the stored parts.
 
-        :param source: one that the report does not have.
+        :param source: a source that the report does not have.
         """
-        before = self._announced_before(source)
+        before = self._counts_of_others_before(source)
         kind = part.kind_of(source)
         own = [old for old in self._old if old.source == source]
         unidentified = [old for old in own if not old.ids]
         gone_of_kind = [old for old in self._gone if old.kind == kind]
-        # Parts that this source identifies are not counted: _silent_parts()
-        # takes those that are gone out of its stored parts.
+        # Parts that the source identifies are not counted: those that are
+        # gone are no longer in its stored parts, see _list_silent_parts().
         gone = self._parts_outside(self._groups.of_parts(own), gone_of_kind)
         new_of_kind = [new for new in self._new if new.kind == kind]
         # No more can be gone than it has without an identity, and no more can
@@ -392,19 +397,19 @@ def _has_moved(old: part.Part, new: part.Part) -> bool:
 
 
 def _has_changed(old: part.Part, new: part.Part) -> bool:
-    """Return whether an attribute differs that both reports have."""
+    """Return whether an attribute of both reports differs."""
     for name in old.what.keys() & new.what.keys():
         if old.what[name] != new.what[name]:
             return True
     return False
 
 
-def _renew(
+def _renew_part(
     old: part.Part, new: part.Part, taken: Collection[part.Identity]
 ) -> part.Part:
-    """Return a part as it is reported now, with what was known of it.
+    """Return a part as it is reported now, completed by what was known.
 
-    :param taken: what identifies another part, or one that is gone.
+    :param taken: identities of other parts, and of parts that are gone.
     """
     known_ids = [
         name for kind, name in old.identities if (kind, name) not in taken

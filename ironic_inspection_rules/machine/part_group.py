@@ -40,10 +40,10 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
 
 
 def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
-    """Return how many parts of each kind there are.
+    """Return how many parts of each kind a machine has.
 
-    Sources report the same parts, so that their numbers are not added: it is
-    the number that the source with most of them reports.
+    Sources report the same parts, so their numbers are not added: the highest
+    number that a source reports counts.
     """
     count_of_kind: collections.Counter[str] = collections.Counter()
     for parts_of_source in by_source(parts).values():
@@ -58,8 +58,8 @@ _Slot = tuple[str, str, str | None]
 """The kind of a part, "from" before or "to" now, and the name of the slot."""
 
 
-def _slots_of(pair: part_pair.Pair) -> list[_Slot]:
-    """Return the slot that a part had before, and the one that it has now."""
+def _slots_of_pair(pair: part_pair.Pair) -> list[_Slot]:
+    """Return the slot of a part before, and its slot now."""
     old, new = pair
     return [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
 
@@ -73,25 +73,27 @@ class _SlotClaims:
     def claim(self, pair: part_pair.Pair) -> None:
         """Note that the source of a pair has reported a part in its slots."""
         _old, new = pair
-        for slot in _slots_of(pair):
+        for slot in _slots_of_pair(pair):
             self._sources.setdefault(slot, set()).add(new.source)
 
     def is_taken_by_another_source(self, pair: part_pair.Pair) -> bool:
         """Return whether another source has claimed a slot of a pair.
 
-        Then both sources report one part.
+        Then both sources report the same part.
         """
         _old, new = pair
         sources = set()
-        for slot in _slots_of(pair):
+        for slot in _slots_of_pair(pair):
             sources |= self._sources.get(slot, set())
         return bool(sources - {new.source})
 
 
 class PartGroups:
-    """Parts in groups that have identities in common, directly or not.
+    """Parts in groups: parts with an identity in common are in one group.
 
-    :param parts: of several sources and times.
+    A part with the identities a and b joins the groups of a and of b.
+
+    :param parts: parts of several sources and times.
     """
 
     def __init__(self, parts: Iterable[part.Part]) -> None:
@@ -102,11 +104,11 @@ class PartGroups:
             for identity in member.identities:
                 self._parents.setdefault(identity, identity)
                 # All identities of a part come into the tree of its first.
-                root = self._root(identity)
-                self._parents[root] = self._root(member.identities[0])
+                root = self._find_root(identity)
+                self._parents[root] = self._find_root(member.identities[0])
 
-    def _root(self, identity: part.Identity) -> part.Identity:
-        """Return the identity that stands for the group of another one."""
+    def _find_root(self, identity: part.Identity) -> part.Identity:
+        """Return the identity that stands for the group of an identity."""
         while self._parents[identity] != identity:
             # Shorten the way for the next search.
             parent = self._parents[identity]
@@ -118,24 +120,25 @@ class PartGroups:
         """Return the group of a part, None if it has no identity."""
         if not member.ids:
             return None
-        return self._root(member.identities[0])
+        return self._find_root(member.identities[0])
 
     def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
         """Return the groups of the parts that have an identity.
 
-        None is never among them, but :meth:`of_part` may be looked up in it.
+        The set never has None, but a result of :meth:`of_part` may be looked
+        up in it.
         """
         return {self.of_part(member) for member in parts if member.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
         """Return every part once, however many sources report it.
 
-        A part without an identity is taken for one that another source
-        reports, if possible for one in the same slot. Where one source reports
-        four disks with identities, and another five without, these are five.
+        A part without an identity is taken for a part of another source, if
+        possible for the part in the same slot. Four disks with identities of
+        one source and five disks without of another source are five disks.
         """
         parts = list(parts)
-        distinct = self._identified_once(parts)
+        distinct = self._distinct_by_identity(parts)
         unidentified = [member for member in parts if not member.ids]
         for source, parts_of_source in by_source(unidentified).items():
             # A source has one kind of parts.
@@ -144,12 +147,14 @@ class PartGroups:
             for entry in distinct:
                 if entry.part.kind == kind and source not in entry.sources:
                     candidates.append(entry)
-            for member in _match_with_reported(parts_of_source, candidates):
+            for member in _match_unidentified(parts_of_source, candidates):
                 distinct.append(_Reported(member, {source}))
         return [entry.part for entry in distinct]
 
-    def _identified_once(self, parts: Iterable[part.Part]) -> list[_Reported]:
-        """Return the first part of each group, and who reports the group.
+    def _distinct_by_identity(
+        self, parts: Iterable[part.Part]
+    ) -> list[_Reported]:
+        """Return the first part of each group, with the sources of the group.
 
         Parts without an identity are left out.
         """
@@ -201,10 +206,9 @@ class PartGroups:
     ) -> Iterator[part.Part]:
         """Yield the parts of one time that cannot be parts of another time.
 
-        A part without an identity may be any part of its kind. So where the
-        other time has four disks, and five candidates of a source have no
-        identity, only the last of these is yielded. Every candidate with an
-        identity is yielded.
+        Every candidate with an identity is yielded. A part without an identity
+        may be any part of its kind: of five such disks, only the last is
+        yielded if the other time has four disks.
 
         :param candidates: some of ``parts``. No part of the other time has one
             of their identities.
@@ -228,10 +232,10 @@ class PartGroups:
     ) -> dict[str, int]:
         """Count the parts of another time that unidentified parts may be.
 
-        :param parts: of the one time, with an identity or without.
-        :returns: by the source of these: how many parts of its kind the other
-            time has, without those that are parts of the source by their
-            identity. It may be negative.
+        :param parts: parts of the one time, with an identity or without.
+        :returns: for every source of these parts, how many parts of its kind
+            the other time has, without the parts that the source identifies.
+            The number may be negative.
         """
         count_of_kind = _count_by_kind(parts_of_other_time)
         groups_of_other_time = self.of_parts(parts_of_other_time)
@@ -263,8 +267,8 @@ class PartGroups:
             changed.
         :param changed: the same for changed attributes.
         """
-        new_slots = self._new_slots(moved)
-        new_values = self._new_values(changed)
+        new_slots = self._find_new_slots(moved)
+        new_values = self._find_new_values(changed)
         for member in parts:
             group = self.of_part(member)
             place = (member.kind, group, member.slot)
@@ -275,15 +279,12 @@ class PartGroups:
                 slot=new_slots.get(place, member.slot), what=attributes
             )
 
-    def _new_slots(
+    def _find_new_slots(
         self, moved: Iterable[part_pair.Pair]
     ) -> dict[_Place, str | None]:
-        """Return the new slots of parts, by where the parts were before.
+        """Return the new slots of parts, by their places before.
 
-        A stored part of a silent source gets its new slot, so that its source
-        does not announce the same move once more.
-
-        :param moved: parts before and after another source announced the move.
+        :param moved: parts before and after the move.
         """
         slots: dict[_Place, str | None] = {}
         for old, new in moved:
@@ -293,13 +294,13 @@ class PartGroups:
             slots[old.kind, self.of_part(old), old.slot] = new.slot
         return slots
 
-    def _new_values(
+    def _find_new_values(
         self, changed: Iterable[part_pair.Pair]
     ) -> dict[_AttributeValue, typing.Any]:
-        """Return the new values of attributes, by the group and old value.
+        """Return the new values of attributes, by group and old value.
 
-        Parts without an identity are left out: a part of another source
-        cannot be told to be one of them.
+        Parts without an identity are left out: nobody knows which parts of
+        another source they are.
         """
         values: dict[_AttributeValue, typing.Any] = {}
         for old, new in changed:
@@ -311,15 +312,15 @@ class PartGroups:
         return values
 
 
-def _match_with_reported(
+def _match_unidentified(
     parts: Sequence[part.Part], reported: Sequence[_Reported]
 ) -> Sequence[part.Part]:
-    """Match parts without identity with reported ones; return the rest.
+    """Match parts without identity with reported parts; return the rest.
 
-    A part matches one in its slot, else any that is left. The source of the
-    part is added to the sources of the reported part that it matches.
+    A part matches the reported part in its slot, else any. Its source is added
+    to the sources of the reported part.
 
-    :param parts: those of one source.
+    :param parts: parts of one source.
     :param reported: parts of the same kind that this source has not reported.
     """
     in_slot: dict[str | None, list[_Reported]] = {}
@@ -332,7 +333,7 @@ def _match_with_reported(
             entry.sources.add(member.source)
         else:
             elsewhere.append(member)
-    # Parts in unknown or other slots match any that is left.
+    # Parts in unknown or other slots match any reported part that is free.
     free: list[_Reported] = []
     for entries in in_slot.values():
         free += entries

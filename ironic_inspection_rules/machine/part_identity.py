@@ -43,12 +43,11 @@ _PLACEHOLDERS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Return an identity in the one form that is compared.
+    """Return an identity in the form in which identities are compared.
 
-    Ironic's hook extra-hardware turns each text that Python reads as a whole
-    number into one: "00665532" becomes 665532, which dmidecode reports as
-    text. What is lost there, such as zeros at the begin, is left out
-    everywhere.
+    Ironic's hook extra-hardware turns the serial number "00665532" into the
+    number 665532, while dmidecode reports the text. So zeros at the begin are
+    left out of all of them.
     """
     plain = plain_form(text)
     try:
@@ -58,7 +57,10 @@ def normalise(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return an identity without differences of case and notation."""
+    """Return an identity without differences of case and notation.
+
+    ``0x5002538E`` becomes ``5002538e``.
+    """
     text = _PREFIX.sub('', text.strip().lower())
     if _MAC.fullmatch(text):
         text = text.replace('-', ':')
@@ -66,20 +68,20 @@ def plain_form(text: str) -> str:
 
 
 def is_placeholder(text: str) -> bool:
-    """Return whether firmware writes this where it has no serial number."""
+    """Return whether firmware writes a text in place of a serial number."""
     return plain_form(text) in _PLACEHOLDERS
 
 
 def written(value: typing.Any) -> str | None:
     """Return the text of an identity, None if the value identifies nothing.
 
-    It is as the machine has written it, without blanks around it; what is
-    compared is made of it by :func:`normalise`.
+    The text is as the machine has written it, without blanks around it;
+    :func:`normalise` makes the form that is compared.
 
-    A number with a fraction or an exponent is none: what text Ironic's hook
-    has made it of is not known.
+    A number with a fraction or an exponent is no identity: nobody knows of
+    which text Ironic's hook has made the number.
 
-    :param value: of any type, as a machine has sent it.
+    :param value: any value that a machine has sent.
     """
     if type(value) is int and abs(value) < 10**LONGEST:
         value = str(value)

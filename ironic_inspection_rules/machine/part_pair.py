@@ -48,13 +48,14 @@ class Pairing(typing.NamedTuple):
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times.
 
-    The surest pairs are made first, and stay, see :data:`_STEPS`.
+    The surest pairs are made first, see :data:`_STEPS`: a disk is paired by
+    its serial number rather than by its slot.
     """
     pairing = Pairing([], list(before), list(after))
     for keys, fit in _STEPS:
         if not pairing.before or not pairing.after:
             break
-        pairing = _pair_by(keys, fit, pairing)
+        pairing = _pair_in_step(keys, fit, pairing)
     return pairing
 
 
@@ -65,11 +66,11 @@ def _identities(member: part.Part) -> Iterable[Hashable]:
 def _slot_and_make(member: part.Part) -> Iterable[Hashable]:
     if not member.slot:
         return []
-    return [(member.kind, member.slot, _make(member))]
+    return [(member.kind, member.slot, _describe_make(member))]
 
 
 def _make_alone(member: part.Part) -> Iterable[Hashable]:
-    return [(member.kind, _make(member))]
+    return [(member.kind, _describe_make(member))]
 
 
 def _slot_alone(member: part.Part) -> Iterable[Hashable]:
@@ -82,8 +83,8 @@ def _kind_alone(member: part.Part) -> Iterable[Hashable]:
     return [member.kind]
 
 
-def _make(member: part.Part) -> Hashable:
-    """Return what a part is, such as its model and its size."""
+def _describe_make(member: part.Part) -> Hashable:
+    """Return the attributes of a part, such as its model and its size."""
     return tuple(sorted(map(str, member.what.items())))
 
 
@@ -91,24 +92,24 @@ def _accept_all(_old: part.Part, _new: part.Part) -> bool:
     return True
 
 
-def _neither_is_identified(old: part.Part, new: part.Part) -> bool:
-    """Check that parts may be the same, and neither report says which it is.
+def _may_be_same_unidentified(old: part.Part, new: part.Part) -> bool:
+    """Check that parts may be the same, where neither report has an identity.
 
     Identities that the earlier part has from still earlier reports do not
     count.
     """
-    return not old.is_identified and not new.ids and _may_be(old, new)
+    return not old.is_identified and not new.ids and _may_be_same(old, new)
 
 
-def _one_is_unidentified(old: part.Part, new: part.Part) -> bool:
-    """Check that parts may be the same, and one of them has no identity."""
+def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
+    """Check that parts may be the same, where at least one has no identity."""
     if old.ids and new.ids:
         return False
-    return _may_be(old, new)
+    return _may_be_same(old, new)
 
 
-def _may_be(old: part.Part, new: part.Part) -> bool:
-    """Check that no attribute that both have differs: it may be one part."""
+def _may_be_same(old: part.Part, new: part.Part) -> bool:
+    """Check that parts may be the same: no attribute of both differs."""
     return all(
         new.what.get(name, value) == value for name, value in old.what.items()
     )
@@ -118,16 +119,16 @@ _STEPS: tuple[tuple[_Keys, _Fits], ...] = (
     (_identities, _accept_all),
     # Two parts without identity rather than one of them and one with: the
     # latter may have replaced another part.
-    (_slot_and_make, _neither_is_identified),
-    (_make_alone, _neither_is_identified),
-    (_slot_and_make, _one_is_unidentified),
-    (_make_alone, _one_is_unidentified),
+    (_slot_and_make, _may_be_same_unidentified),
+    (_make_alone, _may_be_same_unidentified),
+    (_slot_and_make, _may_be_same_half_identified),
+    (_make_alone, _may_be_same_half_identified),
     # For a collector that reports fewer attributes than before, so that the
     # make is not the same.
-    (_slot_alone, _neither_is_identified),
-    (_slot_alone, _one_is_unidentified),
-    (_kind_alone, _neither_is_identified),
-    (_kind_alone, _one_is_unidentified),
+    (_slot_alone, _may_be_same_unidentified),
+    (_slot_alone, _may_be_same_half_identified),
+    (_kind_alone, _may_be_same_unidentified),
+    (_kind_alone, _may_be_same_half_identified),
 )
 """The steps of pairing, the surest first: keys of a part, and a test.
 
@@ -135,15 +136,14 @@ In a step, two parts are paired that have a key in common and pass the test.
 """
 
 
-def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
+def _pair_in_step(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
     """Pair parts of two times that have a key in common and pass a test.
 
-    It is one step, see :data:`_STEPS`. Of several later parts that would do,
-    the first of the report is taken.
+    Of several later parts that pass, the first of the report is taken.
 
     :param keys: returns the keys of a part.
     :param fit: the test of an earlier and a later part.
-    :param pairing: of the steps before; its pairs stay.
+    :param pairing: the result of the steps before, whose pairs stay.
     """
     # Positions of the later parts by key. They are taken from the end, so
     # the first part of the report stands there.
@@ -156,7 +156,7 @@ def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
     matched_positions = set()
     for old in pairing.before:
         match = None
-        for position in _candidates(old, keys, waiting):
+        for position in _find_candidates(old, keys, waiting):
             if fit(old, pairing.after[position]):
                 match = position
                 break
@@ -176,14 +176,14 @@ def _pair_by(keys: _Keys, fit: _Fits, pairing: Pairing) -> Pairing:
     return Pairing(same, unmatched_before, unmatched_after)
 
 
-def _candidates(
+def _find_candidates(
     old: part.Part, keys: _Keys, waiting: Mapping[Hashable, Sequence[int]]
 ) -> Iterator[int]:
     """Yield positions of later parts that have a key in common with a part.
 
     They are in the order of the report, and at most 20 for a key.
 
-    :param waiting: positions by key, the first one last.
+    :param waiting: positions by key, in reverse order of the report.
     """
     for key in keys(old):
         positions = waiting.get(key, [])

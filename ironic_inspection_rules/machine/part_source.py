@@ -29,27 +29,27 @@ ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
 
 Item = Mapping[str, typing.Any]
 
-_NO_MODULE = ('no module installed', 'not installed', '0 mb', '0')
+_SIZES_OF_EMPTY_SLOTS = ('no module installed', 'not installed', '0 mb', '0')
 """What dmidecode has in place of the size of a module in an empty slot."""
 
 _PLAIN = frozenset((str, int, float, bool))
 
 
 def _is_plain(value: typing.Any) -> bool:
-    """Return whether a value describes a part: no list, null or empty text."""
+    """Return whether a value is a text with content, a number or a boolean."""
     # By type, which is faster: a machine may have hundreds of PCI devices.
     return type(value) in _PLAIN and value != ''
 
 
-def _is_any(_name: str, _item: Item) -> bool:
+def _accept_any(_name: str, _item: Item) -> bool:
     """Take every item of a place for a part."""
     return True
 
 
-def _is_bank(name: str, item: Item) -> bool:
-    """Check that an entry of extra-hardware is a bank with a module in it.
+def _is_bank_with_module(name: str, item: Item) -> bool:
+    """Check that an entry of extra-hardware is a bank with a module.
 
-    Beside the banks it has their number and the size of all of them. lshw
+    Other entries are the number of banks and the size of all memory. lshw
     gives an empty bank no size, and a word in place of a serial number.
     """
     if not name.startswith('bank:'):
@@ -59,13 +59,13 @@ def _is_bank(name: str, item: Item) -> bool:
     return bool(item.get('size') or part_identity.written(item.get('serial')))
 
 
-def _is_module(_name: str, item: Item) -> bool:
-    """Check that an entry of dmidecode is a slot with a module in it."""
-    return str(item.get('Size')).strip().lower() not in _NO_MODULE
+def _is_slot_with_module(_name: str, item: Item) -> bool:
+    """Check that an entry of dmidecode is a slot with a module."""
+    return str(item.get('Size')).strip().lower() not in _SIZES_OF_EMPTY_SLOTS
 
 
-def _is_populated(_name: str, item: Item) -> bool:
-    """Check that an entry of dmidecode is a socket with a processor in it."""
+def _is_socket_with_processor(_name: str, item: Item) -> bool:
+    """Check that an entry of dmidecode is a socket with a processor."""
     return 'unpopulated' not in str(item.get('Status')).lower()
 
 
@@ -92,7 +92,7 @@ class PartSource:
     attributes: tuple[str, ...]
     whole: bool = False
     given_id: str | None = None
-    is_part: Callable[[str, Item], bool] = _is_any
+    is_part: Callable[[str, Item], bool] = _accept_any
 
     def items(self, data: Item) -> Iterator[tuple[str, Item]]:
         """Yield the parts that a machine has in this place, with their names.
@@ -103,7 +103,7 @@ class PartSource:
 
         :param data: ``inventory`` and ``plugin_data`` of the machine.
         """
-        for place in self._places(data):
+        for place in self._find_places(data):
             items = listed(place)
             if self.whole:
                 items = [('', place)]
@@ -111,8 +111,12 @@ class PartSource:
                 if isinstance(item, Mapping) and self.is_part(name, item):
                     yield name, item
 
-    def _places(self, data: Item) -> Iterator[typing.Any]:
-        """Yield what is at the path; many values if there is a ``*`` in it."""
+    def _find_places(self, data: Item) -> Iterator[typing.Any]:
+        """Yield the value at the path, or one for every item that ``*`` means.
+
+        ``inventory.storage_controllers.*.drives`` has the drives of every
+        controller.
+        """
         above, star, below = self.path.partition('.*.')
         if not star:
             yield at(data, self.path)
@@ -128,13 +132,13 @@ class PartSource:
         return (self.kind,)
 
     def is_reported(self, data: Item) -> bool:
-        """Check that data without such parts say that there are none.
+        """Check that data without such parts say that the machine has none.
 
-        They have the place where the parts would be. Without that place the
-        parts may be there unseen, and must not count as missing.
+        An empty list says so. Without a list, the parts may be there unseen,
+        and must not count as missing.
         """
-        # No machine runs without memory: a list of no modules means that they
-        # could not be read.
+        # No machine runs without memory: an empty list of modules means that
+        # they could not be read.
         if self.whole or self.kind == DIMM:
             return False
         above = self.path.partition('.*.')[0]
@@ -149,7 +153,10 @@ class PartSource:
         return PCI_DEVICE
 
     def describe(self, item: Item) -> dict[str, typing.Any]:
-        """Return the plain attributes of a part, by names in small letters."""
+        """Return the plain attributes of a part.
+
+        dmidecode's ``Core Count`` becomes ``core_count``.
+        """
         what = {}
         for name in self.attributes:
             value = item.get(name)
@@ -160,7 +167,7 @@ class PartSource:
     def slot_of(self, name: str, item: Item) -> str | None:
         """Return where in the machine a part is, None if that is not known.
 
-        :param name: of the part in a mapping of parts.
+        :param name: name of the part in a mapping of parts, else empty.
         """
         for field in self.slots:
             value = item.get(field)
@@ -265,7 +272,7 @@ SOURCES = (
         ('Serial Number',),
         ('Socket Designation',),
         ('Manufacturer', 'Version', 'Core Count'),
-        is_part=_is_populated,
+        is_part=_is_socket_with_processor,
     ),
     *(
         PartSource(DIMM, path, _SERIALS, _SLOTS, _MODULE)
@@ -277,7 +284,7 @@ SOURCES = (
         ('serial',),
         ('slot',),
         _MODULE,
-        is_part=_is_bank,
+        is_part=_is_bank_with_module,
     ),
     PartSource(
         DIMM,
@@ -285,7 +292,7 @@ SOURCES = (
         ('Serial Number',),
         ('Locator',),
         ('Manufacturer', 'Part Number', 'Size'),
-        is_part=_is_module,
+        is_part=_is_slot_with_module,
     ),
     DISKS,
     PartSource(
@@ -318,7 +325,10 @@ SOURCES = (
 
 
 def listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
-    """Return the items of a mapping with their names, or those of a list."""
+    """Return the items of a mapping with their names, or the items of a list.
+
+    The names of a list's items are empty; any other value has no items.
+    """
     if isinstance(value, Mapping):
         return [(str(name), item) for name, item in value.items()]
     if isinstance(value, list):
@@ -327,7 +337,7 @@ def listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
 
 
 def at(data: typing.Any, path: str) -> typing.Any:
-    """Return what is at a path with dots, None where nothing is."""
+    """Return the value at a path with dots, None where there is none."""
     value = data_path.get(data, tuple(path.split('.')))
     if value is data_path.ABSENT:
         return None

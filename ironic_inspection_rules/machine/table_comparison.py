@@ -25,7 +25,7 @@ TWICE = 'twice'
 RIGHT = 'right'
 STATES = (MISSING, UNEXPECTED, WRONG, TWICE, RIGHT)
 
-_NOTHING: tuple[typing.Any, ...] = (None, '', [], {})
+_EMPTY_VALUES: tuple[typing.Any, ...] = (None, '', [], {})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,12 +98,11 @@ def compare(
 ) -> ComparedMachine:
     """Compare what a machine has with what its row of the table expects.
 
-    A machine has no key if its data have none, or have a word that vendors
-    put there for none. With a key that no row has it is only that key, and
-    its group.
-    What differs shows no value of a secret column.
+    A machine has no key if its data have none, or a placeholder of the vendor
+    such as ``Default string``. For a key that no row has, nothing is compared.
+    Differences show no value of a secret column.
 
-    :param machine: what it is called.
+    :param machine: the name of the machine.
     :param view: the data of the machine by root name.
     :param by: the column that groups machines, None if none does.
     :raises: :class:`.exceptions.BudgetExceeded`
@@ -111,7 +110,7 @@ def compare(
     key = expected.key_of_machine(view)
     group = None
     if by is not None and by in expected.expect:
-        group = group_text(_value_of_machine(expected.expect[by], view))
+        group = group_text(_render_for_machine(expected.expect[by], view))
     if key is None or part_identity.is_placeholder(key):
         # Many machines have the word that stands for no serial number.
         return ComparedMachine(machine, None, group=group)
@@ -130,25 +129,25 @@ def _compare_columns(
 ) -> Iterator[ColumnDifference]:
     """Yield the columns in which a machine differs from its row.
 
-    :param row: that of the key.
+    :param row: the row of the key.
     """
-    # Whoever sees what differs does not see secret columns.
+    # Readers of the differences do not see secret columns.
     masked_row = expected.masked.row(key)
     secret = expected.definition.secret
     for column, template in expected.expect.items():
         wanted = row.get(column)
         # An empty cell expects nothing.
-        if wanted in _NOTHING:
+        if wanted in _EMPTY_VALUES:
             continue
-        actual = _value_of_machine(template, view)
+        actual = _render_for_machine(template, view)
         if comparison.equal(wanted, actual):
             continue
-        if column in secret and actual not in _NOTHING:
+        if column in secret and actual not in _EMPTY_VALUES:
             actual = masked_row[column]
         yield ColumnDifference(column, masked_row[column], actual)
 
 
-def findings(
+def find_states(
     expected: table.Table,
     machines: Iterable[ComparedMachine],
     by: str | None = None,
@@ -156,8 +155,8 @@ def findings(
     """Yield rows and machines with their states.
 
     The rows come in their order, each with its machines. Then come the
-    machines that no row names: those of one key together, else as they were
-    given. All machines without a key count as machines of one key.
+    machines that no row names, machines of the same key together. All machines
+    without a key count as machines of one key.
 
     :param machines: all machines, each once.
     :param by: the column that groups rows, None if none does.
@@ -194,12 +193,12 @@ def findings(
 
 def group_text(value: typing.Any) -> str | None:
     """Return the name of a group, None where a value is no name."""
-    if value in _NOTHING or isinstance(value, dict | list):
+    if value in _EMPTY_VALUES or isinstance(value, dict | list):
         return None
     return str(value)
 
 
-def _value_of_machine(template: typing.Any, view: budget.View) -> typing.Any:
+def _render_for_machine(template: typing.Any, view: budget.View) -> typing.Any:
     """Return the value of a template for a machine.
 
     :param view: the inspection data of the machine.

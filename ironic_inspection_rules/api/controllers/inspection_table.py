@@ -219,7 +219,7 @@ def _findings(
 
     :param state: the only state to show; None for all.
     """
-    for finding in table_comparison.findings(
+    for finding in table_comparison.find_states(
         inspection_table, _compared_machines(context, inspection_table, pages)
     ):
         if state in (None, finding.state):

@@ -50,7 +50,7 @@ def compare(
         machines += chunk.machines
         for problem in chunk.problems:
             complain(problem)
-    return list(table_comparison.findings(expected, machines, by))
+    return list(table_comparison.find_states(expected, machines, by))
 
 
 def rack_column(expected: table.Table) -> str | None:

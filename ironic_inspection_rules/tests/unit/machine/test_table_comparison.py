@@ -39,7 +39,7 @@ class ComparisonTestCase(base.TestCase):
             )
             for number, inventory in enumerate(inventories)
         ]
-        return list(table_comparison.findings(expected, seen, by))
+        return list(table_comparison.find_states(expected, seen, by))
 
     def states(self, *inventories):
         return [

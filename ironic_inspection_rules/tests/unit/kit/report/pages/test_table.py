@@ -101,7 +101,7 @@ class TablePageTestCase(base.TestCase):
             'orders',
             {'key': 'serial', 'of': '{inventory.serial}', 'rows': [row]},
         )
-        findings = list(table_comparison.findings(expected, [], 'rack'))
+        findings = list(table_comparison.find_states(expected, [], 'rack'))
         data = page_data.read(table_page.render(expected, findings, 'rack'))
         [item] = page_data.parts(data, 'item')
         self.assertEqual(long_name, item['heading'][0])
@@ -115,7 +115,7 @@ class TablePageTestCase(base.TestCase):
             'orders',
             {'key': 'serial', 'of': '{inventory.serial}', 'rows': rows},
         )
-        findings = list(table_comparison.findings(expected, [], 'rack'))
+        findings = list(table_comparison.find_states(expected, [], 'rack'))
         data = page_data.read(table_page.render(expected, findings, 'rack'))
         names = [item['heading'][0] for item in page_data.parts(data, 'item')]
         self.assertEqual(['R2', '\u0663'], names)
