@@ -41,8 +41,8 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     def put(cls, context, node_uuid, kept):
         """Store what early rules did, for the conductor of the node.
 
-        What no conductor has taken up in :data:`LONGEST_WAIT`, as it died or
-        refused the data, is removed when the machine posts again.
+        A conductor that died or refused the data takes nothing up: older rows
+        of the node than :data:`LONGEST_WAIT` are removed.
 
         :param kept: JSON data: ``record``, ``places`` and ``found``, see
             :mod:`.inspection.early_phase`.
@@ -71,7 +71,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
 
         :returns: None if nothing is stored.
         """
-        # Read first: mostly there is nothing to remove.
+        # Read first: mostly, there is nothing to remove.
         with transaction.reader_without_session() as connection:
             row = connection.execute(
                 sa.select(_ROWS.c.id, _ROWS.c.kept).where(

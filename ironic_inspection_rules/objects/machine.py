@@ -26,10 +26,10 @@ class InspectedMachine(base.IronicObject):
     def identify(cls, context, names):
         """Find nodes by name.
 
-        :returns: pairs of UUID and name of the nodes that there are.
+        :returns: pairs of UUID and name of the nodes that exist.
         """
         node = models.Node
-        return _pairs(
+        return _read_pairs(
             sa.select(node.uuid, node.name).where(node.name.in_(names))
         )
 
@@ -37,7 +37,7 @@ class InspectedMachine(base.IronicObject):
     def list_nodes(cls, context, filters):
         """Read nodes, without Ironic's objects, which take longer to make.
 
-        :param filters: of Ironic's list of nodes.
+        :param filters: filters of Ironic's list of nodes.
         :returns: a dict of columns for every node, with times as ISO 8601
             text, and the names of its ``traits``.
         """
@@ -51,9 +51,9 @@ class InspectedMachine(base.IronicObject):
         query = sa.select(of_node.node_id, of_node.trait).where(
             of_node.node_id.in_(list(nodes))
         )
-        for node_id, name in _pairs(query):
+        for node_id, name in _read_pairs(query):
             nodes[node_id]['traits'].append(name)
-        return _as_of_objects(models.Node, list(nodes.values()))
+        return _convert_like_objects(models.Node, list(nodes.values()))
 
     @remotable.class_method
     def list_ports(cls, context, node_ids):
@@ -61,13 +61,15 @@ class InspectedMachine(base.IronicObject):
 
         :returns: a dict of columns for every port, times as ISO 8601 text.
         """
-        return _as_of_objects(models.Port, _rows_of(models.Port, node_ids))
+        return _convert_like_objects(
+            models.Port, _read_rows(models.Port, node_ids)
+        )
 
     @remotable.class_method
     def list_port_groups(cls, context, node_ids):
         """Read the port groups of nodes, as :meth:`list_ports` the ports."""
-        return _as_of_objects(
-            models.Portgroup, _rows_of(models.Portgroup, node_ids)
+        return _convert_like_objects(
+            models.Portgroup, _read_rows(models.Portgroup, node_ids)
         )
 
     @remotable.class_method
@@ -76,15 +78,15 @@ class InspectedMachine(base.IronicObject):
 
         So the caller can read as many at a time as fit into its memory.
 
-        :returns: two lists of pairs, each of a node and the number of
-            characters of its data as JSON. The first is of the data of
-            :meth:`list_inventories`, with the ``id`` of the node; the second
-            of those of :meth:`list_failed`, with its UUID.
+        :returns: two lists of pairs: a node and the number of characters of
+            its data as JSON. The first list is for :meth:`list_inventories`
+            and names nodes by ``id``; the second list is for
+            :meth:`list_failed` and names nodes by UUID.
         """
         stored = models.NodeInventory.__table__.c
         runs = own_models.RunRow.__table__
         contents = own_models.ContentRow.__table__
-        length = _length(stored.inventory_data, stored.plugin_data)
+        length = _sum_lengths(stored.inventory_data, stored.plugin_data)
         sizes_of_passed = sa.select(stored.node_id, length).where(
             stored.node_id.in_(node_ids)
         )
@@ -95,24 +97,23 @@ class InspectedMachine(base.IronicObject):
         )
         # Lists, as JSON-RPC has no tuples.
         return [
-            [list(pair) for pair in _pairs(sizes_of_passed)],
-            [list(pair) for pair in _pairs(sizes_of_failed)],
+            [list(pair) for pair in _read_pairs(sizes_of_passed)],
+            [list(pair) for pair in _read_pairs(sizes_of_failed)],
         ]
 
     @remotable.class_method
     def list_inventories(cls, context, node_ids):
         """Read the data of inspections that passed, from the database.
 
-        They are not decoded, so that the caller has those of one machine in
-        memory, not of all: objects take several times as much as text, and
-        Python's garbage collector looks at each of them.
+        They are not decoded: the caller decodes the data of one machine at a
+        time. Objects take several times the memory of text, and Python's
+        garbage collector walks through all of them.
 
         :returns: a list of dicts with ``node_id``, ``stored_at`` (ISO 8601),
-            ``inventory`` and ``plugin_data``; the latter two are JSON, or
-            None.
+            and as JSON or None, ``inventory`` and ``plugin_data``.
         """
         stored = models.NodeInventory.__table__.c
-        query = _of_nodes(
+        query = _select_of_nodes(
             stored,
             node_ids,
             stored.node_id,
@@ -127,7 +128,9 @@ class InspectedMachine(base.IronicObject):
             inventories.append(
                 {
                     'node_id': row['node_id'],
-                    'stored_at': _iso(row['updated_at'] or row['created_at']),
+                    'stored_at': _as_iso_text(
+                        row['updated_at'] or row['created_at']
+                    ),
                     'inventory': row['inventory'],
                     'plugin_data': row['plugin_data'],
                 }
@@ -145,12 +148,14 @@ class InspectedMachine(base.IronicObject):
         """
         failed = []
         for row in run.list_failed(node_uuids):
-            failed.append({**row, 'created_at': _iso(row['created_at'])})
+            failed.append(
+                {**row, 'created_at': _as_iso_text(row['created_at'])}
+            )
         return failed
 
 
-def _length(*columns):
-    """Add up the lengths of columns that may be null.
+def _sum_lengths(*columns):
+    """Build the sum of the lengths of columns that may be null.
 
     MySQL counts bytes, which is the same: Ironic writes JSON in ASCII.
     """
@@ -162,22 +167,22 @@ def _length(*columns):
     return total.label('length')
 
 
-def _pairs(query):
+def _read_pairs(query):
     """Read rows of two columns as tuples."""
     return [tuple(row.values()) for row in transaction.read_rows(query)]
 
 
-def _rows_of(model, node_ids):
+def _read_rows(model, node_ids):
     """Read all columns of the rows of nodes."""
     columns = model.__table__.c
-    return transaction.read_rows(_of_nodes(columns, node_ids, *columns))
+    return transaction.read_rows(_select_of_nodes(columns, node_ids, *columns))
 
 
-def _of_nodes(table, node_ids, *columns):
-    """Select rows of nodes, in the order in which they were made.
+def _select_of_nodes(table, node_ids, *columns):
+    """Build the query for rows of nodes, in the order of their creation.
 
     :param table: the columns of the table.
-    :param columns: those to read.
+    :param columns: the columns to read.
     """
     return (
         sa.select(*columns)
@@ -186,11 +191,11 @@ def _of_nodes(table, node_ids, *columns):
     )
 
 
-def _as_of_objects(model, rows):
-    """Return rows with the values that Ironic's objects have, as JSON data.
+def _convert_like_objects(model, rows):
+    """Convert the values of rows as Ironic's objects do, to JSON data.
 
-    Times are text, and a mapping that is null in the database is empty. The
-    rows are changed in place.
+    Times become text, and a mapping that is null in the database becomes
+    empty. The rows are changed in place.
     """
     times = []
     mappings = []
@@ -202,7 +207,7 @@ def _as_of_objects(model, rows):
     for row in rows:
         for name in times:
             if row[name] is not None:
-                row[name] = f'{_iso(row[name])}+00:00'
+                row[name] = f'{_as_iso_text(row[name])}+00:00'
         for name in mappings:
             # A column that a release of Ironic has added is null in old rows.
             if row[name] is None:
@@ -210,8 +215,8 @@ def _as_of_objects(model, rows):
     return rows
 
 
-def _iso(time):
-    """Return a time in UTC as ISO 8601 text, None for none."""
+def _as_iso_text(time):
+    """Return a time in UTC as ISO 8601 text, None for None."""
     if time is None:
         return None
     return timeutils.normalize_time(time).isoformat()

@@ -25,10 +25,10 @@ from ironic_inspection_rules.objects import remotable
 
 
 @contextlib.contextmanager
-def _known_to_ironic() -> Iterator[None]:
-    """Replace our exceptions by those of Ironic while the context lasts.
+def _raise_errors_of_ironic() -> Iterator[None]:
+    """Replace our exceptions by Ironic's while the context lasts.
 
-    Ironic's RPC carries no others to the caller.
+    Ironic's RPC carries only Ironic's exceptions to the caller.
     """
     try:
         yield
@@ -104,14 +104,13 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def create(self, context=None, base=None):
         """Store this rule.
 
-        :param base: the revision of the rule set that this was decided on;
-            None for whatever is there.
+        :param base: the revision that the rule set must have; None for any.
         :raises: Conflict if the rule set has another revision by now.
         :raises: Invalid if the database cannot store a value.
         :raises: InspectionRuleAlreadyExists if the UUID is taken.
         """
         values = self.do_version_changes_for_db()
-        with _known_to_ironic():
+        with _raise_errors_of_ironic():
             row = db_rule.create_rule(values, origin(self._context), base)
         self._from_db_object(self._context, self, row)
 
@@ -119,15 +118,14 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def save(self, context=None, base=None):
         """Store the fields of this rule that were changed.
 
-        :param base: the revision of the rule set that this was decided on;
-            None for whatever is there.
+        :param base: the revision that the rule set must have; None for any.
         :raises: Invalid if the database cannot store a value.
         :raises: Conflict if the rule was changed since it was read, or the
-            rule set has another revision than the base.
+            rule set has another revision by now.
         :raises: InspectionRuleNotFound if the rule was removed.
         """
         values = _with_plain_lists(self.do_version_changes_for_db())
-        with _known_to_ironic():
+        with _raise_errors_of_ironic():
             row = db_rule.update_rule(
                 self.uuid, values, self.revision, origin(self._context), base
             )
@@ -139,7 +137,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
         :raises: InspectionRuleNotFound if it was removed before.
         """
-        with _known_to_ironic():
+        with _raise_errors_of_ironic():
             db_rule.destroy_rule(self.uuid, origin(self._context))
         self.obj_reset_changes()
 
@@ -154,7 +152,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
         :raises: InspectionRuleNotFound if there is none.
         """
-        with _known_to_ironic():
+        with _raise_errors_of_ironic():
             row = db_rule.get_rule_by_uuid(uuid)
         return cls._from_db_object(context, cls(), row)
 
@@ -162,8 +160,8 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list(cls, context, filters=None):
         """Find rules, in their order.
 
-        :param filters: field to the value that it must have, or to a list of
-            values of which it must have one.
+        :param filters: values by field, such as ``{'phase': 'main'}``; a list
+            stands for any of its values. None for all rules.
         """
         return cls._from_db_object_list(context, db_rule.list_rules(filters))
 
@@ -171,8 +169,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list_values(cls, context, field, filters=None):
         """Read one field of many rules, in their order.
 
-        :param filters: field to the value that it must have, or to a list of
-            values of which it must have one; None for all rules.
+        :param filters: values by field, see :meth:`list`.
         :returns: list of pairs of UUID and value; times as ISO 8601 text,
             which JSON-RPC can carry.
         """
@@ -194,9 +191,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def change(
         cls, context, base, created, updated, deleted, message=None, tables=()
     ):
-        """Store many changes of rules and tables as one revision, all or none.
+        """Store changes of rules and tables as one revision, all or none.
 
-        :param base: the revision of the rule set that this was decided on.
+        :param base: the revision that the rule set must have.
         :param created: a dict of fields for every new rule.
         :param updated: values of the fields to change, by UUID.
         :param deleted: UUIDs of the rules to remove.
@@ -217,7 +214,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         for uuid, changes in updated.items():
             changed_columns[uuid] = _columns(changes)
         change_origin = origin(context, message)
-        with _known_to_ironic():
+        with _raise_errors_of_ironic():
             return db_rule.change_rules(
                 base, new_rows, changed_columns, deleted, change_origin, tables
             )
@@ -253,13 +250,13 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Read the rules of an older revision of the rule set.
 
         :returns: the revision as plain data, with its ``rules`` as they were,
-            not withheld. ``secret`` says of a rule that it is sensitive in
-            any revision: whoever shows it must withhold its content.
+            not withheld. The ``secret`` of a rule says whether it is sensitive
+            in any revision: whoever shows the rule must withhold its content.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
-        with _known_to_ironic():
+        with _raise_errors_of_ironic():
             row, rules = db_rule.get_rules_of_revision(revision)
-        # One that is sensitive in any revision is secret in all of them.
+        # A rule that is sensitive in any revision is secret in all of them.
         secret_uuids = db_rule.closed_rules()
         versions = []
         for rule in rules:
@@ -273,7 +270,7 @@ def _describe_version(rule, is_secret):
 
     :param rule: a row of :class:`.models.RuleVersionRow`.
     :param is_secret: whether the rule is sensitive in any revision. Its
-        content is returned all the same: whoever shows it withholds that.
+        content is returned anyway: whoever shows the rule withholds it.
     """
     created_at = None
     if rule.rule_created_at:
@@ -289,12 +286,12 @@ def _describe_version(rule, is_secret):
 
 
 def _with_plain_lists(values):
-    """Return values with plain lists in place of those of versioned objects.
+    """Return values with plain lists in place of lists of versioned objects.
 
-    A list of an object never equals the list in the database: without this, a
-    rule that is saved as it was would count as changed.
+    A list of an object never equals the list in the database, so a rule that
+    is saved unchanged would count as changed.
 
-    :param values: by field, as the object has them.
+    :param values: values by field, as the object has them.
     """
     columns = dict(values)
     for name in model.OPERATIONS:
@@ -304,12 +301,11 @@ def _with_plain_lists(values):
 
 
 def _columns(values):
-    """Return the column values of a rule that is given as plain data.
+    """Return the columns of a rule that came as plain data over RPC.
 
     The version of the object is added, and ``created_at`` becomes a time.
 
-    :param values: all fields, or only those that change, as they come over
-        RPC: times are ISO 8601 text.
+    :param values: all fields, or only the fields that change.
     """
     columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):

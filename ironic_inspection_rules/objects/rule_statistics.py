@@ -25,7 +25,7 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def add(cls, context, rows):
-        """Add what a process has counted to the stored counters.
+        """Add the counts of a process to the stored counters.
 
         :param rows: numbers by rule; times are text, as they come by RPC.
         """
@@ -50,14 +50,17 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
 
 
 def _read_time(text):
-    """Return a time in UTC without a time zone, as the database takes it."""
+    """Convert ISO 8601 text to a time in UTC without a time zone.
+
+    :returns: None for no text.
+    """
     if not text:
         return None
     return timeutils.normalize_time(timeutils.parse_isotime(text))
 
 
 def _write_time(time):
-    """Return a time of the database as ISO 8601 text."""
+    """Convert a time of the database to ISO 8601 text, None to None."""
     if time is None:
         return None
     return f'{time.isoformat()}+00:00'

@@ -74,8 +74,8 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             runs = cls._from_db_object_list(context, rows)
             cls._withhold(runs)
             return runs
-        # Without the two columns that were not read: the session of the query
-        # has ended, so they cannot be read any more.
+        # The session of the query has ended: the two columns that were not
+        # read cannot be read any more.
         fields = [
             name for name in cls.fields if name not in ('phases', 'places')
         ]
@@ -83,17 +83,17 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @staticmethod
     def _withhold(runs):
-        """Take out of runs what readers may not see of sensitive rules.
+        """Remove the content of sensitive rules from runs.
 
-        A rule counts as sensitive if it is so in any kept revision, or if no
-        revision of it is kept.
+        A rule is sensitive if any kept revision has it as sensitive, or if no
+        revision has it any more.
         """
         open_rules = db_rule.open_rules()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
                 run.phases, run.places or {}, open_rules
             )
-            # The row is not to be written: the object counts as unchanged.
+            # A reader must not write the row: the object counts as unchanged.
             run.obj_reset_changes(['phases', 'places'])
 
     @remotable.class_method

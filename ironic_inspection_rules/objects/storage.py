@@ -35,7 +35,7 @@ CLASSES = (
 def check() -> None:
     """Check that the objects can be stored.
 
-    An API that reaches its objects through a conductor leaves that to it.
+    An API without a database leaves the check to its conductor.
 
     :raises: DatabaseNotReady as :func:`.migration.check`.
     """
@@ -52,7 +52,7 @@ def is_here() -> bool:
 def require_own_database(failure: str) -> None:
     """Check that this process reaches the database itself.
 
-    :param failure: what is not possible without, as a sentence for the user:
+    :param failure: what is impossible otherwise, as a sentence for the user:
         ``'Traits cannot be counted'``.
     :raises: Invalid if a conductor reads the database for this process.
     """
