@@ -152,7 +152,7 @@ def _run_there(
             machine,
             node=task.node,
             ports=task.ports,
-            plugin_data=stock_engine.plain(plugin_data),
+            plugin_data=stock_engine.as_plain_data(plugin_data),
         )
     )
     # The rules have changed the traits of the task, not those of its node.
@@ -213,7 +213,7 @@ def _is_error(error: Exception | None) -> bool:
     """Return whether rules ended in an error, not by the action ``fail``."""
     if error is None or isinstance(error, exceptions.RuleFailed):
         return False
-    return not stock_engine.is_meant(error)
+    return not stock_engine.is_of_fail_action(error)
 
 
 def _show(value: Any) -> str:

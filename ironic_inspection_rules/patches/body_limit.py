@@ -53,9 +53,9 @@ _inspection_endings: set[str] = {'continue_inspection'}
 def as_inspection_data(ending: str) -> None:
     """Let bodies of requests be as large as inspection data.
 
-    ``[api]max_json_body_size_inspection`` is then their limit.
+    Their limit becomes ``[api]max_json_body_size_inspection``.
 
-    :param ending: how the paths of these requests end.
+    :param ending: the end of the paths of these requests.
     """
     _inspection_endings.add(ending)
     if json_depth and name.are_here((INSPECTION_PATH,)):
@@ -91,8 +91,8 @@ def size(path: str) -> int:
 def option_of_size(path: str) -> str | None:
     """Return the option that limits the size of a body.
 
-    :returns: such as ``[api]max_json_body_size``, None if this Ironic has no
-        such option.
+    :returns: ``[api]max_json_body_size`` or the like; None if this Ironic has
+        no such options.
     """
     if not is_of_ironic():
         return None
@@ -113,7 +113,7 @@ def _size_option(path: str) -> str:
 
 
 def _check_depth(raw: bytes, max_depth: int) -> bool:
-    """Return whether a body is nested at most so deep, as Ironic counts."""
+    """Return whether a body is nested at most to a depth."""
     return not budget.is_deeper(raw, max_depth)
 
 

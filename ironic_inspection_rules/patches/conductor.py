@@ -49,7 +49,7 @@ NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
 
 def is_in_this_process() -> bool:
     """Return whether this process is that of a conductor."""
-    return _manager() is not None
+    return _find_manager() is not None
 
 
 def stop_event() -> threading.Event:
@@ -57,26 +57,28 @@ def stop_event() -> threading.Event:
 
     Without a conductor it is never set.
     """
-    manager = _manager()
+    manager = _find_manager()
     if manager is None:
         return threading.Event()
     return manager._shutdown
 
 
 def keep_running_while(busy: Callable[[], bool]) -> None:
-    """Make the conductor in this process wait for something before it ends.
+    """Make the conductor in this process wait for our work before it ends.
 
-    It waits as it does for the nodes that it has locked. Only to be called
-    where :func:`is_in_this_process`.
+    It waits as it does for nodes that it has locked. The caller makes sure
+    that :func:`is_in_this_process`.
+
+    :param busy: returns whether there is still work.
     """
-    manager = _manager()
+    manager = _find_manager()
     stock_has_reserved = manager.has_reserved
 
     def has_reserved() -> bool:
         return busy() or stock_has_reserved()
 
-    # A conductor that stops asks this again and again, until it is false or
-    # its time to stop gracefully is over. It has no other such question.
+    # A conductor that stops calls this again and again, until it returns
+    # False or the time to stop gracefully is over. There is no other hook.
     manager.has_reserved = has_reserved
 
 
@@ -92,16 +94,16 @@ def after_work(finish: Callable[[], None]) -> None:
     for method in STOPS:
         stop = method.find()
         if stop is not None:
-            method.put(_followed_by(finish, stop))
+            method.put(_wrap_stop(finish, stop))
 
 
-def _followed_by(
+def _wrap_stop(
     finish: Callable[[], None], stop: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Wrap the method that stops a service: afterwards it calls ``finish``.
+    """Wrap the method that stops a service, to call ``finish`` afterwards.
 
-    It does so after an error, too. So the last records of a conductor or an
-    API are stored, which may end without the functions of ``atexit``.
+    It is called after an error, too. A conductor or an API may end without the
+    functions of ``atexit``, and must store its last records.
     """
 
     @functools.wraps(stop)
@@ -114,8 +116,11 @@ def _followed_by(
     return stop_and_finish
 
 
-def _manager() -> Any:
-    """Return the conductor's manager, None without one that is as needed."""
+def _find_manager() -> Any:
+    """Return the manager of the conductor in this process, None without one.
+
+    A manager that lacks a needed name is left out.
+    """
     if name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED]):
         return MANAGER.find()
     return None

@@ -109,9 +109,9 @@ NAMES = (
 
 # Ironic's own calls lie between the API that lists nodes and the query, and
 # pass on no filters but those that they know.
-_CONDITIONS: contextvars.ContextVar[tuple[sa.ColumnElement[bool], ...]] = (
-    contextvars.ContextVar('node_query_conditions', default=())
-)
+_CONDITIONS_ON_NODES: contextvars.ContextVar[
+    tuple[sa.ColumnElement[bool], ...]
+] = contextvars.ContextVar('node_query_conditions', default=())
 
 _ONLY_UUIDS: contextvars.ContextVar[bool] = contextvars.ContextVar(
     'only_uuids', default=False
@@ -159,7 +159,7 @@ def undecorated(method: _Method) -> _Method:
     """Return a method of an Ironic controller without its JSON decorators.
 
     :returns: a function that converts its arguments, returns plain data and
-        raises, where the method answers with JSON and a status.
+        raises errors. The method would answer with JSON and a status.
     """
     # Ironic marks a function that converts its arguments, and functools.wraps
     # copies the mark to all decorators around it. The innermost function that
@@ -172,7 +172,7 @@ def undecorated(method: _Method) -> _Method:
 
 
 def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
-    """Return inspection data as Ironic accepts them.
+    """Return inspection data as Ironic's own check accepts them.
 
     :raises: InvalidParameterValue
     """
@@ -186,10 +186,9 @@ def post_inspection_data(
 ) -> typing.Any:
     """Look a node up and hand its data over, as Ironic does.
 
-    :param node_uuid: as the ramdisk knows it.
-    :param hand_over: called with the data of a node that was found, in the
-        place of ``ConductorAPI.continue_inspection`` and with its arguments;
-        None to call that.
+    :param node_uuid: the UUID that the ramdisk sends, if any.
+    :param hand_over: called in place of ``ConductorAPI.continue_inspection``
+        when the node is found, with the same arguments; None for Ironic's own.
     """
     if hand_over is not None:
         # Ironic makes a ConductorAPI for each request, so that this replaces
@@ -202,9 +201,10 @@ def post_inspection_data(
 
 
 def install_narrowing() -> None:
-    """Patch the query of nodes to apply :func:`narrowed`, where possible.
+    """Patch the list of nodes, so that :func:`narrowed` and others work.
 
-    And its answer to apply :func:`only_uuids`.
+    Its query then applies :func:`narrowed`, and its answer
+    :func:`only_uuids`, if this Ironic has the patched functions.
     """
     if name.are_here([FILTERS]):
         FILTERS.put(_add_nodes_filters)
@@ -216,8 +216,8 @@ def install_narrowing() -> None:
 def only_uuids() -> Iterator[None]:
     """Have lists of nodes inside the ``with`` block answer with UUIDs only.
 
-    Ironic makes the whole answer of every node, with its links, and takes out
-    of it what was not asked for. For a fleet, that takes longer than the
+    Ironic makes the whole answer for every node, with links, before it removes
+    the fields that were not asked for. For a fleet, that takes longer than the
     query.
     """
     token = _ONLY_UUIDS.set(True)
@@ -242,11 +242,11 @@ def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
             _('Nodes cannot be listed by trait with Ironic %s')
             % name.release()
         )
-    token = _CONDITIONS.set(tuple(conditions))
+    token = _CONDITIONS_ON_NODES.set(tuple(conditions))
     try:
         yield
     finally:
-        _CONDITIONS.reset(token)
+        _CONDITIONS_ON_NODES.reset(token)
 
 
 def _convert_nodes(
@@ -256,14 +256,14 @@ def _convert_nodes(
     *args: typing.Any,
     **kwargs: typing.Any,
 ) -> typing.Any:
-    """Make the answer of a list of nodes: Ironic's, or one of UUIDs only.
+    """Make the answer of a list of nodes: Ironic's own, or only UUIDs.
 
-    A UUID is masked for nobody, so no policy is asked.
+    Everybody may see UUIDs, so no policy is checked.
     """
     if not _ONLY_UUIDS.get():
         return _stock_answer(nodes, limit, url, *args, **kwargs)
     items = [{'uuid': node.uuid} for node in nodes]
-    # With the link to the next page, of which the caller has to know.
+    # With the link to the next page, which the caller needs.
     return collection.list_convert_with_links(
         items, 'nodes', limit, url, *args, **kwargs
     )
@@ -274,4 +274,4 @@ def _add_nodes_filters(
 ) -> sa.Select:
     """Add Ironic's filters to a query of nodes, and our conditions."""
     stock_query = _stock_filters(self, query, filters)
-    return stock_query.where(*_CONDITIONS.get())
+    return stock_query.where(*_CONDITIONS_ON_NODES.get())

@@ -32,13 +32,14 @@ class _Undone(Exception):
 
 @contextlib.contextmanager
 def transaction() -> Iterator[Any]:
-    """Open a transaction that the calls of Ironic's objects inside it join.
+    """Open a transaction that calls of Ironic's objects inside of it join.
 
-    After a deadlock the database undoes all of it. Ironic would then repeat a
-    single call, and save a part of it. So it gets an exception that it does
-    not know.
+    After a deadlock, the database undoes the whole transaction. Ironic would
+    repeat only its last call. So Ironic gets an exception that it does not
+    know.
 
-    :raises: oslo_db.exception.DBDeadlock if all of it is to be repeated.
+    :raises: oslo_db.exception.DBDeadlock if the whole transaction must be
+        repeated.
     """
     try:
         # The transaction hangs on the thread's context of enginefacade, which
@@ -59,11 +60,10 @@ def transaction() -> Iterator[Any]:
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
     """Return another exception for a deadlock in a joined transaction.
 
-    Ironic would repeat only its own call after a deadlock. The listener is on
-    the engine, so it hears of the errors of every connection. None leaves an
-    error as it is.
+    The engine calls this for errors of every connection; None leaves an error
+    as it is.
     """
-    # What oslo.db's listener has made of the error of the driver.
+    # The listener of oslo.db has translated the error of the driver.
     failure = getattr(context, 'chained_exception', None)
     if not isinstance(failure, db_exc.DBDeadlock):
         return None

@@ -62,9 +62,9 @@ _stock_destroy = DESTROY.find()
 def around_inspection(context: Around) -> None:
     """Enter a context around every inspection.
 
-    :param context: called with the task and, where the machine has sent them
-        already, ``inventory`` and ``plugin_data``; returns the context, in
-        which any error of the inspection is raised.
+    :param context: called with the task and, if the machine has already sent
+        its data, with ``inventory`` and ``plugin_data``; returns the context.
+        An error of the inspection is raised inside of it.
     """
 
     @functools.wraps(_stock_continue)
@@ -109,7 +109,7 @@ def replace_rules(apply: Apply) -> None:
 
 def power_on(task: typing.Any) -> None:
     """Power a machine on, or reboot it, as its inspection begins."""
-    # It is a method that makes no use of its interface.
+    # The method makes no use of its interface.
     _stock_power_on_or_reboot(None, task)
 
 
@@ -145,7 +145,7 @@ def after_removal(forget: Callable[[str], None]) -> None:
     @functools.wraps(_stock_destroy)
     def destroy(node: typing.Any, *args: typing.Any) -> None:
         _stock_destroy(node, *args)
-        # Only now: what could not be removed keeps its records.
+        # Only now: a node that could not be removed keeps its records.
         forget(node.uuid)
 
     DESTROY.put(destroy)

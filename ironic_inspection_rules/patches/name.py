@@ -48,22 +48,22 @@ class Name:
         return f'{self.module}.{self.path}'
 
     def find(self) -> Any:
-        """Return the object of that name, None if there is none."""
+        """Return the object of the name, None if this Ironic has none."""
         try:
             return pkgutil.resolve_name(f'{self.module}:{self.path}')
         except (ImportError, AttributeError):
             return None
 
     def put(self, value: Any) -> None:
-        """Replace the attribute."""
+        """Replace the object of the name."""
         # Of a name without a dot, the owner is empty: "module:" is the module.
         owner, _dot, attribute = self.path.rpartition('.')
         setattr(
             pkgutil.resolve_name(f'{self.module}:{owner}'), attribute, value
         )
 
-    def problem(self) -> str | None:
-        """Check that this Ironic has the name, with the needed parameters.
+    def find_problem(self) -> str | None:
+        """Return why this Ironic lacks the name or its parameters.
 
         :returns: a sentence without a full stop; None if there is no problem.
         """
@@ -79,26 +79,26 @@ class Name:
             # None for a missing class, which then lacks the attribute, too.
             owner = getattr(owner, class_name, None)
         if not hasattr(owner, attribute):
-            if _gives_to_instances(owner, attribute):
+            if _sets_on_instances(owner, attribute):
                 # There is no instance by which to check more than the name.
                 return None
             return f'{self} is not there'
         if self.parameters is None:
             return None
-        return _other_parameters(self, getattr(owner, attribute))
+        return _find_problem_of_call(self, getattr(owner, attribute))
 
 
 def are_here(names: Iterable[Name]) -> bool:
-    """Return whether this Ironic has all of some names as needed."""
-    return not any(name.problem() for name in names)
+    """Return whether this Ironic has all the names with their parameters."""
+    return not any(name.find_problem() for name in names)
 
 
 def check(names: Iterable[Name]) -> None:
-    """Check that this Ironic has all names that are needed, or refuse it.
+    """Refuse an Ironic that lacks a required name.
 
-    What does not work without a name that is not required is only logged as a
-    warning. Another warning says, once in a process, that this Ironic is newer
-    than all that were tried.
+    Without a name that is not required, a warning says what does not work.
+    Another warning says, once in a process, that this Ironic is newer than all
+    releases that were tried.
 
     :raises: UnsupportedIronic if this Ironic is too old, or with the problems
         of all required names.
@@ -111,7 +111,7 @@ def check(names: Iterable[Name]) -> None:
         raise exceptions.UnsupportedIronic(installed, [too_old])
     required_problems = []
     for name in names:
-        problem = name.problem()
+        problem = name.find_problem()
         if problem is None:
             continue
         if name.required:
@@ -134,7 +134,7 @@ def release() -> str:
 def _warn_of_loss(installed: str, problem: str, without: str) -> None:
     """Log what does not work on this Ironic.
 
-    :param problem: of a name, as :meth:`Name.problem` returns it.
+    :param problem: the problem of a name, see :meth:`Name.find_problem`.
     :param without: what does not work without the name.
     """
     LOG.warning(
@@ -154,24 +154,24 @@ def _warn_of_untried(installed: str) -> None:
     )
 
 
-def _gives_to_instances(owner: Any, attribute: str) -> bool:
+def _sets_on_instances(owner: Any, attribute: str) -> bool:
     """Check if a class, or a base of it, has an attribute in its __init__."""
     if not isinstance(owner, type):
         return False
     for base in owner.__mro__:
-        # Not getattr: a base without an __init__ would show that of another.
+        # Not getattr: a base without an __init__ would show another base's.
         init = base.__dict__.get('__init__')
-        # The code names every attribute that it sets, or only reads: nearer
-        # to the truth one gets only with an object.
+        # The code names all attributes that it sets, and also those that it
+        # only reads: without an object, nothing more is known.
         if inspect.isfunction(init) and attribute in init.__code__.co_names:
             return True
     return False
 
 
-def _other_parameters(name: Name, function: Any) -> str | None:
-    """Check that a function can be called as needed.
+def _find_problem_of_call(name: Name, function: Any) -> str | None:
+    """Return why a function cannot be called with the parameters of a name.
 
-    :returns: a sentence without a full stop, None if it can.
+    :returns: a sentence without a full stop; None if it can.
     """
     if not callable(function):
         return f'{name} is not a function'
@@ -179,10 +179,9 @@ def _other_parameters(name: Name, function: Any) -> str | None:
     parameters = list(signature.parameters.values())
     parameter_names = [parameter.name for parameter in parameters]
     needed = list(name.parameters or ())
+    begins_as_needed = parameter_names[: len(needed)] == needed
     further = parameters[len(needed) :]
-    if parameter_names[: len(needed)] == needed and all(
-        _may_be_left_out(parameter) for parameter in further
-    ):
+    if begins_as_needed and all(map(_may_be_left_out, further)):
         return None
     takes = ', '.join(parameter_names)
     return f'{name} takes ({takes}) instead of ({", ".join(needed)})'

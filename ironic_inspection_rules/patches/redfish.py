@@ -71,7 +71,7 @@ class RedfishInspection:
 def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
     """Have Ironic report the beginning of redfish inspections.
 
-    Where the patched names are not in this Ironic, nothing is patched.
+    Nothing is patched in an Ironic without the patched names.
 
     :param on_begin: called with the task and the inspection that begins.
     """
@@ -92,7 +92,10 @@ def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
 
 
 def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
-    """Store the data of a redfish inspection, which has stored them before."""
+    """Store the data of a redfish inspection a second time.
+
+    The inspection has stored them before rules changed the data.
+    """
     STORE.find()(task.node, inventory, plugin_data, task.context)
 
 
@@ -101,13 +104,12 @@ def _merge(
     of_node: dict[str, Any],
     of_inspection: dict[str, Any],
 ) -> dict[str, Any]:
-    """Merge the properties of a node and those of its inspection.
+    """Merge the properties of a node and of its inspection, key by key.
 
-    What only one of the two changed or removed is as that one has it. Where
-    both changed a key, the value is that of the inspection, and a key that
-    the inspection has removed is gone. Values are not merged in turn.
+    A key has the value of the side that changed it. If both changed it, the
+    inspection wins; a key that the inspection has removed is gone.
 
-    :param base: the properties that both had before their changes.
+    :param base: the properties of both sides before their changes.
     """
     merged = {}
     for key, value in of_node.items():

@@ -53,9 +53,9 @@ class Task:
         ports: Sequence[Any],
         traits: Sequence[str],
     ) -> 'Task':
-        """Copy the objects of a machine."""
-        unsaved_ports = [_unsaved(port) for port in ports]
-        return cls(context, _unsaved(node), unsaved_ports, list(traits))
+        """Build a task of copies of a machine's objects."""
+        unsaved_ports = [_copy_unsaved(port) for port in ports]
+        return cls(context, _copy_unsaved(node), unsaved_ports, list(traits))
 
 
 class _AddTrait(actions.AddTraitAction):
@@ -91,7 +91,7 @@ class _Log(actions.LogAction):
             super().__call__(task, msg, level)
 
 
-_INSTEAD: dict[str, Any] = {
+_ACTIONS_OF_TRIAL: dict[str, Any] = {
     'add-trait': _AddTrait,
     'api-call': _Call,
     'remove-trait': _RemoveTrait,
@@ -109,7 +109,7 @@ def run(
 ) -> Exception | None:
     """Run rules as stock Ironic does.
 
-    The first error ends the run; what was done before it stays done.
+    The first error ends the run; changes before the error stay.
 
     :param rules: in the order in which they run; they are not changed.
     :param plugin_data: may be changed, see :func:`plain`.
@@ -140,14 +140,14 @@ def _run_rule(
     """Carry out the actions of a rule if its conditions hold."""
     # A function of Ironic's engine, which checks the conditions.
     check_rule = CHECK_RULE.find()
-    # The inventory and the plugin data as the actions are to see them: views
-    # without secrets, where the option says so.
+    # Views of the inventory and the plugin data for the actions, without
+    # secrets if the option says so. None if the conditions do not hold.
     views = check_rule(task, rule, inventory, plugin_data)
     if views is None:
         return
     for action in rule['actions']:
         op = action['op']
-        action_class = _INSTEAD.get(op) or actions.get_action(op)
+        action_class = _ACTIONS_OF_TRIAL.get(op) or actions.get_action(op)
         plugin = action_class()
         if action.get('loop'):
             plugin.execute_with_loop(task, action, *views)
@@ -155,28 +155,28 @@ def _run_rule(
             plugin.execute_action(task, action, *views)
 
 
-def is_meant(error: Exception) -> bool:
+def is_of_fail_action(error: Exception) -> bool:
     """Check if an error is that of the action ``fail``."""
     # Not isinstance: the errors of bad rules are subclasses of that class.
     return type(error) is exception.HardwareInspectionFailure
 
 
-def plain(value: Any) -> Any:
-    """Return plain data; Ironic's engine puts views of its own into them."""
-    # The attributes in which two classes of Ironic hold what they wrap; one
-    # of them may wrap the other.
+def as_plain_data(value: Any) -> Any:
+    """Return data without the views that Ironic's engine puts into them."""
+    # A view holds the wrapped value in one of these attributes, depending on
+    # its class. A view may wrap another view.
     if hasattr(value, '_data'):
         value = value._data
     if hasattr(value, '_original'):
         value = value._original
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: as_plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [as_plain_data(item) for item in value]
     return value
 
 
-def _unsaved(ironic_object: Any) -> Any:
+def _copy_unsaved(ironic_object: Any) -> Any:
     """Return a copy of an Ironic object whose ``save`` does nothing."""
     copied = copy.deepcopy(ironic_object)
     copied.save = _save_nothing

@@ -26,10 +26,10 @@ if ADAPTER.find():
 
 
 def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
-    """Build an adapter that keeps to Ironic's options for TLS.
+    """Build an adapter of requests that keeps to Ironic's options for TLS.
 
-    It is of the class that Ironic uses for images. Where Ironic has none, it
-    is a plain one of requests.
+    It has the class that Ironic uses for images. An Ironic without the class
+    has no such options, so the plain adapter is enough.
     """
     adapter_class = ADAPTER.find() or adapters.HTTPAdapter
     return adapter_class(**arguments)

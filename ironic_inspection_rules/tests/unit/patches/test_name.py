@@ -84,13 +84,13 @@ class NameTestCase(base.TestCase):
             self.name('Owner.method', 'self', 'task', 'event'),
             self.name('function', 'a', 'b'),
         ):
-            self.assertIsNone(each.problem(), each)
+            self.assertIsNone(each.find_problem(), each)
 
     def test_a_missing_name_is_a_problem(self):
         for path in ('moved', 'Owner.moved', 'Moved.method'):
             self.assertEqual(
                 f'ironic_of_this_test.{path} is not there',
-                self.name(path).problem(),
+                self.name(path).find_problem(),
             )
 
     def test_a_missing_module_is_one_where_every_release_has_it(self):
@@ -102,7 +102,7 @@ class NameTestCase(base.TestCase):
                 problem,
                 name.Name(
                     'ironic_40', 'a', 'b', in_every_release=everywhere
-                ).problem(),
+                ).find_problem(),
             )
 
     def test_other_parameters_are_a_problem(self):
@@ -111,7 +111,7 @@ class NameTestCase(base.TestCase):
             ('function', ('a',), 'a, b, rest'),
             ('function', ('b', 'a'), 'a, b, rest'),
         ):
-            problem = self.name(path, *parameters).problem()
+            problem = self.name(path, *parameters).find_problem()
             needed = ', '.join(parameters)
             self.assertEqual(
                 f'ironic_of_this_test.{path} takes '
@@ -122,7 +122,7 @@ class NameTestCase(base.TestCase):
     def test_what_is_no_function_has_no_parameters(self):
         self.assertEqual(
             'ironic_of_this_test.empty is not a function',
-            self.name('empty', 'a').problem(),
+            self.name('empty', 'a').find_problem(),
         )
 
     def test_the_error_names_all_required_names_that_are_missing(self):
@@ -190,7 +190,7 @@ class NamesTestCase(base.IronicTestCase):
         problems = [
             f'{problem}: {each.without}'
             for each in ALL
-            if (problem := each.problem())
+            if (problem := each.find_problem())
         ]
         self.assertEqual([], sorted(problems), name.release())
 
