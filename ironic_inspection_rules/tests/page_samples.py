@@ -264,7 +264,7 @@ def expected_machines(racks: int, hostile: str = '') -> str:
     seen[0] = dataclasses.replace(seen[0], differences=(less_memory,))
     seen.append(dataclasses.replace(seen[1], machine='/machines/again.json'))
     seen.append(table_comparison.ComparedMachine('/machines/alone.json', None))
-    findings = list(table_comparison.findings(expected, seen, 'rack'))
+    findings = list(table_comparison.find_states(expected, seen, 'rack'))
     return table_page.render(expected, findings, 'rack')
 
 

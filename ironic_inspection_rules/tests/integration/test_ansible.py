@@ -590,7 +590,7 @@ from ironic_inspection_rules import conf
 conf.register_opts(CONF)
 where = ironic_inspection_rules.__file__.partition('/lib/')[0]
 print(*CONF.api.middleware, where, *(
-    rule.description for rule in file_rule.built_in(
+    rule.description for rule in file_rule.load_built_in(
         document.load(CONF.inspection_rules.built_in),
         registry.installed())))
 """

@@ -355,7 +355,7 @@ class QueryTestCase(base.TestCase):
     def test_only_the_first_unknown_ones_are_told_and_searched_for(self):
         searched = []
         with fixtures.MonkeyPatch(
-            'ironic_inspection_rules.engine.language.suggestion.nearest',
+            'ironic_inspection_rules.engine.language.suggestion.find_nearest',
             lambda name, known: searched.append(name),
         ):
             exc = self.assertRaises(

@@ -272,5 +272,5 @@ class Metal3TestCase(ImageMixin, base.IronicTestCase):
         source, target = self.instructions('COPY')[-1].split()
         self.assertEqual(CONF.inspection_rules.built_in, target)
         rules = document.load(str(SOURCE / 'metal3' / source))
-        (rule,) = file_rule.built_in(rules, registry.installed())
+        (rule,) = file_rule.load_built_in(rules, registry.installed())
         self.assertEqual('audit', rule.mode)

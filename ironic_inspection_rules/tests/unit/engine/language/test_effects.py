@@ -23,7 +23,7 @@ class Share(plugin.Action):
 
 
 def action(op, loop=None, **arguments):
-    (found,) = file_rule.read(
+    (found,) = file_rule.read_operations(
         [{'op': op, 'args': arguments, 'loop': loop}],
         '/actions',
         registry.installed(),

@@ -89,7 +89,7 @@ class TimeLimitTestCase(base.TestCase):
 
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.engine.language.pattern.Pattern._in_time',
+                'ironic_inspection_rules.engine.language.pattern.Pattern._call_with_limit',
                 match_in_time,
             )
         )

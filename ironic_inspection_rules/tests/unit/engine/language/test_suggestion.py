@@ -8,7 +8,9 @@ class NearestTestCase(base.TestCase):
     def test_case_and_punctuation_do_not_count(self):
         self.assertEqual(
             'set-attribute',
-            suggestion.nearest('Set_Attribute', ['set-attribute', 'fail']),
+            suggestion.find_nearest(
+                'Set_Attribute', ['set-attribute', 'fail']
+            ),
         )
 
     def test_words_of_other_languages_are_known(self):
@@ -19,10 +21,10 @@ class NearestTestCase(base.TestCase):
             ('>=', 'ge'),
             ('in', 'one-of'),
         ):
-            self.assertEqual(meant, suggestion.nearest(word, known))
+            self.assertEqual(meant, suggestion.find_nearest(word, known))
 
     def test_only_names_there_are_may_be_meant(self):
-        self.assertIsNone(suggestion.nearest('equals', ['add-trait']))
+        self.assertIsNone(suggestion.find_nearest('equals', ['add-trait']))
 
 
 class UnknownTestCase(base.TestCase):
@@ -86,7 +88,9 @@ class SlipTestCase(base.TestCase):
             'phys-ical',
         ):
             self.assertEqual(
-                'physical', suggestion.slip(name, ['physical', 'total']), name
+                'physical',
+                suggestion.find_typing_error(name, ['physical', 'total']),
+                name,
             )
 
     def test_more_is_no_slip(self):
@@ -99,11 +103,11 @@ class SlipTestCase(base.TestCase):
             'physical',
         ):
             self.assertIsNone(
-                suggestion.slip(name, ['physical', 'total']), name
+                suggestion.find_typing_error(name, ['physical', 'total']), name
             )
 
     def test_two_that_are_near_are_no_answer(self):
-        self.assertIsNone(suggestion.slip('gx', ['gt', 'ge']))
+        self.assertIsNone(suggestion.find_typing_error('gx', ['gt', 'ge']))
 
 
 class NotOneOfTestCase(base.TestCase):

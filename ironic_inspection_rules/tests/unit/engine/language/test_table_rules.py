@@ -557,7 +557,7 @@ class ProblemsTestCase(base.TestCase):
             registry.installed(),
         )
         self.assertEqual(rule, {name: rule[name] for name in rule})
-        return list(table_check.problems(read, TABLES))
+        return list(table_check.find_problems(read, TABLES))
 
     def of_text(self, text, **rule):
         return self.problems(
@@ -627,4 +627,6 @@ class ProblemsTestCase(base.TestCase):
             registry.installed(),
         )
         self.assertIsInstance(read, model.Rule)
-        self.assertEqual({'machines', 'cables'}, table_check.names(read))
+        self.assertEqual(
+            {'machines', 'cables'}, table_check.find_table_names(read)
+        )

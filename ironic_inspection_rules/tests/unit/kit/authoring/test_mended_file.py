@@ -328,7 +328,7 @@ class MeaningTestCase(base.TestCase):
 
     def bound(self, text):
         """What the ops of a file get."""
-        (rule,) = file_rule.rules(document.parse('x', text))
+        (rule,) = file_rule.list_rules(document.parse('x', text))
         parsed = file_rule.parse(rule.entry, registry.installed())
         return [
             [

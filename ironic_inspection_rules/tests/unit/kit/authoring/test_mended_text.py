@@ -40,7 +40,7 @@ def wanted(rules):
                 dict.fromkeys(mended_file.changes(rule, registry.installed()))
             ),
         )
-        for rule in file_rule.rules(read)
+        for rule in file_rule.list_rules(read)
     ]
 
 
