@@ -99,12 +99,12 @@ class _Reader:
         ``build`` returns the table if there were none. Where a step has
         problems, later ones that rely on it are left out.
         """
-        problems = list(table_members.problems(self._name, entry))
+        problems = list(table_members.find_problems(self._name, entry))
         yield from problems
         if problems:
             # Without the members nothing can be said of rows.
             return
-        self._definition = table_members.definition(self._name, entry)
+        self._definition = table_members.make_definition(self._name, entry)
         rows = entry['rows']
         problems = list(self._read_columns(rows))
         yield from problems
@@ -123,7 +123,7 @@ class _Reader:
             )
         except exceptions.InvalidTables as exc:
             yield from exc.problems
-        yield from table_members.template_problems(self._definition)
+        yield from table_members.check_templates(self._definition)
         yield from self._read_rows(rows, key)
 
     def _read_columns(

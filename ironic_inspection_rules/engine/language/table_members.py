@@ -36,15 +36,17 @@ UNSTORABLE = re.compile('[\0\ud800-\udfff]')
 """The characters that databases refuse."""
 
 _NAME = re.compile(rf'[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}')
-_OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
+_ROOTS_OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
 
 
-def problems(name: typing.Any, entry: typing.Any) -> typing.Iterator[Problem]:
+def find_problems(
+    name: typing.Any, entry: typing.Any
+) -> typing.Iterator[Problem]:
     """Yield what is wrong with the name and the members of a table.
 
-    What is in its rows is checked after that.
+    The content of the rows is checked later.
 
-    :param entry: what may be its JSON form.
+    :param entry: a value that should be the JSON form of the table.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         yield Problem(
@@ -67,15 +69,15 @@ def problems(name: typing.Any, entry: typing.Any) -> typing.Iterator[Problem]:
             yield suggestion.unknown_at(
                 data_path.pointer([member]), _('member'), str(member), MEMBERS
             )
-    yield from _check_templates(entry)
+    yield from _check_keys(entry)
     yield from _check_mappings(entry)
     yield from _check_secret(entry.get('secret'))
     yield from _check_rows(entry.get('rows'))
     yield from _check_texts(entry)
 
 
-def definition(name: str, entry: Entry) -> table.TableDefinition:
-    """Return the definition of a table whose members have no problems."""
+def make_definition(name: str, entry: Entry) -> table.TableDefinition:
+    """Make the definition of a table whose members have no problems."""
     secret = entry.get('secret')
     if secret is None:
         secret = ()
@@ -89,11 +91,11 @@ def definition(name: str, entry: Entry) -> table.TableDefinition:
     )
 
 
-def _check_templates(entry: Entry) -> typing.Iterator[Problem]:
+def _check_keys(entry: Entry) -> typing.Iterator[Problem]:
     """Yield the problems of the members ``key`` and ``of``.
 
-    ``key`` is the template of a row's key and required; ``of`` is the
-    template of the key that a machine has, and optional.
+    ``key``, the template of a row's key, is required; ``of``, the template of
+    a machine's key, is optional.
     """
     key = entry.get('key')
     if key is None:
@@ -132,14 +134,14 @@ def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
 
 
 def _items(value: typing.Any) -> list[tuple[typing.Any, typing.Any]]:
-    """Return the items of a mapping; other values have none."""
+    """Return the items of a mapping; any other value has no items."""
     if not isinstance(value, dict):
         return []
     return list(value.items())
 
 
 def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
-    """Yield the problems of ``secret``: it lists names of columns, once."""
+    """Yield the problems of ``secret``, a list of different columns."""
     if secret is None:
         return
     if not isinstance(secret, list):
@@ -160,7 +162,7 @@ def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
-    """Yield whether there are rows, and too many; not what is in them."""
+    """Yield the problems of the list of rows, but not of single rows."""
     if rows is None:
         yield Problem('/rows', _('is required: a list of mappings'))
     elif not isinstance(rows, list):
@@ -176,7 +178,7 @@ def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
 
 
 def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
-    """Yield where members have text that a database cannot store.
+    """Yield the places of texts that a database cannot store.
 
     Rows are left out: they are checked when they are read.
     """
@@ -186,20 +188,20 @@ def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
     for path, value in data_path.walk(without_rows):
         texts = [value]
         if isinstance(value, dict):
-            # Its keys; the walk comes to its values by itself.
-            texts = list(value)
+            # The walk comes to the values by itself.
+            texts = list(value.keys())
         for text in texts:
             if isinstance(text, str) and UNSTORABLE.search(text):
                 yield Problem(data_path.pointer(path), schema.UNSTORABLE)
 
 
-def template_problems(
+def check_templates(
     table_definition: table.TableDefinition,
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the templates in ``expect`` and ``of``.
 
-    They are filled with the data of a machine, and so need a field of it:
-    not one of a rule, nor, in ``expect``, a secret.
+    They need a field of the machine, such as ``{inventory.cpu.count}``: no
+    field of a rule, and in ``expect`` no secret.
     """
     # By their JSON pointers in the table.
     texts = {}
@@ -233,8 +235,10 @@ def _check_field(
         yield Problem(
             place, _('{%s} is no path') % suggestion.shown(field.text)
         )
-    elif field.root not in _OF_MACHINE:
-        yield suggestion.unknown_at(place, _('root'), field.root, _OF_MACHINE)
+    elif field.root not in _ROOTS_OF_MACHINE:
+        yield suggestion.unknown_at(
+            place, _('root'), field.root, _ROOTS_OF_MACHINE
+        )
     elif place != '/of' and disclosure.is_secret(field.steps):
         yield Problem(
             place,
