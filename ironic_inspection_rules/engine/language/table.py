@@ -92,10 +92,12 @@ class Table:
         self._secret = frozenset(definition.secret)
         # These give the key of a row, and the key by which a machine finds
         # its row; None where machines have none.
-        self._key = table_key.of_row(definition.key, definition.secret)
+        self._key = table_key.compile_row_key(
+            definition.key, definition.secret
+        )
         self._of: table_key.KeyTemplate | None = None
         if definition.of is not None:
-            self._of = table_key.of_machine(definition.of)
+            self._of = table_key.compile_machine_key(definition.of)
 
     def __repr__(self) -> str:
         # Reasons and errors show it, never its rows.
@@ -183,7 +185,7 @@ class Table:
         allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
-            key = self._key.text(view)
+            key = self._key.compute(view)
         except exceptions.OperationError:
             return None
         if key is None or self.row(key) != value:
@@ -204,7 +206,7 @@ class Table:
         if self._of is None:
             return None
         try:
-            return self._of.text(roots)
+            return self._of.compute(roots)
         except exceptions.BudgetExceeded:
             # The phase is at its limit: it must end, and not go on as if the
             # machine had no row.
@@ -232,7 +234,7 @@ def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
         no row.
     :raises: :class:`.exceptions.OperationError` if the value is no key.
     """
-    text = table_key.key_text(key)
+    text = table_key.as_key_text(key)
     if text is None:
         return default
     row = table.row(text)

@@ -118,7 +118,7 @@ class _Reader:
         # Stays None where it has problems: then only the cells are checked.
         key: table_key.KeyTemplate | None = None
         try:
-            key = table_key.of_row(
+            key = table_key.compile_row_key(
                 self._definition.key, self._definition.secret, known
             )
         except exceptions.InvalidTables as exc:
@@ -238,7 +238,7 @@ class _Reader:
             if key is None:
                 continue
             try:
-                text = key.text(budget.View({interpolation.ITEM: row}))
+                text = key.compute(budget.View({interpolation.ITEM: row}))
             except exceptions.OperationError as exc:
                 yield Problem(place, _('the key cannot be read: %s') % exc)
                 continue

@@ -34,23 +34,22 @@ class KeyTemplate:
             else:
                 self._parts.append(piece)
 
-    def text(self, roots: budget.View) -> str | None:
-        """Return the key of a row, or that by which a machine finds its row.
+    def compute(self, roots: budget.View) -> str | None:
+        """Compute the key of a row, or of a machine that looks for its row.
 
         :param roots: the row, or the data of the machine.
-        :returns: None if a field of it is missing or null, or all of it is
-            empty: a key of several columns has no text in place of one.
+        :returns: the key; None if a field is missing or null, or the key would
+            be empty.
         :raises: :class:`.exceptions.OperationError` if it cannot be computed,
             or a field is a list or a mapping.
         """
         texts = []
         for part in self._parts:
             value = rendering.rendered(part, roots)
-            # An empty cell is no reason to have no key, unless nothing else
-            # is in the key.
+            # A key of several columns may have an empty cell.
             text: str | None = ''
             if value != '':
-                text = key_text(value)
+                text = as_key_text(value)
             if text is None:
                 return None
             texts.append(text)
@@ -59,8 +58,8 @@ class KeyTemplate:
         return joined or None
 
 
-def of_machine(text: str) -> KeyTemplate:
-    """Compile the key of a machine, a template over its data."""
+def compile_machine_key(text: str) -> KeyTemplate:
+    """Compile the key of a machine: ``{inventory.system_vendor.serial}``."""
     return KeyTemplate(interpolation.parse(text))
 
 
@@ -69,7 +68,7 @@ def _check_column(
     secret: typing.Collection[str],
     known: typing.Collection[str] | None,
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of a column that a key reads, if it may not.
+    """Yield the problem of a column that a key must not read.
 
     :param secret: the columns that the key must not read.
     :param known: all columns; None if nobody knows them.
@@ -84,22 +83,24 @@ def _check_column(
         yield suggestion.unknown_at('/key', _('column'), column, known)
 
 
-def of_row(
+def compile_row_key(
     key: str,
     secret: typing.Collection[str],
     known: typing.Collection[str] | None = None,
 ) -> KeyTemplate:
     """Compile the key of a row to a template over ``item``, which is the row.
 
+    ``{rack}-{unit}`` reads ``{item.rack}`` and ``{item.unit}``.
+
     :param key: a template over columns, or the name of a column.
-    :param secret: the columns that it must not read.
+    :param secret: the columns that the key must not read.
     :param known: all columns; None if nobody knows them.
     :raises: :class:`.exceptions.InvalidTables`
     """
     problems: list[Problem] = []
     fields: list[interpolation.Field] = []
     pieces: list[str | interpolation.Field] = []
-    for piece in _pieces(key):
+    for piece in _parse_key(key):
         if isinstance(piece, interpolation.Field):
             if piece.root is None:
                 problems.append(
@@ -125,10 +126,10 @@ def of_row(
         raise exceptions.InvalidTables([Problem('/key', str(exc))]) from exc
 
 
-def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
-    """Yield the pieces of a row's key: literal texts, and fields of columns.
+def _parse_key(key: str) -> typing.Iterator[str | interpolation.Field]:
+    """Yield the pieces of a row's key: literals, and fields over ``item``.
 
-    The row is the root of such a field, and the column its first step.
+    A column is the first step of its field.
     """
     if '{' not in key and '}' not in key:
         # The name of a column, which may have any characters.
@@ -136,7 +137,7 @@ def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
         return
     for piece in interpolation.parse(key):
         if isinstance(piece, interpolation.Field) and piece.root is not None:
-            # What reads as a root here is the name of a column.
+            # In {rack}, the column was parsed as the root.
             yield piece._replace(
                 root=interpolation.ITEM, steps=(piece.root, *piece.steps)
             )
@@ -144,11 +145,11 @@ def _pieces(key: str) -> typing.Iterator[str | interpolation.Field]:
             yield piece
 
 
-def key_text(value: typing.Any) -> str | None:
-    """Return a value as the text of a key, as rows are looked up by text.
+def as_key_text(value: typing.Any) -> str | None:
+    """Return a value as the text of a key: 7 as ``7``, true as ``true``.
 
-    :returns: None if it is missing, null or empty.
-    :raises: :class:`.exceptions.OperationError` if it is a list or a mapping.
+    :returns: None for a value that is missing, null or empty.
+    :raises: :class:`.exceptions.OperationError` for a list or a mapping.
     """
     if value is None or value == '' or rendering.is_missing(value):
         return None

@@ -87,7 +87,7 @@ def _find_row_of_constant(expected: table.Table, key: typing.Any) -> Value:
     """Find the row of a known key, such as 8 for the row "8"."""
     if key is data_path.ABSENT or isinstance(key, list | dict):
         return values.NOTHING
-    text = table_key.key_text(key)
+    text = table_key.as_key_text(key)
     if text is None:
         return values.NOTHING
     return _build_row(expected, text)
