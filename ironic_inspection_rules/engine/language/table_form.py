@@ -24,15 +24,16 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
-_OF_MEMBER = 6
+_BYTES_AROUND_NAME = 6
 """Bytes of JSON around the name of a column: quotes, a colon, blanks."""
 
 
 def read_all(entries: typing.Any) -> dict[str, table.Table]:
     """Build all tables of a rule set.
 
-    :param entries: the JSON form of each by name.
-    :raises: :class:`.exceptions.InvalidTables` with the problems of all.
+    :param entries: the JSON forms of the tables, by name.
+    :raises: :class:`.exceptions.InvalidTables` with the problems of all
+        tables.
     """
     if not isinstance(entries, dict):
         raise exceptions.InvalidTables(
@@ -59,11 +60,11 @@ def read_all(entries: typing.Any) -> dict[str, table.Table]:
 def read(
     name: str, entry: typing.Any, header: typing.Sequence[str] = ()
 ) -> table.Table:
-    """Build a table.
+    """Build a table from its JSON form.
 
-    :param entry: its JSON form: a mapping with ``key``, ``rows`` and, if it
-        has them, ``of``, ``types``, ``secret``, ``expect``.
-    :param header: its columns, if these are known whatever the rows are.
+    :param entry: a mapping with ``key``, ``rows`` and perhaps ``of``,
+        ``types``, ``secret``, ``expect``.
+    :param header: the columns, if they are known without rows.
     :raises: :class:`.exceptions.InvalidTables` with problems at pointers such
         as ``/tables/NAME/rows/12/cpus``.
     """
@@ -94,10 +95,10 @@ class _Reader:
         return table.Table(self._definition, self._index, tuple(self._columns))
 
     def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
-        """Read a table from its JSON form, and yield the problems of it.
+        """Read a table from its JSON form, and yield its problems.
 
-        ``build`` returns the table if there were none. Where a step has
-        problems, later ones that rely on it are left out.
+        Without problems, ``build`` returns the table. After a step with
+        problems, steps that rely on it are left out.
         """
         problems = list(table_members.find_problems(self._name, entry))
         yield from problems
@@ -115,7 +116,7 @@ class _Reader:
         if rows or self._columns:
             known = {*self._columns, *self._definition.secret}
             yield from self._check_names(known)
-        # Stays None where it has problems: then only the cells are checked.
+        # None if the key has problems: then only the cells are checked.
         key: table_key.KeyTemplate | None = None
         try:
             key = table_key.compile_row_key(
@@ -135,10 +136,10 @@ class _Reader:
         too many columns or bytes.
         """
         for column in self._columns:
-            yield from _column_name('/rows', column)
+            yield from _check_column_name('/rows', column)
         size = 0
         # The size of the names of a row, by these names: most rows have the
-        # same ones.
+        # same names.
         sizes: dict[tuple[typing.Any, ...], int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
@@ -160,9 +161,10 @@ class _Reader:
                     )
                     return
                 sizes[names] = sum(
-                    _size(column) + _OF_MEMBER for column in names
+                    _count_bytes(column) + _BYTES_AROUND_NAME
+                    for column in names
                 )
-            size += sizes[names] + sum(map(_size, row.values()))
+            size += sizes[names] + sum(map(_count_bytes, row.values()))
             if size > table_members.MOST_BYTES:
                 yield Problem(
                     place,
@@ -180,18 +182,18 @@ class _Reader:
         """
         for column in names:
             if column not in self._columns:
-                yield from _column_name(place, column)
+                yield from _check_column_name(place, column)
                 self._columns[column] = None
 
     def _check_names(
         self, known: typing.Collection[str]
     ) -> typing.Iterator[Problem]:
-        """Yield problems of columns that are named and that no row has.
+        """Yield the problems of columns that the table names, and no row has.
 
-        Types and expectations must be of columns that exist. A secret column
-        may be absent, unless its name looks like a slip for another.
+        Types and expectations must be for columns that exist. A secret column
+        may be absent, unless its name looks like a typing error.
 
-        :param known: the names of the columns that a type may be given for.
+        :param known: the names of the columns that may have a type.
         """
         for member in ('types', 'expect'):
             for column in getattr(self._definition, member):
@@ -205,8 +207,8 @@ class _Reader:
         for number, column in enumerate(self._definition.secret):
             if column in self._columns:
                 continue
-            # An export has no secret columns, but a slip would leave a
-            # secret open to everybody.
+            # An export has no secret columns. But with a typing error, a
+            # secret would be open to everybody.
             near = suggestion.slip(column, self._columns)
             if near is not None:
                 yield Problem(
@@ -222,7 +224,7 @@ class _Reader:
     ) -> typing.Iterator[Problem]:
         """Put the rows into the index by their keys, and yield problems.
 
-        These are values that a cell cannot have, and keys that are missing,
+        A problem is a value that a cell cannot have, or a key that is missing,
         too long or taken.
 
         :param key: the template of the key; None leaves the index empty.
@@ -268,8 +270,10 @@ class _Reader:
                 self._index[text] = row
 
 
-def _column_name(place: str, column: typing.Any) -> typing.Iterator[Problem]:
-    """Yield why the name of a column cannot be one."""
+def _check_column_name(
+    place: str, column: typing.Any
+) -> typing.Iterator[Problem]:
+    """Yield the problem of a name that no column can have."""
     if not isinstance(column, str):
         yield Problem(
             place,
@@ -297,11 +301,11 @@ def _numbers_by_id(rows: list[dict[str, typing.Any]]) -> dict[int, int]:
     return numbers
 
 
-def _size(value: typing.Any) -> int:
+def _count_bytes(value: typing.Any) -> int:
     """Return about how many bytes a value has as JSON in UTF-8.
 
-    The size of a table is limited by these. A cell that is a number, a
-    boolean or null counts as nothing.
+    They limit the size of a table. A cell with a number, a boolean or null
+    counts as nothing.
     """
     if value.__class__ is str:
         if value.isascii():
@@ -313,9 +317,9 @@ def _size(value: typing.Any) -> int:
     for _path, part in data_path.walk(value):
         if isinstance(part, dict):
             # Only its keys: the walk comes to its values by itself.
-            size += sum(map(_size, part))
+            size += sum(map(_count_bytes, part))
         elif isinstance(part, str):
-            size += _size(part)
+            size += _count_bytes(part)
         # For brackets or quotes, and a separator.
         size += 4
     return size
@@ -327,9 +331,9 @@ def _check_cells(
     types: typing.Mapping[str, str],
     secret: typing.Collection[str],
 ) -> typing.Iterator[Problem]:
-    """Yield the values of a row that its table cannot have.
+    """Yield the problems of values that a table cannot have.
 
-    They are not of the type of their column, or no database can store them.
+    A value is not of the type of its column, or no database can store it.
 
     :param place: JSON pointer to the row, for the problems.
     :param types: the types of columns, by name.
@@ -337,11 +341,8 @@ def _check_cells(
     """
     for column, value in row.items():
         kind = types.get(column)
-        if (
-            kind is not None
-            and value is not None
-            and not column_type.is_of(kind, value)
-        ):
+        has_type = kind is not None and value is not None
+        if has_type and not column_type.is_of(kind, value):
             shown = disclosure.row({column: value}, secret)[column]
             yield Problem(
                 place + data_path.pointer([column]),
@@ -362,19 +363,21 @@ def _check_cells(
                     _('must be a finite number'),
                 )
         elif value.__class__ in (dict, list):
-            yield from _nested(place + data_path.pointer([column]), value)
+            yield from _check_nested(
+                place + data_path.pointer([column]), value
+            )
 
 
-def _nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
+def _check_nested(place: str, value: typing.Any) -> typing.Iterator[Problem]:
     """Yield the problems of a list or a mapping in a cell.
 
-    It is too deep, or it has numbers or text that JSON or a database cannot
+    It may be too deep, or have numbers or text that JSON or a database cannot
     hold.
 
     :param place: JSON pointer to the cell, for the problems.
     """
-    # Of the limits of a budget only that of the depth is wanted: the size of
-    # the table as a whole is checked elsewhere.
+    # Only the depth is limited here: the size of the whole table is checked
+    # elsewhere.
     limits = budget.Limits(time=math.inf, operations=math.inf)
     try:
         budget.Budget(limits).measure(value)
