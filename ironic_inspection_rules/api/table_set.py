@@ -226,7 +226,7 @@ def problems(
         rule = model.Rule.from_mapping(rule)
     if not _may_read_tables(rule):
         return []
-    return exceptions.first_of(table_check.problems(rule, tables))
+    return exceptions.first_of(table_check.find_problems(rule, tables))
 
 
 def _may_read_tables(rule: model.Rule) -> bool:

@@ -128,7 +128,7 @@ def _built_in_tables(
     """
     built_in_tables = table_file.build(table_file.load([read]))
     for rule in built_in:
-        problems = table_check.problems(rule, built_in_tables)
+        problems = table_check.find_problems(rule, built_in_tables)
         problem = next(iter(problems), None)
         if problem is not None:
             raise exceptions.InvalidDocument(

@@ -269,7 +269,7 @@ def check_rules(
     :raises: :class:`.exceptions.InvalidDocument` at the first that is missing.
     """
     for written_rule, rule in zip(written, rules, strict=True):
-        for problem in table_check.problems(rule, tables):
+        for problem in table_check.find_problems(rule, tables):
             raise exceptions.InvalidDocument(
                 written_rule.source.path,
                 f'{written_rule.label}: {file_rule.count_from_one(problem)}',

@@ -37,23 +37,23 @@ class Column(typing.NamedTuple):
     name: str
 
 
-def problems(
+def find_problems(
     rule: model.Rule, tables: table.Tables
 ) -> typing.Iterator[Problem]:
     """Yield a problem for every table or column that a rule reads in vain.
 
-    Either the rule set has no such table, or the table cannot be read so, or
-    it has no such column.
+    The rule set has no such table, the table has no such column, or a row
+    needs a key.
 
     :param rule: a rule that passed validation.
     :param tables: all tables of the rule set.
     """
     names_with_problems: set[str] = set()
-    for pointer, field in _fields(rule):
+    for pointer, field in _find_fields(rule):
         for name, problem in _check_tables(pointer, field, tables):
             names_with_problems.add(name)
             yield problem
-    for column in columns_read(rule):
+    for column in find_columns(rule):
         read_table = tables.get(column.table)
         # One problem of a table is enough: its columns would only repeat it.
         if read_table is None or column.table in names_with_problems:
@@ -76,26 +76,26 @@ def _check_column(column: Column, read_table: table.Table) -> Problem | None:
     return Problem(column.pointer, detail, near or None)
 
 
-def names(rule: model.Rule) -> set[str]:
+def find_table_names(rule: model.Rule) -> set[str]:
     """Return the names of the tables that a rule reads."""
     names_of_tables: set[str] = set()
-    for _pointer, field in _fields(rule):
+    for _pointer, field in _find_fields(rule):
         names_of_tables.update(effects.tables_of(field))
     return names_of_tables
 
 
-def columns_read(rule: model.Rule) -> typing.Iterator[Column]:
-    """Yield the columns of tables that a rule reads, as far as it names them.
+def find_columns(rule: model.Rule) -> typing.Iterator[Column]:
+    """Yield the columns of tables that a rule reads by name.
 
-    A name may also come from the data of a machine, and is not known then.
+    A name that comes from the data of a machine is not known here.
     """
     for member in model.CONTENT:
         written = getattr(rule, member)
         if member == model.VARS:
-            yield from _columns_in(f'/{member}', written, rule.vars, None)
+            yield from _find_columns_in(f'/{member}', written, rule.vars, None)
             continue
         for number, operation in enumerate(written):
-            yield from _columns_in(
+            yield from _find_columns_in(
                 f'/{member}/{number}',
                 operation,
                 rule.vars,
@@ -103,7 +103,7 @@ def columns_read(rule: model.Rule) -> typing.Iterator[Column]:
             )
 
 
-def _columns_in(
+def _find_columns_in(
     pointer: str,
     written: typing.Any,
     own_vars: typing.Mapping[str, typing.Any],
@@ -111,20 +111,20 @@ def _columns_in(
 ) -> typing.Iterator[Column]:
     """Yield the columns that the fields in a part of a rule read.
 
-    :param pointer: to the part in the rule.
+    :param pointer: the pointer to the part in the rule.
     :param written: the part as it is written.
     :param own_vars: the ``vars`` of the rule.
-    :param loop: that of the operation, None if it has none.
+    :param loop: the loop of the operation, None if it has none.
     """
     origins = origin.Origins(own_vars, loop)
-    for path, text in _texts(written):
+    for path, text in _find_texts(written):
         place = pointer + data_path.pointer(path)
         for field in effects.fields(text):
-            for name, column in _columns_of_field(field, origins):
+            for name, column in _find_columns_of_field(field, origins):
                 yield Column(place, name, column)
 
 
-def _columns_of_field(
+def _find_columns_of_field(
     field: interpolation.Field, origins: origin.Origins
 ) -> typing.Iterator[tuple[str, str]]:
     """Yield the columns of tables that a field reads by their names.
@@ -133,13 +133,13 @@ def _columns_of_field(
     ``{tables.t | row | get('cpus')}``, or it steps into a row that a
     variable or a loop of the rule took, as ``{vars.row.cpus}``.
 
-    :param origins: where the variables and the loop have their values from.
-    :returns: pairs of the name of the table and that of the column.
+    :param origins: finds the origins of variables and of the loop.
+    :returns: pairs of the name of a table and the name of a column.
     """
     for number, call in enumerate(field.filters):
         # None if this filter takes no row out of a table.
         table_name = origin.table_name(field, call)
-        column = _column_of_get(field.filters[number + 1 :])
+        column = _find_column_of_get(field.filters[number + 1 :])
         if table_name is not None and column is not None:
             yield table_name, column
     if field.root not in _OF_RULE:
@@ -153,19 +153,21 @@ def _columns_of_field(
             column = source.rest[0]
         else:
             # The field has the whole row, and may step into it by a filter.
-            column = _column_of_get(field.filters)
+            column = _find_column_of_get(field.filters)
         if table_name is not None and column is not None:
             yield table_name, column
 
 
-def _column_of_get(
+def _find_column_of_get(
     calls: typing.Sequence[filter_syntax.FilterCall],
 ) -> str | None:
     """Return the column that filters of a row read.
 
+    In ``{tables.t | row | get('cpus')}`` it is ``cpus``.
+
     :param calls: all filters that follow the row.
-    :returns: the first step of the path of a ``get``; None if the first of
-        them is another filter, or has a path that is not known here.
+    :returns: None if the first filter is no ``get``, or has a path that is not
+        known here.
     """
     if not calls or calls[0].name != 'get' or not calls[0].arguments:
         return None
@@ -175,11 +177,11 @@ def _column_of_get(
     try:
         return data_path.parse(path)[0]
     except exceptions.OperationError:
-        # What is no path is an error of the rule.
+        # The check of the rule reports it.
         return None
 
 
-def _fields(
+def _find_fields(
     rule: model.Rule,
 ) -> typing.Iterator[tuple[str, interpolation.Field]]:
     """Yield the fields of a rule that read tables, each with its pointer."""
@@ -187,16 +189,18 @@ def _fields(
         written = getattr(rule, member)
         if isinstance(written, tuple):
             written = list(written)
-        for path, text in _texts(written):
+        for path, text in _find_texts(written):
             for field in interpolation.fields(text):
                 if effects.reads_table(field):
                     yield f'/{member}{data_path.pointer(path)}', field
 
 
-def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
+def _find_texts(
+    written: typing.Any,
+) -> typing.Iterator[tuple[data_path.Path, str]]:
     """Yield the texts that may have fields, each with its path.
 
-    The keys of mappings are among them; their path is that of the mapping.
+    Keys of mappings are among the texts, at the path of their mapping.
     """
     # The walk comes to mappings and to all values in them.
     for path, value in data_path.walk(written):
@@ -214,10 +218,10 @@ def _texts(written: typing.Any) -> typing.Iterator[tuple[data_path.Path, str]]:
 def _check_tables(
     pointer: str, field: interpolation.Field, tables: table.Tables
 ) -> typing.Iterator[tuple[str, Problem]]:
-    """Yield why tables that a field reads cannot be read so.
+    """Yield the problems of tables that a field reads.
 
-    Either there is no such table, or a row is taken out of it without a key
-    though machines have none in it.
+    There is no such table, or the field reads a row without a key, and the
+    table has no ``of`` to compute the key of a machine.
 
     :returns: pairs of the name of the table and its problem.
     """

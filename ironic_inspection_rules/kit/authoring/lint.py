@@ -455,7 +455,7 @@ def _check_table_names(
 ) -> typing.Iterator[Finding]:
     """Find tables and columns that rules read and that are not there."""
     for subject in subjects:
-        for problem in table_check.problems(subject.rule, tables_by_name):
+        for problem in table_check.find_problems(subject.rule, tables_by_name):
             if file_tables.is_given:
                 yield _finding(subject.written, problem, UNKNOWN_TABLE, ERROR)
                 continue

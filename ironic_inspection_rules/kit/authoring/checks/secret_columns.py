@@ -45,7 +45,7 @@ def check(
     :param rules: rules that are not sensitive, and do not see such columns.
     """
     for rule in rules:
-        columns_read = list(table_check.columns_read(rule.rule))
+        columns_read = list(table_check.find_columns(rule.rule))
         for action in rule.actions:
             for argument, value in action.templates.items():
                 if argument in action.op.plugin.TELLS:
@@ -68,7 +68,9 @@ def _list_secret_columns(
 
     :returns: the table, and the name of one of its columns.
     """
-    for name in sorted(table_check.names(rule.rule) & tables.keys()):
+    for name in sorted(
+        table_check.find_table_names(rule.rule) & tables.keys()
+    ):
         for column in tables[name].definition.secret:
             yield tables[name], column
 

@@ -45,7 +45,7 @@ def check_values(
     for rule in rules:
         columns = {
             column.pointer: column
-            for column in table_check.columns_read(rule.rule)
+            for column in table_check.find_columns(rule.rule)
         }
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
@@ -206,9 +206,9 @@ def unused(
     columns_read: dict[str, set[str]] = {}
     read_whole: set[str] = set()
     for rule in rules:
-        for name in table_check.names(rule.rule):
+        for name in table_check.find_table_names(rule.rule):
             columns_read.setdefault(name, set())
-        for column in table_check.columns_read(rule.rule):
+        for column in table_check.find_columns(rule.rule):
             columns_read.setdefault(column.table, set()).add(column.name)
         read_whole.update(_find_tables_read_whole(rule))
     for name, checked_table in tables.items():
