@@ -93,7 +93,10 @@ def _represent_tables(revision: int) -> list[Answer]:
         secret = {*definition.secret}
         if name in in_force:
             secret.update(in_force[name].definition.secret)
-        rows = [table.shown_row(row, secret) for row in tables[name].rows]
+        rows = [
+            table.without_secret_columns(row, secret)
+            for row in tables[name].rows
+        ]
         represented.append(
             {
                 'name': name,

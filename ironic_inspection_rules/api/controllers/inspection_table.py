@@ -314,7 +314,7 @@ def _describe(
 
 def _show_row(inspection_table: table.Table, key: str) -> Answer:
     """Return a row without its secret columns."""
-    row = table.shown_row(
+    row = table.without_secret_columns(
         inspection_table.row(key), inspection_table.definition.secret
     )
     return {'key': key, 'row': row}

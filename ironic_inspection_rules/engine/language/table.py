@@ -137,14 +137,14 @@ class Table:
 
     @property
     def has_of(self) -> bool:
-        """Return whether the table knows the row of a machine."""
+        """Return whether the table can find the row of a machine."""
         return self._of is not None
 
     @property
     def known_columns(self) -> frozenset[str]:
-        """Return the columns that rows have, and the secret ones.
+        """Return the columns of the rows, and the secret columns.
 
-        An export leaves out the secret columns.
+        The rows of an export lack the secret columns.
         """
         return self._secret.union(self.columns)
 
@@ -159,11 +159,11 @@ class Table:
     def masked(self) -> 'Table':
         """Return the table with its secret columns hidden.
 
-        So rules see it that are not sensitive.
+        Rules that are not sensitive see it in this form.
         """
         if self._masked or not self._secret:
             return self
-        return Table(self.definition, self._index, self.columns, True)
+        return Table(self.definition, self._index, self.columns, masked=True)
 
     def row(self, key: str) -> typing.Any:
         """Return the row of a key, or :data:`.path.ABSENT`."""
@@ -174,14 +174,12 @@ class Table:
             return disclosure.row(row, self._secret)
         return row
 
-    def find_row(self, value: typing.Any) -> str | None:
-        """Return the key of the row that a mapping is, None if it is none.
+    def find_key_of_row(self, value: typing.Any) -> str | None:
+        """Return the key of the row that equals a mapping, None without one.
 
-        It is one if it equals the row of its key.
-
-        :param value: any mapping, also one out of the data of a machine.
+        :param value: any mapping, also from the data of a machine.
         """
-        # A machine may send a mapping of which the key takes long to compute.
+        # A machine may send a mapping whose key takes long to compute.
         allowance = budget.Budget(_LIMITS_OF_KEY)
         view = budget.View({interpolation.ITEM: value}, allowance)
         try:
@@ -199,8 +197,8 @@ class Table:
         the machine.
 
         :param roots: the data of the machine by root name.
-        :returns: None where the table has no ``of``, or what it gives for this
-            machine is missing, null or empty, or cannot be computed.
+        :returns: None where the table has no ``of``, or the key is missing,
+            null or empty, or cannot be computed.
         :raises: :class:`.exceptions.BudgetExceeded`
         """
         if self._of is None:
@@ -208,8 +206,7 @@ class Table:
         try:
             return self._of.compute(roots)
         except exceptions.BudgetExceeded:
-            # The phase is at its limit: it must end, and not go on as if the
-            # machine had no row.
+            # The phase must end, and not go on as if the machine had no row.
             raise
         except exceptions.OperationError:
             return None
@@ -218,7 +215,7 @@ class Table:
 Tables = typing.Mapping[str, Table]
 
 
-def shown_row(
+def without_secret_columns(
     row: Row, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return a row without its secret columns."""
@@ -227,11 +224,12 @@ def shown_row(
     }
 
 
-def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
+def find_row_by_key(
+    table: Table, key: typing.Any, default: typing.Any
+) -> typing.Any:
     """Return the row of a table for a key, or a default.
 
-    :param key: any value that a rule has for it; what is missing or null has
-        no row.
+    :param key: any value of a rule; a missing or null value has no row.
     :raises: :class:`.exceptions.OperationError` if the value is no key.
     """
     text = table_key.as_key_text(key)
@@ -244,20 +242,18 @@ def find(table: Table, key: typing.Any, default: typing.Any) -> typing.Any:
 
 
 def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
-    """Return the text that stands for a row where its content is not shown.
+    """Return the text that stands for a row in reasons.
 
-    It has the key of the row and the name of its table. Where several tables
-    have an equal row, it names all of them: a row does not say which table a
-    rule has it from.
+    It is ``<row 'a1' of racks>`` for the row of the key ``a1``. If several tables have an equal row, the text names all of them.
 
     :param roots: the data that a rule sees by root name.
     :param value: any mapping.
-    :returns: None if it is no row of the tables.
+    :returns: None if the mapping is no row of the tables.
     """
     tables: Tables = roots.get(interpolation.TABLES) or {}
     places = []
     for name, table in sorted(tables.items()):
-        key = table.find_row(value)
+        key = table.find_key_of_row(value)
         if key is not None:
             places.append(f'{key!r} of {name}')
     if not places:

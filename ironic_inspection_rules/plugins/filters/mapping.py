@@ -139,7 +139,7 @@ class Lookup(plugin.Filter):
             a mapping, or if there is neither a mapping nor a table.
         """
         if isinstance(mapping, table.Table):
-            return table.find(mapping, value, default)
+            return table.find_row_by_key(mapping, value, default)
         if not isinstance(mapping, dict) or isinstance(value, dict | list):
             raise exceptions.OperationError(
                 _('takes a plain value and a mapping')

@@ -37,4 +37,4 @@ class Row(plugin.Filter):
             )
         if key is data_path.ABSENT:
             key = value.key_of_machine(view)
-        return table.find(value, key, data_path.ABSENT)
+        return table.find_row_by_key(value, key, data_path.ABSENT)
