@@ -75,11 +75,11 @@ def _section(
     # A section that is one wrong letter away is more likely meant than one
     # that is only similar, even if that is of this project. Other sections of
     # Ironic are not looked for: rules do not need them.
-    near = suggestion.slip(group, (*names, *_SWITCHING_GROUPS))
+    near = suggestion.find_typing_error(group, (*names, *_SWITCHING_GROUPS))
     if near is None:
-        near = suggestion.nearest(group, names, _SIMILAR)
+        near = suggestion.find_nearest(group, names, _SIMILAR)
     if near is None:
-        near = suggestion.nearest(group, _SWITCHING_GROUPS, _SIMILAR)
+        near = suggestion.find_nearest(group, _SWITCHING_GROUPS, _SIMILAR)
     if near is not None:
         yield _(
             '%(place)s: unknown section [%(group)s], nothing in it is '
@@ -148,7 +148,7 @@ def _in_wrong_group(setting: Setting, owner: str) -> str:
 def is_near_plugin(value: str) -> bool:
     """Return whether a list of names has the plugin's, or one like it."""
     return any(
-        suggestion.nearest(name, (PLUGIN,), _SIMILAR)
+        suggestion.find_nearest(name, (PLUGIN,), _SIMILAR)
         for name in value.split(',')
     )
 

@@ -170,7 +170,7 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
         for name in _names(group, option):
             if name in installed:
                 continue
-            if conducts or suggestion.nearest(name, known):
+            if conducts or suggestion.find_nearest(name, known):
                 yield f'[{group}]{option}: ' + suggestion.unknown(
                     _('hook'), name, known
                 )
@@ -279,7 +279,7 @@ def _hint_of_pattern(interfaces: list[str]) -> str:
         '[A-Za-z0-9_-]+', CONF.inspection_rules.supported_interfaces
     )
     for word in words:
-        near = suggestion.nearest(word, interfaces)
+        near = suggestion.find_nearest(word, interfaces)
         if near and near not in meant:
             meant.append(near)
     if not meant:
@@ -322,7 +322,7 @@ def unused_scope() -> Iterator[str]:
     if not rows or scope in scopes:
         return
     known = {name for name in scopes if isinstance(name, str)}
-    near = suggestion.nearest(scope, known)
+    near = suggestion.find_nearest(scope, known)
     hint = ''
     if near:
         hint = _('; did you mean "%s"?') % near

@@ -156,7 +156,7 @@ class Signature:
     def _unknown(self, name: typing.Any) -> exceptions.Problem:
         """Return the problem of an argument that is not declared."""
         hint = self._expected
-        near = suggestion.nearest(str(name), self.by_name)
+        near = suggestion.find_nearest(str(name), self.by_name)
         if near is not None:
             hint = _('did you mean "%(near)s"? %(hint)s') % {
                 'near': near,

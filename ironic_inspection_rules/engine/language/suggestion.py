@@ -22,7 +22,7 @@ _MOST_LISTED = 40
 _LONGEST = 80
 """Maximum number of characters of an unknown name, which users choose."""
 
-_ELSEWHERE = {
+_WORDS_OF_OTHERS = {
     'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
     'ne': ('!=', '<>', 'not-equal', 'differs'),
     'lt': ('<', 'less', 'less-than', 'below'),
@@ -56,46 +56,49 @@ _ELSEWHERE = {
 """Names in this project, and what others call the same thing."""
 
 
-def _meanings() -> dict[str, str]:
-    """Return the names in this project by what others call them."""
+def _names_by_word() -> dict[str, str]:
+    """Return the names in this project by the words of other languages.
+
+    ``==`` stands for ``eq``.
+    """
     meanings = {}
-    for name, others in _ELSEWHERE.items():
+    for name, others in _WORDS_OF_OTHERS.items():
         for other in others:
             meanings[other] = name
     return meanings
 
 
-_MEANINGS = _meanings()
+_NAMES_BY_WORD = _names_by_word()
 
 
-def nearest(
+def find_nearest(
     name: str, known: typing.Iterable[str], cutoff: float = 0.6
 ) -> str | None:
-    """Find the nearest known name, for a message about an unknown one.
+    """Find the nearest known name, for a message about an unknown name.
 
-    Case and punctuation do not count. It may also be what other languages
-    call by the given name.
+    Case and punctuation do not count: ``Is_None`` is near ``is-none``. So is
+    ``null``, the word of other languages.
 
     :param cutoff: minimum similarity, 0 to 1.
     """
     # Of names with the same form, the first in the alphabet is left.
     by_form = {
-        _form(known_name): known_name
+        _normalise(known_name): known_name
         for known_name in sorted(known, reverse=True)
     }
     name = name[:_LONGEST]
-    form = _form(name)
+    form = _normalise(name)
     if form in by_form:
         return by_form[form]
     # Words such as "==" have no letter, and so no form.
     for word in (name.strip().lower(), form):
-        if _MEANINGS.get(word) in by_form.values():
-            return _MEANINGS[word]
-    # difflib counts common letters: to it, swapped letters are two errors.
+        if _NAMES_BY_WORD.get(word) in by_form.values():
+            return _NAMES_BY_WORD[word]
+    # To difflib, which counts common letters, a swap is two errors.
     one_letter_off = [
         known_form
         for known_form in by_form
-        if _one_letter_off(form, known_form)
+        if _differs_by_typing_error(form, known_form)
     ]
     if len(one_letter_off) == 1:
         return by_form[one_letter_off[0]]
@@ -105,42 +108,40 @@ def nearest(
     return by_form[near[0]]
 
 
-def slip(name: str, known: typing.Iterable[str]) -> str | None:
+def find_typing_error(name: str, known: typing.Iterable[str]) -> str | None:
     """Find the only known name that differs by a typing error.
 
-    That is one letter omitted, inserted, replaced or swapped with the next,
-    or another case or punctuation. Such a name is sure enough for ``lint
-    --fix`` to write it, unlike the one that :func:`nearest` returns.
+    A letter is omitted, inserted, replaced or swapped with the next, or case
+    or punctuation differ. ``lint --fix`` writes the name, unlike the result of
+    :func:`find_nearest`, which is not as sure.
 
-    :returns: None if there is none, or more than one, and for a name that is
-        known itself.
+    :returns: None if no name or several names do, and for a known name.
     """
     name = name[:_LONGEST]
     known = list(known)
     if name in known:
         return None
-    form = _form(name)
+    form = _normalise(name)
     candidates = [
-        known_name for known_name in known if _form(known_name) == form
+        known_name for known_name in known if _normalise(known_name) == form
     ]
     if not candidates:
         candidates = [
             known_name
             for known_name in known
-            if _one_letter_off(name, known_name)
+            if _differs_by_typing_error(name, known_name)
         ]
     if len(candidates) != 1:
         return None
     return candidates[0]
 
 
-def _one_letter_off(first: str, second: str) -> bool:
+def _differs_by_typing_error(first: str, second: str) -> bool:
     """Return whether two texts differ by at most one typing error."""
     short, long = sorted((first, second), key=len)
-    same = len(os.path.commonprefix([short, long]))
-    # What follows the first letter that differs, with that letter.
-    short_rest = short[same:]
-    long_rest = long[same:]
+    first_difference = len(os.path.commonprefix([short, long]))
+    short_rest = short[first_difference:]
+    long_rest = long[first_difference:]
     if short_rest == long_rest[1:]:
         # A letter is omitted or inserted.
         return True
@@ -153,13 +154,13 @@ def _one_letter_off(first: str, second: str) -> bool:
 
 
 def hint(name: str, known: typing.Iterable[str]) -> str:
-    """Return a hint with the nearest known name, or a list of all.
+    """Return a hint with the nearest known name, or with all known names.
 
-    :returns: a phrase without a full stop; empty if no name is near, and
-        none or too many are known.
+    :returns: a phrase without a full stop, such as ``did you mean "eq"?``;
+        empty if no name is near, and none or too many are known.
     """
     known = sorted(known)
-    near = nearest(name, known)
+    near = find_nearest(name, known)
     if near is not None:
         return _('did you mean "%s"?') % near
     if not known or len(known) > _MOST_LISTED:
@@ -168,9 +169,9 @@ def hint(name: str, known: typing.Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
-    """Return the message for an unknown name, with a near one.
+    """Return the message for an unknown name, with a near name.
 
-    :param kind: what the name is of: a field, an op, an argument.
+    :param kind: the kind of the name, such as ``field`` or ``op``.
     """
     return unknown_at('', kind, name, known).sentence
 
@@ -178,9 +179,9 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
 def unknown_at(
     pointer: str, kind: str, name: str, known: typing.Iterable[str]
 ) -> exceptions.Problem:
-    """Return the problem of an unknown name, with a near one as its hint.
+    """Return the problem of an unknown name, with a near name as its hint.
 
-    :param kind: what the name is of: a field, an op, an argument.
+    :param kind: the kind of the name, such as ``field`` or ``op``.
     """
     detail = _('unknown %(kind)s "%(name)s"') % {
         'kind': kind,
@@ -192,7 +193,7 @@ def unknown_at(
 def all_unknown(
     kind: str, names: typing.Iterable[str], known: typing.Collection[str]
 ) -> str:
-    """Return the messages for all unknown names; empty if there are none."""
+    """Return the messages for all unknown names; empty if all are known."""
     unknown_names = [name for name in names if name not in known]
     if not unknown_names:
         return ''
@@ -201,16 +202,16 @@ def all_unknown(
 
 
 def not_one_of(value: object, known: typing.Sequence[str]) -> str:
-    """Return the message for a value that is not among the known ones."""
+    """Return the message for a value that is not among the known values."""
     return not_one_of_at('', value, known).sentence
 
 
 def not_one_of_at(
     pointer: str, value: object, known: typing.Sequence[str]
 ) -> exceptions.Problem:
-    """Return the problem of a value that is not among the known ones.
+    """Return the problem of a value that is not among the known values.
 
-    For a text, its hint is the nearest of them.
+    The hint for a text is the nearest known value.
     """
     detail = _('must be one of %(known)s, not %(value)s') % {
         'known': ', '.join(known),
@@ -218,16 +219,16 @@ def not_one_of_at(
     }
     near = None
     if isinstance(value, str):
-        near = nearest(value, known)
+        near = find_nearest(value, known)
     if near is None:
         return exceptions.Problem(pointer, detail)
     return exceptions.Problem(pointer, detail, _('did you mean "%s"?') % near)
 
 
 def quoted(value: object) -> str:
-    """Return a value for a message: text in quotes, others as JSON.
+    """Return a value for a message: text in quotes, other values as JSON.
 
-    Lists and mappings, which may be long, are named by their type only.
+    Lists and mappings, which may be long, become ``a list`` and ``a mapping``.
     """
     if isinstance(value, str):
         return f'"{shown(value)}"'
@@ -248,7 +249,7 @@ _KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
 
 
 def kind_of(value: object) -> str:
-    """Return the type of a value of JSON, with its article, for a message."""
+    """Return the type of a value for a message: ``a number``, ``text``."""
     for python_type, kind in _KINDS:
         if isinstance(value, python_type):
             return kind
@@ -256,12 +257,15 @@ def kind_of(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text, cut where it is too long for a message."""
+    """Return a text for a message, cut if it is too long."""
     if len(text) <= _LONGEST:
         return text
     return f'{text[:_LONGEST]}…'
 
 
-def _form(name: str) -> str:
-    """Return a name in lower case, with dashes for all punctuation."""
+def _normalise(name: str) -> str:
+    """Return a name in lower case, with a dash for any punctuation.
+
+    ``Is_None`` becomes ``is-none``.
+    """
     return re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')

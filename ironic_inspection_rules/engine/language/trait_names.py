@@ -73,7 +73,7 @@ def _suggest(name: str) -> str | None:
     form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
     if is_good(form):
         return form
-    standard = suggestion.nearest(name, STANDARD, _SIMILAR)
+    standard = suggestion.find_nearest(name, STANDARD, _SIMILAR)
     if standard is not None:
         return standard
     # Neither letters nor digits, or nothing after the prefix.

@@ -310,7 +310,7 @@ def check_path(
         text = _('attribute "%s" does not exist or may not be changed') % (
             suggestion.shown(path[0])
         )
-        near = suggestion.nearest(path[0], table)
+        near = suggestion.find_nearest(path[0], table)
         if near:
             text += _('; did you mean "%s"?') % near
         raise exceptions.OperationError(text)

@@ -153,14 +153,16 @@ def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
     :returns: None if a hook of the site may report the name.
     """
     names = unknown.above.names
-    near = suggestion.nearest(unknown.name, names)
+    near = suggestion.find_nearest(unknown.name, names)
     if unknown.steps == ('plugin_data',):
         # Hooks of a site may put any name there: only a name that is very near
         # to a known one is a slip. The names of ironic-inspector were beside
         # the inventory.
         of_inspector = (*document.IN_IRONIC, 'inventory')
         names = [*names, *of_inspector]
-        near = suggestion.nearest(unknown.name, names, cutoff=_LEAST_LIKENESS)
+        near = suggestion.find_nearest(
+            unknown.name, names, cutoff=_LEAST_LIKENESS
+        )
         if unknown.name in of_inspector or not near:
             return None
     if unknown.name in _MOVED:

@@ -232,7 +232,7 @@ def _hint_at_root(use: reach.Use) -> str:
     meant = data_meant(use.text)
     if meant:
         return _('did you mean {%s}?') % meant
-    near = suggestion.nearest(root, interpolation.ROOTS)
+    near = suggestion.find_nearest(root, interpolation.ROOTS)
     if near:
         return _('did you mean "%s"?') % near
     if root == 'data':
@@ -350,7 +350,7 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of a node that are most likely misspelt.
 
     These are names in ``driver_info`` and ``properties`` that are a typing
-    error away from a name of Ironic's, see :func:`.suggestion.slip`. Any other
+    error away from a name of Ironic's, see :func:`.suggestion.find_typing_error`. Any other
     name, and every short name, may be a site's own.
     """
     for use in reach.uses(rule):
@@ -381,7 +381,7 @@ def _check_spelling(
     known = node_names.below(field)
     if not known or name in known or len(name) < _SHORTEST_NAME:
         return
-    near = suggestion.slip(name, known)
+    near = suggestion.find_typing_error(name, known)
     if near is not None:
         yield (
             pointer,
