@@ -23,12 +23,12 @@ from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.i18n import _
 
-_FREE = budget.SHORT
+_FREE_LENGTH = budget.SHORT
 
 _LONGEST_REMEMBERED = 64
 """Maximum length of a machine's text that is kept for the next machine."""
 
-_SHORT = 20
+_LONGEST_QUOTED_HERE = 20
 """Maximum length of text that needs no call to be quoted in a reason."""
 
 _NOTHING_DECIDED = ('', '', reasons.ConditionResult('', None))
@@ -80,19 +80,19 @@ class Single(condition.CompiledCondition):
         self._loop = loop
         self._sentence: Sentence | None = None
         call = engine_call.Call(
-            op, operation.get('args'), _instead_of_missing(op), loop
+            op, operation.get('args'), _value_for_missing(op), loop
         )
         literals = dict(call.literals)
         # The values of an op such as "eq" go to it by position.
-        self._values = literals.pop(_variadic(op), ())
+        self._values = literals.pop(_name_of_variadic(op), ())
         self._holds = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
         # What the shorter ways need: the value that alone has fields, and,
         # of a pair, the literal that it is compared with.
-        self._first_value = _only_value(call)
+        self._first_value = _find_only_value(call)
         self._second_value: typing.Any = None
         self._is_pair = False
-        pair = _pair(call)
+        pair = _find_pair(call)
         relation = op.relation()
         if pair is not None and relation is not None:
             self._is_pair = True
@@ -119,7 +119,7 @@ class Single(condition.CompiledCondition):
 
     @property
     def sentence(self) -> 'Sentence':
-        """The text of its reasons, built when first asked for."""
+        """The text of its reasons, built on first use."""
         if self._sentence is None:
             self._sentence = Sentence(
                 self.op, self.operation.get('args'), self._loop
@@ -129,18 +129,18 @@ class Single(condition.CompiledCondition):
     def check(self, roots: budget.View) -> bool:
         """Return whether the condition holds for the data of a machine.
 
-        With a missing field it does not, inverted or not, unless the op
-        accepts one: then that is no ``Missing`` here.
+        A condition with a missing field does not hold, inverted or not. For an
+        op that accepts missing fields, the value is no ``Missing`` here.
         """
         if self._first_value is None:
             return self._check_call(roots)
         value = self._first_value.render(roots)
-        if value.__class__ is not str or len(value) > _FREE:
+        if value.__class__ is not str or len(value) > _FREE_LENGTH:
             if value.__class__ is Missing:
                 return False
             roots.budget.pay_for_argument(value)
-        # What _holds_for does: nearly all conditions come here, and one call
-        # less is a tenth of their time.
+        # The same as _holds_for(): nearly all conditions come here, and a
+        # call less saves a tenth of their time.
         if self._is_pair:
             holds = self._holds(value, self._second_value)
         elif self._pays:
@@ -154,16 +154,16 @@ class Single(condition.CompiledCondition):
     def _check_call(self, roots: budget.View) -> bool:
         """Check a condition by a full call of its op, the slow way.
 
-        It is for conditions that :meth:`check` cannot check by one value:
-        several arguments have fields, or the op sees all data.
+        Several arguments of the condition have fields, or the op sees all
+        data.
         """
         assert self._call is not None
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
             return False
-        # All values are rendered if one of them has a field; else they are
+        # If any value has a field, all values are rendered; else all are
         # literal.
-        values = rendered.pop(_variadic(self.op), self._values)
+        values = rendered.pop(_name_of_variadic(self.op), self._values)
         for value in values:
             roots.budget.pay_for_argument(value)
         if self._holds(*self.op.context(roots), *values, **rendered):
@@ -173,8 +173,7 @@ class Single(condition.CompiledCondition):
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
         """Check the condition and return the result with its reason.
 
-        The reason of the last machine is used again where this one has the
-        same value.
+        A machine with the same value as the last machine gets its reason.
         """
         # Mostly built already: the attribute saves the call of the property.
         sentence = self._sentence or self.sentence
@@ -187,7 +186,7 @@ class Single(condition.CompiledCondition):
         ):
             return super().decide(roots)
         value = self._first_value.render(roots)
-        # With a missing field it does not hold, inverted or not.
+        # A condition with a missing field does not hold, inverted or not.
         holds = False
         if value.__class__ is not Missing:
             holds = self._holds_for(value, roots) is not self._inverted
@@ -222,7 +221,7 @@ class Single(condition.CompiledCondition):
 
         :param value: the first value of the condition, which is not missing.
         """
-        if value.__class__ is not str or len(value) > _FREE:
+        if value.__class__ is not str or len(value) > _FREE_LENGTH:
             roots.budget.pay_for_argument(value)
         if self._is_pair:
             return bool(self._holds(value, self._second_value))
@@ -234,10 +233,10 @@ class Single(condition.CompiledCondition):
         return self.sentence.describe(masked_view)
 
 
-def _instead_of_missing(op: registry.Op) -> typing.Any:
-    """Return what an op is given for a missing field.
+def _value_for_missing(op: registry.Op) -> typing.Any:
+    """Return the value that an op gets for a missing field.
 
-    :returns: :data:`.call.NO_CALL` if it is not called then.
+    :returns: :data:`.call.NO_CALL` if the op is not called.
     """
     if op.plugin.SEES_MISSING:
         return data_path.ABSENT
@@ -246,12 +245,13 @@ def _instead_of_missing(op: registry.Op) -> typing.Any:
     return engine_call.NO_CALL
 
 
-def _variadic(op: registry.Op) -> str:
+def _name_of_variadic(op: registry.Op) -> str:
     """Return the name of the argument that takes any number of values.
 
-    Its values go to the op by position, all others by name.
+    Its values go to the op by position, other arguments by name. ``eq`` has
+    ``values``.
 
-    :returns: empty text, which is no argument's name, if there is none.
+    :returns: empty text if the op has no such argument.
     """
     for argument in op.signature.arguments:
         if argument.variadic:
@@ -259,10 +259,11 @@ def _variadic(op: registry.Op) -> str:
     return ''
 
 
-def _only_value(call: engine_call.Call) -> rendering.Template | None:
-    """Return the first argument if it is one value, and nothing else varies.
+def _find_only_value(call: engine_call.Call) -> rendering.Template | None:
+    """Return the template of the first argument if only it has fields.
 
-    :returns: None also for an op that sees all data.
+    :returns: None if another argument has fields, or the first takes any
+        number of values, and for an op that sees all data.
     """
     first = _first_argument(call)
     if first is None or first.variadic or call.op.plugin.NEEDS_VIEW:
@@ -272,17 +273,17 @@ def _only_value(call: engine_call.Call) -> rendering.Template | None:
     return call.varying[first.name]
 
 
-def _pair(
+def _find_pair(
     call: engine_call.Call,
 ) -> tuple[rendering.Template, typing.Any] | None:
     """Return both values of a call that compares a field with a literal.
 
-    Most conditions are such, as ``eq`` of ``{inventory.cpu.count}`` and 8.
-    They are checked without the list of all values.
+    Most conditions do, such as ``eq`` of ``{inventory.cpu.count}`` and 8. They
+    are checked without the list of all values.
 
-    :returns: the template of the first value, and the second as it is; None
-        for any other call: one with other arguments, more or fewer values, or
-        a second value with a field.
+    :returns: the template of the first value, and the second value; None for
+        a call with other arguments, more or fewer values, or a second value
+        with a field.
     """
     first = _first_argument(call)
     if first is None or not first.variadic or call.literals:
@@ -355,29 +356,29 @@ class Sentence:
         separator = ''
         for name, value in self._arguments.items():
             self._after += f'{separator}{name}='
-            self._add(value)
+            self._append_value(value)
             separator = ', '
         self.describe: typing.Callable[[budget.View], str] = self._describe
         self.describe_value: DescribeValue | None = None
         self.source: rendering.Template | None = None
         if type(op.plugin).explain is not plugin.Condition.explain:
             # The op has reasons of its own.
-            self.describe = self._explain
+            self.describe = self._describe_by_op
         elif len(self._gaps) == 1:
             before, gap = self._gaps[0]
             self._use_single_gap(before, gap)
 
-    def _add(self, value: typing.Any) -> None:
+    def _append_value(self, value: typing.Any) -> None:
         """Append a value to the sentence: its text, or a gap for its field.
 
-        ``_after`` is the literal text since the last gap.
+        ``_after`` collects the literal text since the last gap.
         """
         if isinstance(value, rendering.List):
             self._after += '['
             for index, item in enumerate(value.items):
                 if index > 0:
                     self._after += ', '
-                self._add(item)
+                self._append_value(item)
             self._after += ']'
         elif isinstance(value, rendering.Template):
             self._gaps.append((self._after, value))
@@ -386,11 +387,11 @@ class Sentence:
             self._after += reasons.show(value)
 
     def _use_single_gap(self, before: str, gap: rendering.Template) -> None:
-        """Prepare the faster texts of a sentence with one gap, as most have.
+        """Prepare faster texts for a sentence with a single gap.
 
-        A condition that has compared the value of the gap passes it to
-        ``describe_value``, which need not render it again. Without filters
-        ``describe`` becomes faster as well.
+        Most sentences have only one. A condition that has compared the value
+        of the gap passes it to ``describe_value``, which need not render it
+        again. Without filters, ``describe`` becomes faster as well.
 
         :param before: the literal text before the gap.
         :param gap: the template whose value fills the gap.
@@ -401,13 +402,14 @@ class Sentence:
             self.describe = texts.describe
             return
         # The text also says what the filters were applied to.
-        if self._filtered != [gap]:
+        is_whole_gap = self._filtered == [gap]
+        if not is_whole_gap:
             # The fields with filters are only parts of the text in the gap.
             return
         filtered = self._filtered[0]
         if not isinstance(filtered.source, rendering.Path):
             # Only a plain field can be read a second time without costs or
-            # failure: the slow text stays, and there is no describe_value.
+            # failure, so the slow text stays.
             return
         self.describe_value = functools.partial(
             texts.describe_with_filters, filtered
@@ -415,7 +417,10 @@ class Sentence:
         self.source = filtered.source
 
     def _describe(self, view: budget.View) -> str:
-        """Return the text for the data, and what filters made of them."""
+        """Return the sentence for a machine, and what filters made of values.
+
+        ``values=[8, 4]; {inventory.cpu.count | int} makes 8 of '8'``.
+        """
         results: dict[rendering.Template, typing.Any] = {
             field: field.render(view) for field in self._filtered
         }
@@ -427,9 +432,9 @@ class Sentence:
     def _fill_gaps(
         self, view: budget.View, results: dict[rendering.Template, typing.Any]
     ) -> str:
-        """Return the sentence with the values of the data in its gaps.
+        """Return the sentence with the values of a machine in its gaps.
 
-        If one of them is missing, it says only that.
+        If a value is missing, the sentence says only that.
 
         :param results: the values of the fields with filters, which must not
             be computed and paid for again.
@@ -445,8 +450,8 @@ class Sentence:
             text += before + _short_text(view, value)
         return text + self._after
 
-    def _explain(self, view: budget.View) -> str:
-        """Return the reason that the op gives, or else the usual sentence."""
+    def _describe_by_op(self, view: budget.View) -> str:
+        """Return the reason that the op gives, else the usual sentence."""
         arguments = {}
         for name, compiled in self._arguments.items():
             value = compiled
@@ -462,7 +467,7 @@ class Sentence:
 
 
 def _short_text(view: budget.View, value: typing.Any) -> str:
-    """Return the text of a value; that of a row of a table is its name."""
+    """Return a value as text; a row of a table becomes its name."""
     return reasons.show(value, functools.partial(table.name_of_row, view))
 
 
@@ -490,7 +495,7 @@ class _SingleGap:
     def describe_value(self, view: budget.View, value: typing.Any) -> str:
         """Return the sentence with a value that fills the gap."""
         # Most values are short strings: quoted here, without a call.
-        if value.__class__ is str and len(value) <= _SHORT:
+        if value.__class__ is str and len(value) <= _LONGEST_QUOTED_HERE:
             return f'{self._before}{value!r}{self._after}'
         if value.__class__ is Missing:
             return _('field {%s} does not exist') % value.field
@@ -507,7 +512,7 @@ class _SingleGap:
 def _describe_filters(
     field: template.Filtered, view: budget.View, value: typing.Any
 ) -> str:
-    """Return what the filters of a field made of its value."""
+    """Return the phrase that says what the filters of a field made."""
     return _('; {%(field)s} makes %(after)s of %(before)s') % {
         'field': reasons.shorten(field.missing.field),
         'before': _text_or_nothing(view, field.source.render(view)),
@@ -516,7 +521,7 @@ def _describe_filters(
 
 
 def _text_or_nothing(view: budget.View, value: typing.Any) -> str:
-    """Return the text of a value; "nothing" stands for a missing field."""
+    """Return a value as text; a missing field becomes ``nothing``."""
     if isinstance(value, Missing):
         return _('nothing')
     return _short_text(view, value)
