@@ -394,7 +394,7 @@ TYPES: dict[typing.Any, Type] = {
         [
             {'type': 'boolean'},
             {'enum': [0, 1]},
-            schema.whole(_TRUTH_TEXT),
+            schema.text_matching(_TRUTH_TEXT),
         ],
     ),
     int: Type(
@@ -402,7 +402,7 @@ TYPES: dict[typing.Any, Type] = {
         _read_int,
         [
             {'type': 'number'},
-            schema.whole(schema.WHOLE_NUMBER),
+            schema.text_matching(schema.WHOLE_NUMBER),
         ],
     ),
     float: Type(
@@ -410,7 +410,7 @@ TYPES: dict[typing.Any, Type] = {
         _read_float,
         [
             {'type': 'number'},
-            schema.whole(schema.NUMBER),
+            schema.text_matching(schema.NUMBER),
         ],
     ),
     str: Type('str', _read_text, [_PLAIN]),

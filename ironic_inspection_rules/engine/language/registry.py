@@ -243,7 +243,7 @@ class Op(typing.NamedTuple):
         """
         for name, schemas in self.plugin.SCHEMAS.items():
             if name in literals:
-                shape = schema.Shape(schema.either(*schemas), name)
+                shape = schema.Shape(schema.any_of(*schemas), name)
                 for problem in shape.problems(literals[name]):
                     yield name, problem.sentence
         arguments = literals

@@ -44,14 +44,17 @@ VARIES: Schema = {'$ref': '#/definitions/varies'}
 UUID = r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END
 
 
-def words(known: Iterable[str]) -> str:
-    """Return a pattern of words in any case."""
-    patterns = [_in_any_case(word) for word in known]
+def match_words(known: Iterable[str]) -> str:
+    """Return the pattern of any of some words, in upper or lower case.
+
+    ``['on']`` gives ``(?:[Oo][Nn])``.
+    """
+    patterns = [_match_in_any_case(word) for word in known]
     return f'(?:{"|".join(patterns)})'
 
 
-def _in_any_case(word: str) -> str:
-    """Return a pattern of a word in any case."""
+def _match_in_any_case(word: str) -> str:
+    """Return the pattern of a word in upper or lower case."""
     # ECMAScript knows no "(?i)" inside of a pattern.
     pattern = ''
     for character in word:
@@ -62,18 +65,18 @@ def _in_any_case(word: str) -> str:
     return pattern
 
 
-def whole(pattern: str) -> Schema:
-    """Return the schema of text that a pattern matches as a whole."""
+def text_matching(pattern: str) -> Schema:
+    """Return the schema of a text that matches a pattern as a whole."""
     return {'type': 'string', 'pattern': f'^{pattern}{END}'}
 
 
-def names(known: Iterable[str]) -> str:
-    """Return a pattern of names."""
+def match_names(known: Iterable[str]) -> str:
+    """Return the pattern of any of some names."""
     return f'(?:{"|".join(map(re.escape, known))})'
 
 
-def either(*schemas: Schema) -> Schema:
-    """Return the schema of what meets at least one schema."""
+def any_of(*schemas: Schema) -> Schema:
+    """Return the schema of a value that meets any of some schemas."""
     if len(schemas) == 1:
         return schemas[0]
     return {'anyOf': list(schemas)}
@@ -81,11 +84,11 @@ def either(*schemas: Schema) -> Schema:
 
 NULL: Schema = {'type': 'null'}
 
-TRUTHS = words(strutils.TRUE_STRINGS)
-FALSEHOODS = words(strutils.FALSE_STRINGS)
+TRUTHS = match_words(strutils.TRUE_STRINGS)
+FALSEHOODS = match_words(strutils.FALSE_STRINGS)
 
-TRUE = either({'const': True}, whole(TRUTHS))
-FALSE = either({'const': False}, whole(FALSEHOODS))
+TRUE = any_of({'const': True}, text_matching(TRUTHS))
+FALSE = any_of({'const': False}, text_matching(FALSEHOODS))
 
 WHOLE_NUMBER = r'\s*[+-]?[0-9]{1,1000}\s*'
 NUMBER = (
@@ -133,9 +136,9 @@ _TEXT: Schema = {
     'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT,
 }
 
-_TRUTH_TEXT = words((*strutils.TRUE_STRINGS, *strutils.FALSE_STRINGS))
+_TRUTH_TEXT = match_words((*strutils.TRUE_STRINGS, *strutils.FALSE_STRINGS))
 _TRUTH: Schema = {
-    **either({'type': 'boolean'}, whole(_TRUTH_TEXT), NULL),
+    **any_of({'type': 'boolean'}, text_matching(_TRUTH_TEXT), NULL),
     'errorMessage': _('must be true or false'),
 }
 
@@ -156,11 +159,11 @@ _INTEGER_IN_RANGE: Schema = {
     'maximum': PRIORITIES[-1],
 }
 _PRIORITY_OF_BUILT_IN: Schema = {
-    **either(_ANY_INTEGER, whole(WHOLE_NUMBER), NULL),
+    **any_of(_ANY_INTEGER, text_matching(WHOLE_NUMBER), NULL),
     'errorMessage': _('must be an integer'),
 }
 _PRIORITY_OF_USERS: Schema = {
-    **either(_INTEGER_IN_RANGE, whole(_PRIORITY), NULL),
+    **any_of(_INTEGER_IN_RANGE, text_matching(_PRIORITY), NULL),
     'errorMessage': _('must be an integer from 0 to %d') % PRIORITIES[-1],
 }
 
@@ -174,7 +177,7 @@ _VARS: Schema = {
     'type': ['object', 'null'],
     'maxProperties': MOST_VARS,
     'propertyNames': {
-        **whole(_NAME),
+        **text_matching(_NAME),
         'errorMessage': _('must be made of letters, digits, "_" and "-"'),
     },
     'errorMessage': _('must be a mapping of at most %d names to values')
@@ -182,7 +185,7 @@ _VARS: Schema = {
 }
 
 
-def _at_least_one(message: str) -> Schema:
+def _filled_list(message: str) -> Schema:
     """Return the schema of a list of operations that is not empty."""
     return {
         'type': 'array',
@@ -193,7 +196,7 @@ def _at_least_one(message: str) -> Schema:
 
 
 def rule(built_in: bool = False) -> Schema:
-    """Return the schema of a rule, but for the shape of its operations.
+    """Return the schema of a rule, without the schemas of its operations.
 
     :param built_in: whether priorities outside 0 … 9999 are allowed.
     """
@@ -214,7 +217,7 @@ def rule(built_in: bool = False) -> Schema:
         # YAML reads off as false.
         'mode': {'enum': [*model.MODES, False, None]},
         'conditions': _OPERATIONS,
-        'actions': _at_least_one(_('at least one action is required')),
+        'actions': _filled_list(_('at least one action is required')),
         'vars': _VARS,
     }
     return {
@@ -236,14 +239,17 @@ _LOOP: Schema = {
     ),
 }
 _MULTIPLE: Schema = {'enum': [*model.MULTIPLE, None]}
-_PARTS = _at_least_one(_('at least one condition is required'))
+_PARTS = _filled_list(_('at least one condition is required'))
 
 
-def _operation(required: Iterable[str] = (), **properties: Schema) -> Schema:
+def _schema_of_operation(
+    required: Iterable[str] = (), **properties: Schema
+) -> Schema:
     """Return the schema of an operation.
 
-    :param required: the properties that it must have besides ``op``.
-    :param properties: those besides ``op`` and ``loop``.
+    :param required: its required properties besides ``op``.
+    :param properties: the schemas of its properties besides ``op`` and
+        ``loop``.
     """
     return {
         'type': 'object',
@@ -253,20 +259,22 @@ def _operation(required: Iterable[str] = (), **properties: Schema) -> Schema:
     }
 
 
-ACTION = _operation(args={}, revert=_TRUTH, when=_OPERATIONS)
-CONDITION = _operation(args={}, multiple=_MULTIPLE)
-GROUP = _operation(['conditions'], conditions=_PARTS, multiple=_MULTIPLE)
+ACTION = _schema_of_operation(args={}, revert=_TRUTH, when=_OPERATIONS)
+CONDITION = _schema_of_operation(args={}, multiple=_MULTIPLE)
+GROUP = _schema_of_operation(
+    ['conditions'], conditions=_PARTS, multiple=_MULTIPLE
+)
 
 
-def _require(
+def _check_required(
     _validator: typing.Any,
     names: Iterable[str],
     instance: typing.Any,
     schema: Schema,
 ) -> Iterator[jsonschema.ValidationError]:
-    """Yield an error for each property that is missing, at its place.
+    """Yield an error for every missing property, at its place.
 
-    jsonschema calls it for "required".
+    jsonschema calls this for the keyword "required".
     """
     if not isinstance(instance, dict):
         return
@@ -280,12 +288,12 @@ def _require(
 # The errors of jsonschema itself have the name only in their message, and
 # their place is that of the mapping.
 _Validator = jsonschema.validators.extend(
-    jsonschema.Draft7Validator, {'required': _require}
+    jsonschema.Draft7Validator, {'required': _check_required}
 )
 
 
 def check(schema: Schema) -> None:
-    """Check that a schema is one of draft 7.
+    """Check that a schema is a JSON Schema of draft 7.
 
     :raises: jsonschema.SchemaError
     """
@@ -318,38 +326,40 @@ class Shape:
             if error.validator == 'additionalProperties':
                 for name in error.instance:
                     if name not in properties:
-                        yield self._unknown(pointer, name, properties)
+                        yield self._problem_of_unknown(
+                            pointer, name, properties
+                        )
             elif error.validator == 'required':
-                # _require has put the place and the message of the property
-                # into the error.
+                # The error has the place and the message of the property, see
+                # _check_required().
                 yield exceptions.Problem(pointer, error.message)
             else:
-                yield _problem(pointer, error)
+                yield _convert_error(pointer, error)
 
-    def _unknown(
+    def _problem_of_unknown(
         self, pointer: str, name: typing.Any, known: typing.Iterable[str]
     ) -> exceptions.Problem:
         """Return the problem of a property that is not in the schema."""
         place = pointer + data_path.pointer([name])
-        # It belongs in another mapping: the message says where.
         if name in self._elsewhere:
+            # The message says in which mapping it belongs.
             return exceptions.Problem(place, self._elsewhere[name])
         return suggestion.unknown_at(place, self._kind, str(name), known)
 
 
-def _problem(
+def _convert_error(
     pointer: str, error: jsonschema.ValidationError
 ) -> exceptions.Problem:
-    """Return an error of jsonschema as a problem, in words for authors."""
+    """Convert an error of jsonschema to a problem, in words for authors."""
     if error.validator == 'enum':
-        # Null and false are let in beside the choices, but not offered.
+        # Null and false are accepted, too, but not suggested.
         choices = [
             choice
             for choice in error.validator_value
             if isinstance(choice, str)
         ]
         return suggestion.not_one_of_at(pointer, error.instance, choices)
-    problem = exceptions.Problem(pointer, _message(error))
+    problem = exceptions.Problem(pointer, _describe_error(error))
     expects_text = error.schema.get('type') == ['string', 'null']
     is_scalar = not isinstance(error.instance, list | dict)
     if error.validator == 'type' and expects_text and is_scalar:
@@ -360,10 +370,10 @@ def _problem(
     return problem
 
 
-def _message(error: jsonschema.ValidationError) -> str:
+def _describe_error(error: jsonschema.ValidationError) -> str:
     """Return the message for a value that does not fit.
 
-    It shows the value where that says more than the expectation alone.
+    It shows the value if that is short and says more than what is expected.
     """
     schema = error.schema
     value = error.instance

@@ -27,7 +27,7 @@ _LITERALS = {
 }
 """Patterns of literal arguments by their type."""
 
-_ROOTS = form.names((*interpolation.ROOTS, interpolation.ITEM))
+_ROOTS = form.match_names((*interpolation.ROOTS, interpolation.ITEM))
 _ARGUMENTS = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
 
 
@@ -40,7 +40,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 
     :param filters: all filters by name.
     """
-    known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
+    known = rf'{form.match_names(filters)}(?![A-Za-z0-9_])'
     # All before a filter of the first field: text without braces, doubled
     # braces, the path of the field, and its filters so far.
     before = (

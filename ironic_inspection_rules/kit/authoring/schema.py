@@ -374,7 +374,7 @@ def _trait_schema() -> Schema:
         'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}',
     }
     standard_trait = {'enum': sorted(trait_names.STANDARD)}
-    return form.either(custom_trait, standard_trait)
+    return form.any_of(custom_trait, standard_trait)
 
 
 def _condition_name(depth: int) -> str:
@@ -404,7 +404,7 @@ def _op_schema(sign: str, names: Iterable[str]) -> Schema:
 
     :param sign: the pattern of what may stand before the op.
     """
-    op = form.whole(rf'\s*{sign}{form.names(names)}\s*')
+    op = form.text_matching(rf'\s*{sign}{form.match_names(names)}\s*')
     return {'properties': {'op': op}, 'required': ['op']}
 
 
@@ -425,7 +425,7 @@ def _describe_operation(
     for name, op in ops.items():
         if not name.startswith(_HIDDEN):
             offered.append({'const': name, 'description': _summarize(op)})
-    op_text = form.whole(rf'\s*{sign}{form.names(ops)}\s*')
+    op_text = form.text_matching(rf'\s*{sign}{form.match_names(ops)}\s*')
     fields['op'] = {'anyOf': [*offered, op_text]}
     fields['loop'] = {
         **shape['properties']['loop'],
@@ -608,7 +608,7 @@ def _variadic_list_schema(
     }
     item_schemas = op.plugin.SCHEMAS.get(argument.name)
     if item_schemas is not None:
-        items = {'items': form.either(*item_schemas, form.VARIES)}
+        items = {'items': form.any_of(*item_schemas, form.VARIES)}
         inner_list = {'type': 'array', **items}
         listed['anyOf'] = [items, {'maxItems': 1, 'items': inner_list}]
     return listed
@@ -622,7 +622,7 @@ def _revert_schema(op: registry.Op) -> Schema:
     """
     parts: list[Schema] = []
     if op.plugin.revert is None:
-        revert = form.either(form.FALSE, form.NULL)
+        revert = form.any_of(form.FALSE, form.NULL)
         parts.append({'properties': {'revert': revert}})
     names = [argument.name for argument in op.signature.arguments]
     if action.CLEANUP in names:
@@ -639,7 +639,7 @@ def _revert_schema(op: registry.Op) -> Schema:
             'items': [*[True] * index, is_given],
         }
         has_cleanup = {'args': {'anyOf': [by_name, by_place]}}
-        revert = form.either(form.TRUE, form.NULL)
+        revert = form.any_of(form.TRUE, form.NULL)
         parts.append(
             {
                 'if': {'required': ['args'], 'properties': has_cleanup},
@@ -679,8 +679,8 @@ def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     declared = op.plugin.SCHEMAS.get(argument.name)
     if declared is not None and argument.variadic:
         # A field may be one of the values, or all of them.
-        return form.either(
-            {'type': 'array', 'items': form.either(*declared, form.VARIES)},
+        return form.any_of(
+            {'type': 'array', 'items': form.any_of(*declared, form.VARIES)},
             {'type': 'string', 'pattern': form.FIELD},
         )
     if declared is None and argument.type is pattern.Pattern:
@@ -697,4 +697,4 @@ def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
         schemas.append(form.VARIES)
     else:
         schemas.append(form.VARIES_TEXT)
-    return form.either(*schemas)
+    return form.any_of(*schemas)

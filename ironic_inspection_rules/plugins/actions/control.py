@@ -45,7 +45,7 @@ class Log(plugin.Action):
 
     SUPPORTS_EARLY = True
     TELLS = frozenset({'msg'})
-    SCHEMAS = {'level': [schema.whole(schema.words(LEVELS))]}
+    SCHEMAS = {'level': [schema.text_matching(schema.match_words(LEVELS))]}
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if arguments.get('level', 'info').lower() not in LEVELS:
@@ -81,15 +81,15 @@ class ApiCall(plugin.Action):
         'proxies': _STRINGS,
         'timeout': [
             {'type': 'number', 'exclusiveMinimum': 0},
-            schema.whole(schema.NUMBER),
+            schema.text_matching(schema.NUMBER),
         ],
         'retries': [
             {'type': 'number', 'exclusiveMinimum': -1},
-            schema.whole(schema.WHOLE_NUMBER),
+            schema.text_matching(schema.WHOLE_NUMBER),
         ],
         'backoff_factor': [
             {'type': 'number', 'minimum': 0},
-            schema.whole(schema.NUMBER),
+            schema.text_matching(schema.NUMBER),
         ],
     }
 

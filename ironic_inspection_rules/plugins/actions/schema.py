@@ -139,13 +139,14 @@ KINDS = {
         [
             {'type': 'number'},
             {
-                **engine_schema.whole(NODE_NAME),
+                **engine_schema.text_matching(NODE_NAME),
                 'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'},
             },
         ],
     ),
     'true or false': AttributeKind(
-        _read_truth, [{'type': 'boolean'}, engine_schema.whole(_TRUTHS)]
+        _read_truth,
+        [{'type': 'boolean'}, engine_schema.text_matching(_TRUTHS)],
     ),
     'a mapping': AttributeKind(_read_mapping, [{'type': 'object'}]),
     'a UUID': AttributeKind(
@@ -233,7 +234,7 @@ def path_schemas(
 
     :param targets: the attributes that may be the whole path.
     """
-    mappings = engine_schema.names(
+    mappings = engine_schema.match_names(
         name
         for name, attribute in table.items()
         if attribute.kind == 'a mapping'
@@ -245,7 +246,7 @@ def path_schemas(
     ]
     if targets:
         # A whole attribute: "/driver".
-        whole = engine_schema.names(targets)
+        whole = engine_schema.match_names(targets)
         patterns.append(rf'/?{whole}{engine_schema.END}')
     # A field may stand for any name.
     patterns.append(r'/?[^/]*\{')
@@ -290,11 +291,11 @@ def cases(
                 schemas.append(schema_of_kind)
         schemas.append(engine_schema.VARIES)
         # Null stands for no cleanup value, whatever the attribute is.
-        cleanup = engine_schema.either(*schemas, engine_schema.NULL)
+        cleanup = engine_schema.any_of(*schemas, engine_schema.NULL)
         if is_removable:
             schemas.append(engine_schema.NULL)
-        pattern = f'^/?{engine_schema.names(names)}{engine_schema.END}'
-        yield pattern, engine_schema.either(*schemas), cleanup
+        pattern = f'^/?{engine_schema.match_names(names)}{engine_schema.END}'
+        yield pattern, engine_schema.any_of(*schemas), cleanup
 
 
 def check_path(

@@ -137,7 +137,7 @@ class InNet(plugin.Condition):
     prefix, such as ``2001:db8::1/64``; a subnet is no address.
     """
 
-    SCHEMAS = {'subnet': [schema.whole(_SUBNET)]}
+    SCHEMAS = {'subnet': [schema.text_matching(_SUBNET)]}
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
