@@ -206,7 +206,7 @@ def _render_for_machine(template: typing.Any, view: budget.View) -> typing.Any:
     :raises: BudgetExceeded if it takes too much; who compares ends then.
     """
     try:
-        actual = rendering.rendered(template, view)
+        actual = rendering.render_value(template, view)
     except exceptions.BudgetExceeded:
         raise
     except exceptions.OperationError:

@@ -347,7 +347,7 @@ def compile_path(
         pieces_to_join = [piece for piece in pieces if piece]
         tokens.append(template.join(pieces_to_join))
     data_path.check(tokens, text)
-    if not rendering.varies(tokens):
+    if not rendering.any_varies(tokens):
         return tuple(tokens)
     parts = [_token_or_template(token) for token in tokens]
     return rendering.Made(rendering.List(parts), _read_path)

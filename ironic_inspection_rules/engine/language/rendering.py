@@ -28,11 +28,11 @@ class Template(abc.ABC):
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        """The values that it is made of, templates and others."""
+        """The values of which the template is made, templates among them."""
         return ()
 
     def with_default(self, default: typing.Any) -> 'Template':
-        """Build the same with a default for each missing field in it."""
+        """Build a template with a default for every missing field."""
         return OrElse(self, default)
 
     @abc.abstractmethod
@@ -66,7 +66,7 @@ class OrElse(Template):
 Make = typing.Callable[[typing.Any], typing.Any]
 """Makes a value of another."""
 
-_FREE = 255
+_FREE_LENGTH = 255
 """Characters up to which text costs no operation."""
 
 
@@ -93,7 +93,7 @@ class Made(Template):
         if value.__class__ is Missing:
             return value
         made = self.make(value)
-        if made.__class__ is str and len(made) > _FREE:
+        if made.__class__ is str and len(made) > _FREE_LENGTH:
             roots.budget.pay_for_result(made)
         return made
 
@@ -104,7 +104,7 @@ class Composed(Made):
     __slots__ = ()
 
     def with_default(self, default: typing.Any) -> Template:
-        # In its pieces: the rest of a text stays where a field is missing.
+        # The pieces get the default: the rest of a text stays as it is.
         return Composed(self.source.with_default(default), self.make)
 
 
@@ -152,21 +152,21 @@ class List(Template):
         return values
 
 
-def varies(items: typing.Iterable[typing.Any]) -> bool:
+def any_varies(items: typing.Iterable[typing.Any]) -> bool:
     """Return whether any of the values is a template."""
     return any(isinstance(item, Template) for item in items)
 
 
-def mapping(
+def build_mapping(
     keys: list[typing.Any], items: list[typing.Any], lenient: bool = False
 ) -> typing.Any:
-    """Build a mapping, or a template of one if keys or items vary.
+    """Build a mapping, or the template of a mapping if keys or items vary.
 
-    :param lenient: keep missing items in the mapping; by default they make it
-        missing as a whole, as a missing key always does.
+    :param lenient: keep missing items in the mapping; by default, they make
+        the whole mapping missing, as a missing key always does.
     """
-    if varies(keys + items):
-        # Without a key there is no mapping, whatever is done about items.
+    if any_varies(keys + items):
+        # Keys are never lenient: without a key there is no mapping.
         keys_and_items = List([List(keys), List(items, lenient)])
         return Composed(keys_and_items, _zip_mapping)
     return dict(zip(keys, items, strict=True))
@@ -179,7 +179,7 @@ def _zip_mapping(
     return dict(zip(map(str, keys), items, strict=True))
 
 
-def text(pieces: list[typing.Any]) -> Template:
+def build_text(pieces: list[typing.Any]) -> Template:
     """Build the template of a text, some of whose pieces are templates."""
     return Composed(List(pieces), _join_text)
 
@@ -225,7 +225,7 @@ class Path(Template):
                 value = value[step]
         except (LookupError, TypeError):
             if value.__class__ is Missing:
-                # One of the vars is made of a missing field: it is that one.
+                # A variable of the rule is made of this missing field.
                 return value
             return self.missing
         return value
@@ -251,16 +251,16 @@ class ItemPath(Path):
                 value = value[position]
         except LookupError:
             if value.__class__ is Missing:
-                # One of the vars is made of a missing field: it is that one.
+                # A variable of the rule is made of this missing field.
                 return value
             return self.missing
         return value
 
 
-def path_to(root: str, steps: data_path.Path, missing: Missing) -> Path:
+def build_path(root: str, steps: data_path.Path, missing: Missing) -> Path:
     """Build the template of the value at a path.
 
-    Only a path that may have an index in it pays for looking at lists.
+    Only a path with a step such as ``0`` needs the slower template for lists.
     """
     may_be_index = any(data_path.index(step) is not None for step in steps)
     if may_be_index:
@@ -284,11 +284,11 @@ class SecondName(Template):
         name, *below = steps
         self._alternatives = []
         for root, *parents in SECOND_NAMES[name]:
-            alternative = path_to(root, (*parents, *below), missing)
+            alternative = build_path(root, (*parents, *below), missing)
             self._alternatives.append(alternative)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path, else the first at a second name.
+        """Return the value at the path, else at the first other name.
 
         :returns: the :class:`Missing` of the path where no name has a value.
         """
@@ -297,7 +297,7 @@ class SecondName(Template):
             return value
         for path in self._alternatives:
             alternative = path.render(roots)
-            # An empty address is none, and the next name may have one.
+            # An empty address counts as missing.
             if alternative and not isinstance(alternative, Missing):
                 return alternative
         return value
@@ -317,7 +317,7 @@ class PortPath(Template):
         # The root of all ports, the name of the port, and the path below it.
         self._root = root
         self._name = steps[0]
-        self._path = path_to(root, steps[1:], missing)
+        self._path = build_path(root, steps[1:], missing)
         self._missing = missing
 
     def render(self, roots: budget.View) -> typing.Any:
@@ -332,11 +332,10 @@ class PortPath(Template):
         index = find_port(ports, self._name, roots.budget)
         if index is None:
             return self._missing
-        # The path of the other steps begins at the root: the port stands
-        # there in place of the list.
-        return self._path.render(
-            budget.View({self._root: ports[index]}, roots.budget)
-        )
+        # The path of the other steps begins at the root, where the port now
+        # stands in place of the list.
+        port_as_root = budget.View({self._root: ports[index]}, roots.budget)
+        return self._path.render(port_as_root)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -353,18 +352,18 @@ class LoopItem(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value, or the missing field that is in it."""
+        """Return the value, or a missing field inside of the value."""
         value = self.source.render(roots)
         if value.__class__ is not dict and value.__class__ is not list:
             return value
-        # All of it is searched for missing fields, and a short list may hold
-        # all that the machine sent.
+        # The search takes time: a short list may hold all that the machine
+        # sent.
         roots.budget.pay_for_argument(value)
-        return missing_inside(value)
+        return find_missing(value)
 
 
-def missing_inside(value: typing.Any) -> typing.Any:
-    """Return a missing field that is in a value; the value if there is none.
+def find_missing(value: typing.Any) -> typing.Any:
+    """Return a missing field inside of a value, else the value.
 
     A value made of a missing field is missing as a whole.
     """
@@ -380,16 +379,16 @@ def missing_inside(value: typing.Any) -> typing.Any:
     return value
 
 
-def formatter(field: interpolation.Field) -> Make:
+def build_formatter(field: interpolation.Field) -> Make:
     """Build the function that applies ``!s``, ``!r`` or a format to a value.
 
-    It raises :class:`.exceptions.OperationError` for a value that cannot be
-    formatted so.
+    For ``{node.name!r:>10}``, it is ``format(repr(value), '>10')``. It raises
+    :class:`.exceptions.OperationError` for a value that it cannot format.
     """
-    return functools.partial(_format, field)
+    return functools.partial(_format_value, field)
 
 
-def _format(field: interpolation.Field, value: typing.Any) -> str:
+def _format_value(field: interpolation.Field, value: typing.Any) -> str:
     if field.conversion == 'r':
         value = repr(value)
     elif field.conversion == 's':
@@ -408,14 +407,14 @@ def find_port(
 ) -> int | None:
     """Find a port by its index, or its MAC address or UUID in any case.
 
-    :param name: as a rule names the port in ``{ports[NAME]}``.
-    :param allowance: pays for the ports that are looked at.
-    :returns: its index, None if there is no such port.
+    :param name: the name in a field such as ``{ports[NAME].address}``.
+    :param allowance: pays for the search.
+    :returns: the index of the port, None if there is no such port.
     """
     position = data_path.index(name)
     if position is not None and position < len(ports):
         return position
-    # One operation for sixteen ports: to look at a port takes little time.
+    # One operation for sixteen ports: to compare a port takes little time.
     allowance.spend(len(ports) >> 4)
     wanted = name.lower()
     for index, port in enumerate(ports):
@@ -426,8 +425,8 @@ def find_port(
     return None
 
 
-def rendered(value: typing.Any, roots: budget.View) -> typing.Any:
-    """Return the value of a template, or a value that has no fields."""
+def render_value(value: typing.Any, roots: budget.View) -> typing.Any:
+    """Render a template; return any other value as it is."""
     if isinstance(value, Template):
         return value.render(roots)
     return value

@@ -45,7 +45,7 @@ class KeyTemplate:
         """
         texts = []
         for part in self._parts:
-            value = rendering.rendered(part, roots)
+            value = rendering.render_value(part, roots)
             # A key of several columns may have an empty cell.
             text: str | None = ''
             if value != '':

@@ -61,10 +61,10 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
     if isinstance(value, dict):
         keys = [_compile_key(key) for key in value]
         items = [compile_value(item, lenient) for item in value.values()]
-        return rendering.mapping(keys, items, lenient)
+        return rendering.build_mapping(keys, items, lenient)
     if isinstance(value, list | tuple):
         items = [compile_value(item, lenient) for item in value]
-        if rendering.varies(items):
+        if rendering.any_varies(items):
             return rendering.List(items, lenient)
         return items
     return value
@@ -97,11 +97,11 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
             compiled.append(compile_field(piece))
         else:
             compiled.append(piece)
-    if not rendering.varies(compiled):
+    if not rendering.any_varies(compiled):
         return ''.join(compiled)
     if len(compiled) == 1:
         return compiled[0]
-    return rendering.text(compiled)
+    return rendering.build_text(compiled)
 
 
 def compile_field(field: interpolation.Field) -> rendering.Template:
@@ -127,7 +127,7 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         )
     if field.conversion is None and field.spec is None:
         return value
-    return rendering.Made(value, rendering.formatter(field))
+    return rendering.Made(value, rendering.build_formatter(field))
 
 
 def _check_reads_row(field: interpolation.Field) -> None:
@@ -159,7 +159,7 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
     missing = rendering.Missing(field.text)
     if field.root in rendering.PORT_ROOTS and field.steps:
         return rendering.PortPath(field.root, field.steps, missing)
-    path = rendering.path_to(field.root or '', field.steps, missing)
+    path = rendering.build_path(field.root or '', field.steps, missing)
     if field.root == interpolation.ITEM:
         return rendering.LoopItem(path)
     if field.root == interpolation.PLUGIN_DATA and field.steps:
@@ -405,7 +405,7 @@ def _compile_argument(
     """
     if isinstance(written, interpolation.Field):
         if may_be_table and written.is_table:
-            return rendering.path_to(
+            return rendering.build_path(
                 interpolation.TABLES,
                 written.steps,
                 rendering.Missing(written.text),
@@ -413,14 +413,14 @@ def _compile_argument(
         return compile_field(written)
     if isinstance(written, list):
         items = [_compile_argument(item) for item in written]
-        if rendering.varies(items):
+        if rendering.any_varies(items):
             return rendering.List(items)
         return items
     if isinstance(written, dict):
         # Keys are texts in quotes, which have no fields.
         keys = list(written)
         items = [_compile_argument(item) for item in written.values()]
-        return rendering.mapping(keys, items)
+        return rendering.build_mapping(keys, items)
     return written
 
 

@@ -213,7 +213,7 @@ def _compute_vars(
     view[model.VARS] = values
     for name, raw in own_vars.items():
         try:
-            value = rendering.rendered(template.compile_value(raw), view)
+            value = rendering.render_value(template.compile_value(raw), view)
         except exceptions.OperationError:
             continue
         if not rendering.is_missing(value):
@@ -232,7 +232,7 @@ def _compute_items(
     if loop is None:
         yield None
         return
-    items = rendering.rendered(template.compile_value(loop, True), view)
+    items = rendering.render_value(template.compile_value(loop, True), view)
     if isinstance(items, list):
         yield from items
     elif isinstance(items, dict):
