@@ -7,7 +7,7 @@ import typing
 _LONGEST = 200
 """Maximum length of a text in a reason, in characters."""
 
-_SHORT = 20
+_SHORT_LENGTH = 20
 """Maximum length of text that is certainly not too long once it is quoted."""
 
 Name = typing.Callable[[typing.Any], str | None]
@@ -16,45 +16,45 @@ a table. None for a mapping without a name, which is written out."""
 
 
 def nameless(_value: typing.Any) -> str | None:
-    """Return no name: reasons then write out every mapping."""
+    """Return None, so that reasons write out every mapping."""
     return None
 
 
 def show(value: typing.Any, name: Name = nameless) -> str:
     """Return a value as a reason shows it, cut to a readable length.
 
-    :param name: returns the name of a row of a table, which is shown in its
-        place, or None for other mappings.
+    :param name: returns the name that stands for a row of a table; None for
+        any other mapping, which is written out.
     """
     if value.__class__ is str:
-        if len(value) <= _SHORT:
+        if len(value) <= _SHORT_LENGTH:
             return repr(value)
-        # Cut before quoting, which would take long for a long text; one
-        # character more than is shown, so that shorten() marks the cut.
+        # Cut first, as quoting a long text takes long. With one character
+        # more than is shown, shorten() marks the cut.
         return shorten(repr(value[: _LONGEST + 1]))
     if value.__class__ not in (list, dict):
         return shorten(repr(value))
     text = ''
-    for piece in _write(value, name):
+    for piece in _write_pieces(value, name):
         text += piece
         if len(text) > _LONGEST:
             break
     return shorten(text)
 
 
-def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
-    """Yield the text of a value piece by piece: it may be large.
+def _write_pieces(value: typing.Any, name: Name) -> typing.Iterator[str]:
+    """Yield the text of a value piece by piece.
 
-    The caller stops when it has enough.
+    The value may be large: the caller stops when the text is long enough.
     """
-    # One function for both: each level of the data takes room on a stack
-    # that is small in Ironic's threads.
+    # Lists and mappings share a function, as every level of the data takes
+    # room on the small stack of Ironic's threads.
     separator = ''
     if value.__class__ is list:
         yield '['
         for item in value:
             yield separator
-            yield from _write(item, name)
+            yield from _write_pieces(item, name)
             separator = ', '
         yield ']'
     elif value.__class__ is dict:
@@ -65,7 +65,7 @@ def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
         yield '{'
         for key, item in value.items():
             yield f'{separator}{show(key)}: '
-            yield from _write(item, name)
+            yield from _write_pieces(item, name)
             separator = ', '
         yield '}'
     else:
@@ -73,7 +73,7 @@ def _write(value: typing.Any, name: Name) -> typing.Iterator[str]:
 
 
 def shorten(text: str) -> str:
-    """Cut text to a readable length."""
+    """Cut a text to a readable length, and mark the cut with an ellipsis."""
     if len(text) <= _LONGEST:
         return text
     return f'{text[:_LONGEST]}…'
