@@ -22,10 +22,10 @@ from ironic_inspection_rules.i18n import _
 TIME_LIMIT = 1.0
 """Seconds that one match may take; less if less is left of the phase."""
 
-_MOST_STEPS = 1_000_000
+_MOST_WAYS = 1_000_000
 """Maximum number of ways to match without a time limit."""
 
-_SHORT = 64
+_SHORT_LENGTH = 64
 """Characters up to which a match without a time limit is not worth a look at
 the clock."""
 
@@ -69,7 +69,7 @@ class Replacement(typing.NamedTuple):
 
 
 class _Expansion:
-    """Makes what takes the place of each match, and bounds it together."""
+    """Builds the replacements of all matches, up to a common length."""
 
     def __init__(
         self, replacement: Replacement, allowance: budget.Budget
@@ -80,7 +80,7 @@ class _Expansion:
         self._longest_result = 0
 
     def __call__(self, match: typing.Any) -> str:
-        """Return what takes the place of a match."""
+        """Return the text that replaces a match."""
         text = self._replacement.text
         self._longest_result += len(text)
         if self._replacement.expands:
@@ -105,18 +105,18 @@ class Pattern:
         data is not looked at before it is matched.
     """
 
-    __slots__ = ('_compiled', '_limited', '_quick', 'text')
+    __slots__ = ('_compiled', '_limited', '_longest_quick', 'text')
 
     def __init__(self, text: str, from_data: bool = False) -> None:
         self.text = text
         # ``_limited()`` returns the pattern of the slower library, compiled
-        # when it is first needed. Texts up to ``_quick`` characters are
-        # matched by ``_compiled``, without a limit.
+        # when it is first needed. Texts up to ``_longest_quick`` characters
+        # are matched by ``_compiled``, without a limit.
         if from_data:
             # Whether it is valid shows when it is matched: such an expression
             # is that of a rule with escaped texts of the machine in it.
             self._limited = functools.partial(_compile_with_limit, text)
-            self._quick = -1
+            self._longest_quick = -1
             return
         try:
             self._compiled = re.compile(text)
@@ -125,7 +125,7 @@ class Pattern:
                 _('invalid regular expression: %s') % exc
             ) from exc
         self._limited = functools.partial(_compile_known, text)
-        self._quick = _longest_quick_text(self._compiled)
+        self._longest_quick = _find_longest_quick(self._compiled)
 
     def __repr__(self) -> str:
         return repr(self.text)
@@ -133,9 +133,9 @@ class Pattern:
     def find(
         self, method: str, text: str, allowance: budget.Budget
     ) -> typing.Any:
-        """Return the match of a text, with a time limit where it may be slow.
+        """Match a text, with a time limit if the match may be slow.
 
-        :param method: of a compiled pattern: ``search``, ``match``,
+        :param method: a method of compiled patterns: ``search``, ``match`` or
             ``fullmatch``.
         :returns: a match of ``re`` or ``regex``, or None.
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
@@ -143,11 +143,11 @@ class Pattern:
             up.
         """
         length = len(text)
-        if length <= self._quick:
-            if length > _SHORT:
+        if length <= self._longest_quick:
+            if length > _SHORT_LENGTH:
                 allowance.check_time()
             return getattr(self._compiled, method)(text)
-        return self._in_time(allowance, method, text)
+        return self._call_with_limit(allowance, method, text)
 
     def replace(
         self, replacement: Replacement, text: str, allowance: budget.Budget
@@ -164,9 +164,9 @@ class Pattern:
         """
         expand = _Expansion(replacement, allowance)
         try:
-            if len(text) <= min(self._quick, _SHORT):
+            if len(text) <= min(self._longest_quick, _SHORT_LENGTH):
                 return self._compiled.sub(expand, text)
-            replaced = self._in_time(allowance, 'sub', expand, text)
+            replaced = self._call_with_limit(allowance, 'sub', expand, text)
             return typing.cast(str, replaced)
         except (re.error, regex_library.error, IndexError) as exc:
             raise exceptions.OperationError(
@@ -179,7 +179,7 @@ class Pattern:
         :raises: :class:`.exceptions.OperationError` if it does not.
         """
         try:
-            # With the empty alternative it matches, and so is expanded.
+            # The empty alternative matches, so the replacement is expanded.
             re.sub(f'{self.text}|', replacement.text, '')
         except (re.error, IndexError) as exc:
             raise exceptions.OperationError(
@@ -187,26 +187,26 @@ class Pattern:
             ) from exc
 
     def has_group(self, group: typing.Any) -> bool:
-        """Return whether it has a group of this number or name.
+        """Return whether the expression has a group of a number or name.
 
-        Only for an expression of a rule: one from data is not compiled.
+        Not for expressions from data, which are not compiled yet.
         """
         if isinstance(group, str):
             return group in self._compiled.groupindex
         return isinstance(group, int) and 0 <= group <= self._compiled.groups
 
     def matcher(self, method: str) -> Matcher:
-        """Return a function that checks whether a value matches, as text.
+        """Build the function that checks whether a value matches as text.
 
         It is built once for a rule and called for every machine. Null does
         not match; other values are matched as Python writes them, true as
-        ``True``. The function raises what :meth:`find` does.
+        ``True``. The function raises the errors of :meth:`find`.
 
-        :param method: of a compiled pattern: ``search``, ``match``,
+        :param method: a method of compiled patterns: ``search``, ``match`` or
             ``fullmatch``.
         """
-        # What :meth:`find` does for a short text, without the call.
-        longest_quick = min(self._quick, _SHORT)
+        # A short text needs no call of find().
+        longest_quick = min(self._longest_quick, _SHORT_LENGTH)
         match: typing.Any = None
         if longest_quick >= 0:
             match = getattr(self._compiled, method)
@@ -223,13 +223,13 @@ class Pattern:
 
         return holds
 
-    def _in_time(
+    def _call_with_limit(
         self, allowance: budget.Budget, method: str, *args: typing.Any
     ) -> typing.Any:
-        """Call a method of the pattern of ``regex`` with a time limit.
+        """Call a method of the slower library's pattern with a time limit.
 
-        :param method: its name, such as ``search``.
-        :param args: those of the method.
+        :param method: the name of the method, such as ``search``.
+        :param args: the arguments of the method.
         :raises: :class:`.exceptions.OperationError` if it takes too long, or
             :class:`.exceptions.BudgetExceeded` if the time of the phase is
             up.
@@ -250,10 +250,10 @@ class Pattern:
             ) from exc
 
 
-def _longest_quick_text(compiled: re.Pattern[str]) -> int:
-    """Return up to which length of text the pattern needs no time limit.
+def _find_longest_quick(compiled: re.Pattern[str]) -> int:
+    """Return the longest text that a pattern matches without a time limit.
 
-    :returns: characters; -1 for a time limit in any case.
+    :returns: characters; -1 if every text needs a time limit.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
         return -1
@@ -263,10 +263,10 @@ def _longest_quick_text(compiled: re.Pattern[str]) -> int:
     if 'nested' in choices:
         # Repetitions in repetitions have no useful bound.
         return -1
-    # A match, and every repetition in it, can end at any of the length + 1
-    # places of the text, and a branch doubles the ways to match. So with n
-    # repetitions there are (length + 1) ** (n + 1) * 2 ** branches ways.
-    ways_of_places = _MOST_STEPS >> choices.count('branch')
+    # A text has length + 1 places, at any of which the match and every
+    # repetition may end, and a branch doubles the ways to match. So n
+    # repetitions have (length + 1) ** (n + 1) * 2 ** branches ways.
+    ways_of_places = _MOST_WAYS >> choices.count('branch')
     exponent = 1 + choices.count('repeat')
     places = int(ways_of_places ** (1 / exponent))
     return places - 1
@@ -275,8 +275,8 @@ def _longest_quick_text(compiled: re.Pattern[str]) -> int:
 def _compile_with_limit(pattern: str) -> typing.Any:
     """Compile a pattern of ``re`` with ``regex``, which has more syntax.
 
-    What has no meaning in ``re`` is escaped: a brace without numbers of
-    repetitions would be fuzzy matching, and ``[[:`` a POSIX class.
+    Text without a meaning in ``re`` is escaped: ``{e}`` would be fuzzy
+    matching, and ``[[:`` a POSIX class.
     """
     escaped = _BRACES.sub(_escape_lone_brace, pattern)
     escaped = escaped.replace('[:', r'[\:')
