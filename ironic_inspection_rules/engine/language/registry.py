@@ -31,7 +31,7 @@ FILTERS = 'ironic.inspection_rules.filters'
 
 PAGE = 'contributor/plugins'  # Page of the documentation about plugins.
 
-_OURS = __name__.partition('.')[0]
+_OUR_PACKAGE = __name__.partition('.')[0]
 _CALL = '__call__'
 
 Function = typing.Callable[..., typing.Any]
@@ -72,18 +72,18 @@ class Op(typing.NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is one of this package."""
-        return self.code.startswith(f'{_OURS}.')
+        """Whether the plugin belongs to this package."""
+        return self.code.startswith(f'{_OUR_PACKAGE}.')
 
     def guarded(
         self, function: typing.Callable[_P, _R], method: str = _CALL
     ) -> typing.Callable[_P, _R]:
-        """Return a function of the plugin whose unexpected errors name it.
+        """Wrap a function of the plugin, so that its errors name the plugin.
 
-        Errors of this package pass; all others become
+        Errors of this package pass; any other error becomes
         :class:`.exceptions.PluginFailed`.
 
-        :param method: what is called, for the error.
+        :param method: the name of the function, for the error.
         """
 
         def call(*arguments: _P.args, **named: _P.kwargs) -> _R:
@@ -103,13 +103,13 @@ class Op(typing.NamedTuple):
     def for_machines(
         self, function: Function, method: str = _CALL
     ) -> Function:
-        """Return a function of the plugin as it is called for each machine.
+        """Wrap a function of the plugin for calls with many machines.
 
-        That of a stranger is guarded, and its errors are logged, those from
-        one line of its code once. Those of this package are called as they
-        are: guarded, a condition takes half as long again.
+        The function of another package is guarded, and its errors are logged,
+        once for every line of its code. Our functions are called as they are:
+        guarded, a condition takes half as long again.
 
-        :param method: what is called, for the error.
+        :param method: the name of the function, for the error.
         """
         if self.is_ours:
             return function
@@ -125,17 +125,18 @@ class Op(typing.NamedTuple):
                     self.name,
                     self.code,
                     type(exc.__cause__).__name__,
-                    _place(exc.__cause__ or exc),
+                    _find_place(exc.__cause__ or exc),
                 )
                 raise
 
         return call
 
     def bind(self, arguments: dict[str, typing.Any]) -> Function:
-        """Return the function that a condition or a filter is called by.
+        """Bind the literal arguments of a condition or a filter.
 
-        :param arguments: those without replacement fields, by name. The
-            function takes the others, behind the values of :meth:`context`.
+        :param arguments: the arguments without replacement fields, by name.
+        :returns: a function that takes the values of :meth:`context`, then the
+            other arguments.
         :raises: :class:`.exceptions.OperationError` if it cannot be called.
         """
         bind = self.guarded(self.plugin.bind, 'bind')
@@ -161,8 +162,8 @@ class Op(typing.NamedTuple):
     def _problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:
         pairs = []
         for name, problem in self.plugin.problems(arguments):
-            # A name that is none of an argument is an error of the plugin, as
-            # all that it does wrong in here.
+            # An unknown name is an error of the plugin, which guarded()
+            # reports.
             argument = self.signature.by_name[name]
             pairs.append((argument.name, problem))
         return pairs
@@ -183,9 +184,9 @@ class Op(typing.NamedTuple):
         ]
 
     def facts(self, arguments: plugin.Arguments, inverted: bool) -> list[Fact]:
-        """Return what a condition states of fields, as the plugin says.
+        """Return the facts that a condition states, as the plugin says.
 
-        By such facts checks of rules compare conditions.
+        Checks of rules compare conditions by their facts.
 
         :param inverted: whether the op is inverted in the rule.
         :raises: :class:`.exceptions.PluginFailed`.
@@ -199,9 +200,9 @@ class Op(typing.NamedTuple):
         return [Fact(*fact) for fact in self.plugin.facts(arguments, inverted)]
 
     def writes(self, arguments: plugin.Arguments) -> list[Write]:
-        """Return what an action writes, as the plugin declares it.
+        """Return the writes of an action, as the plugin declares them.
 
-        The checks of rules look at it, and nothing is written.
+        Checks of rules read them; nothing is written.
 
         :raises: :class:`.exceptions.PluginFailed`.
         """
@@ -217,7 +218,7 @@ class Op(typing.NamedTuple):
     def cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
         """Return the schemas of ``value`` for every kind of ``path``.
 
-        The JSON schema of rules, for editors, is made of them.
+        The JSON schema of rules for editors has them.
 
         :returns: triples: a pattern of the path, and the schemas of the
             arguments ``value`` and ``cleanup``.
@@ -226,7 +227,7 @@ class Op(typing.NamedTuple):
         return self.guarded(self._cases, 'cases')()
 
     def _cases(self) -> list[tuple[str, plugin.Schema, plugin.Schema]]:
-        # Unpacked here, so that another number of them is the plugin's error.
+        # Unpacked here: guarded() reports any other number of values.
         return [
             (path, value, cleanup)
             for path, value, cleanup in self.plugin.cases()
@@ -256,7 +257,7 @@ class Op(typing.NamedTuple):
         yield from self.problems(arguments)
 
 
-def _place(error: BaseException) -> str:
+def _find_place(error: BaseException) -> str:
     """Return the line of code that raised an error."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f'{frame.filename}:{frame.lineno}'
@@ -300,17 +301,17 @@ class Registry:
 
         :raises: :class:`.exceptions.UnknownOp`
         """
-        return _find(self.conditions, name)
+        return _find_op(self.conditions, name)
 
     def action(self, name: str) -> Op:
         """Return an action.
 
         :raises: :class:`.exceptions.UnknownOp`
         """
-        return _find(self.actions, name)
+        return _find_op(self.actions, name)
 
 
-def _find(ops: typing.Mapping[str, Op], name: str) -> Op:
+def _find_op(ops: typing.Mapping[str, Op], name: str) -> Op:
     if name not in ops:
         raise exceptions.UnknownOp(name)
     return ops[name]
@@ -318,7 +319,7 @@ def _find(ops: typing.Mapping[str, Op], name: str) -> Op:
 
 @functools.cache
 def installed() -> Registry:
-    """Return the ops of all installed packages; loaded once a process.
+    """Return the ops of all installed packages, loaded once in a process.
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
@@ -327,7 +328,7 @@ def installed() -> Registry:
 
 @functools.cache
 def filters() -> typing.Mapping[str, Op]:
-    """Return the filters of all installed packages; loaded once a process.
+    """Return the filters of all installed packages, loaded once in a process.
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
@@ -340,8 +341,8 @@ def filters() -> typing.Mapping[str, Op]:
 def _load(group: str) -> dict[str, typing.Any]:
     """Load the plugins of a group of entry points, and return them by name.
 
-    One that fails to load, or two of one name, refuse the start: without the
-    plugin no rule that uses it could run.
+    A plugin that fails to load, or two plugins of one name, refuse the start:
+    no rule that uses the plugin could run.
 
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
@@ -393,7 +394,7 @@ def _register(
 ) -> Op:
     """Check a plugin, and return it as an op with the signature of its call.
 
-    :param loaded: a class, or an instance of one.
+    :param loaded: the class of the plugin, or an instance.
     :param base: the base class that plugins of this kind have.
     :param skip: number of leading parameters that the engine supplies itself
         to plugins of this kind.
@@ -434,7 +435,7 @@ def _register(
 
 
 def _check_schemas(op: Op) -> None:
-    """Check that the schemas of a plugin are schemas of its arguments.
+    """Check that the schemas of a plugin belong to its arguments.
 
     :raises: :class:`.exceptions.PluginError`, jsonschema.SchemaError.
     """
