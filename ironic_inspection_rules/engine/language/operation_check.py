@@ -68,13 +68,13 @@ def check_condition(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of a condition, and of the conditions in a group.
 
-    They are those of its keys, its loop, its op and its arguments.
+    The problems are in its keys, its loop, its op and its arguments.
 
-    :param early: whether it is of a rule of the early phase.
-    :param outer: the loop of the group or action that it is part of.
-    :param depth: how many groups it is in.
+    :param early: whether the rule is of the early phase.
+    :param outer: the loop of the group or action around the condition.
+    :param depth: the number of groups around the condition.
     """
-    name, _inverted = model.split_op(_op_of(condition))
+    name, _inverted = model.split_op(_read_op(condition))
     op = ops.conditions.get(name)
     is_group = op is not None and isinstance(op.plugin, plugin.ConditionGroup)
     shape = _CONDITION
@@ -107,12 +107,12 @@ def check_action(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of an action, and of its own conditions.
 
-    They are those of its keys, its loop, its op, its arguments, and of how it
-    is undone.
+    The problems are in its keys, its loop, its op, its arguments, and in how
+    it is undone.
 
-    :param early: whether it is of a rule of the early phase.
+    :param early: whether the rule is of the early phase.
     """
-    name = _op_of(action).strip()
+    name = _read_op(action).strip()
     op = ops.actions.get(name)
     problems_of_keys = list(_check_keys(_ACTION, action, op))
     yield from problems_of_keys
@@ -126,7 +126,7 @@ def check_action(
     if op is None:
         return
     if early and not op.plugin.SUPPORTS_EARLY:
-        yield Problem('/op', _needs_node(name))
+        yield Problem('/op', _needs_node_message(name))
     is_revert_wrong = any(
         problem.pointer == '/revert' for problem in problems_of_keys
     )
@@ -140,7 +140,7 @@ def check_action(
 def _check_cleanup(
     action: dict[str, typing.Any], op: registry.Op
 ) -> typing.Iterator[Problem]:
-    """Yield the problem of an action with a cleanup that is not undone.
+    """Yield the problem of a cleanup in an action that is never undone.
 
     Only undoing the action would set the value of ``cleanup``.
     """
@@ -152,10 +152,10 @@ def _check_cleanup(
         )
 
 
-def _op_of(operation: dict[str, typing.Any]) -> str:
-    """Return the op of an operation; empty if it is not a text.
+def _read_op(operation: dict[str, typing.Any]) -> str:
+    """Return the op of an operation; empty if it is no text.
 
-    The schema refuses what is not a text.
+    The schema refuses any other value.
     """
     op = operation.get('op')
     if isinstance(op, str):
@@ -168,12 +168,11 @@ def _check_keys(
     operation: dict[str, typing.Any],
     op: registry.Op | None,
 ) -> typing.Iterator[Problem]:
-    """Yield the problems of the keys of an operation, as its shape has them.
+    """Yield the problems that the schema of an operation finds in its keys.
 
-    For an argument that stands beside ``args`` the message says where it
-    belongs.
+    For an argument beside ``args``, the message says where it belongs.
 
-    :param op: None if it is unknown.
+    :param op: None if the op is unknown.
     """
     names_of_arguments: typing.Collection[str] = ()
     if op is not None:
@@ -190,7 +189,7 @@ def _check_keys(
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Yield why the fields of a loop cannot be read, or are never a list."""
+    """Yield the problems of a loop: wrong fields, or text that is no list."""
     loop = operation.get('loop')
     try:
         template.compile_value(loop)
@@ -216,7 +215,7 @@ def _check_call(
 ) -> typing.Iterator[Problem]:
     """Yield the problems of the op and the arguments of an operation.
 
-    The op is unknown; or arguments are missing, unknown, of a wrong type,
+    The op may be unknown. Arguments may be missing, unknown, of a wrong type,
     refused by the op, or need the node, which the early phase lacks.
     """
     if not isinstance(operation.get('op'), str):
@@ -230,23 +229,25 @@ def _check_call(
     problems = bound.problems
     literals = {}
     for argument, value in bound.values.items():
-        pointer = _argument_pointer(args, op.signature, argument)
+        pointer = _point_to_argument(args, op.signature, argument)
         if op.signature.by_name[argument].type is pattern.Pattern:
             message = engine_call.problem(value, loop)
             if message:
                 problems.append(Problem(pointer, message))
         try:
-            literals.update(_literal_argument(op, argument, value, loop))
+            literals.update(_convert_literal(op, argument, value, loop))
         except exceptions.OperationError as exc:
             problems.append(Problem(pointer, str(exc)))
     try:
         for argument, message in op.problems(literals):
-            pointer = _argument_pointer(args, op.signature, argument)
+            pointer = _point_to_argument(args, op.signature, argument)
             problems.append(Problem(pointer, message))
         if early:
             for argument in op.of_node({**bound.values, **literals}):
-                pointer = _argument_pointer(args, op.signature, argument)
-                problems.append(Problem(pointer, _needs_node(argument)))
+                pointer = _point_to_argument(args, op.signature, argument)
+                problems.append(
+                    Problem(pointer, _needs_node_message(argument))
+                )
     except exceptions.PluginFailed as exc:
         problems.append(
             Problem(
@@ -257,18 +258,17 @@ def _check_call(
         yield problem.below('/args')
 
 
-def _literal_argument(
+def _convert_literal(
     op: registry.Op,
     name: str,
     value: typing.Any,
     loop: engine_loop.Loop | None,
 ) -> dict[str, typing.Any]:
-    """Return an argument by its name if it has no fields, for more checks.
+    """Convert an argument without fields, for the checks of its op.
 
-    The op itself checks literal arguments before a machine comes. Those with
-    fields depend on the machine: for them the mapping is empty, or, for an
-    argument of any number of values, has the values without fields.
-
+    :returns: the value by the name of the argument. Empty for an argument with
+        fields, which depends on the machine; but an argument of any number of
+        values has its values without fields.
     :raises: :class:`.exceptions.OperationError` if it is not usable.
     """
     argument = op.signature.by_name[name]
@@ -295,11 +295,11 @@ def _literal_argument(
 def _refuse_negative_index(path: str) -> None:
     """Check that a path has no token such as ``-1``.
 
-    Other languages count from the end of a list so.
+    In other languages, it counts from the end of a list.
     """
     match = re.search(schema.NEGATIVE_INDEX, path)
     if match is not None:
-        # A group for each of the two forms of a path.
+        # A path with slashes has the first group, a path with dots the second.
         token = match[1] or match[2]
         raise exceptions.OperationError(
             _('a list has no item "%s"; "-" is the place behind its last one')
@@ -307,17 +307,16 @@ def _refuse_negative_index(path: str) -> None:
         )
 
 
-def _needs_node(name: str) -> str:
+def _needs_node_message(name: str) -> str:
     return _('"%s" needs a node; there is none in the early phase') % name
 
 
-def _argument_pointer(
+def _point_to_argument(
     args: typing.Any, signature: arguments.Signature, name: str
 ) -> str:
-    """Return the pointer to an argument in ``args``.
+    """Return the pointer to an argument in ``args``: ``/path`` or ``/0``.
 
-    :returns: empty, which is all of ``args``, for an argument that has no
-        single place there.
+    :returns: empty, for all of ``args``, if the argument has no single place.
     """
     if isinstance(args, dict):
         if name in args:
