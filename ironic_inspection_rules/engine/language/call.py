@@ -191,7 +191,7 @@ def compile_pattern(
         # There is no field in it.
         return pattern.Pattern(text)
     if loop.items is not None:
-        return loop.for_each(_patterns(pieces, loop.items))
+        return loop.build_for_each_item(_patterns(pieces, loop.items))
     escaped: list[typing.Any] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -339,7 +339,9 @@ def compile_path(
         # of them may be several tokens.
         paths = [interpolation.fill_item(text, item) for item in loop.items]
         if any(path != text for path in paths):
-            return loop.for_each(compile_path(path) for path in paths)
+            return loop.build_for_each_item(
+                compile_path(path) for path in paths
+            )
     tokens = []
     for pieces in split(interpolation.parse(text)):
         # Between a field and a separator there is an empty text. Joined to

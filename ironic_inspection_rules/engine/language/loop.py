@@ -38,8 +38,8 @@ def compile_items(loop: typing.Any) -> Items:
     """
     compiled = template.compile_value(loop, lenient=True)
     if isinstance(compiled, rendering.Template):
-        return rendering.Made(compiled, _as_list).render
-    items = _as_list(compiled)
+        return rendering.Made(compiled, _require_items).render
+    items = _require_items(compiled)
 
     def literal_items(_roots: budget.View) -> list[typing.Any]:
         return items
@@ -61,15 +61,14 @@ class Loop:
     def of(
         cls, loop: typing.Any, outer: 'Loop | None' = None
     ) -> 'Loop | None':
-        """Return the innermost loop that an operation is in, if any.
+        """Return the innermost loop of an operation, if any.
 
-        That of a loop over fields has no items before a machine comes. The
-        items of a literal list may have fields in them; but inside another
-        loop such a list counts as one over fields, as these may be of the
-        outer item.
+        A loop over fields has no items before a machine comes. A literal list
+        has items, even with fields in them. But inside another loop, such a
+        list counts as a loop over fields: they may belong to the outer item.
 
         :param loop: the ``loop`` of the operation itself.
-        :param outer: the loop that the operation is in, such as that of its
+        :param outer: the loop around the operation, such as the loop of its
             group.
         """
         if loop is None:
@@ -82,16 +81,16 @@ class Loop:
             return cls([loop])
         return cls(None)
 
-    def for_each(
+    def build_for_each_item(
         self, arguments: typing.Iterable[typing.Any]
     ) -> rendering.Template:
         """Build a template of an argument with a value for each item.
 
-        :param arguments: its values or templates, in the order of the items.
-            They may be compiled while they are read.
+        :param arguments: the values or templates, in the order of the items;
+            they may be compiled while they are read.
         :raises: :class:`.exceptions.OperationError` if there are too many.
         """
-        # Not all of them are compiled to find that there are too many.
+        # Too many values are not all compiled.
         compiled = list(itertools.islice(arguments, _MOST_COMPILED + 1))
         if len(compiled) > _MOST_COMPILED:
             raise exceptions.OperationError(
@@ -101,18 +100,17 @@ class Loop:
                 )
                 % _MOST_COMPILED
             )
-        return _ForEach(compiled)
+        return _ValueOfItem(compiled)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class _ForEach(rendering.Template):
-    """A path or a regular expression that items of a literal loop are part of.
+class _ValueOfItem(rendering.Template):
+    """A path or a regular expression with items of a literal loop in it.
 
-    The items are known beforehand: it is compiled once for every item, and not
-    again for every machine. The number of the present item is a root of the
-    data.
+    It is compiled once for every item, not for every machine. The number of
+    the present item is a root of the data.
 
-    :ivar arguments: its values or templates, in the order of the items.
+    :ivar arguments: the values or templates, in the order of the items.
     """
 
     arguments: list[typing.Any]
@@ -174,14 +172,14 @@ class ItemsInTurn:
             yield item
 
     def __exit__(self, *error: object) -> None:
-        """Remove the item, or put back that of the outer loop."""
+        """Remove the item, and restore the item of an outer loop."""
         for name in (interpolation.ITEM, INDEX):
             self._roots.pop(name, None)
         self._roots.update(self._outer)
 
 
-def _as_list(value: typing.Any) -> list[typing.Any]:
-    """Return the items that the value of a loop stands for.
+def _require_items(value: typing.Any) -> list[typing.Any]:
+    """Return the items of a loop's value: a mapping is one item, null none.
 
     :raises: :class:`.exceptions.OperationError` for a plain value.
     """
