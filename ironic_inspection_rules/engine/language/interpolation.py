@@ -56,7 +56,7 @@ _ESCAPED_BRACE = re.compile(r'\{\{|\}\}')
 _BRACE = re.compile(r'[{}]')
 
 # A format such as ":99999" would make a short value a long text.
-_WIDE = re.compile(r'\d{5}')
+_WIDE_FORMAT = re.compile(r'\d{5}')
 
 
 class Field(typing.NamedTuple):
@@ -92,19 +92,18 @@ class Field(typing.NamedTuple):
 def parse(text: str) -> list[str | Field]:
     """Split text into literal pieces and fields; never raises.
 
-    Doubled braces are single ones in the literal pieces. What stands between
-    braces and is no path is a field without a root.
+    ``a{{b}}{node.name}`` gives ``a{b}`` and the field ``node.name``. Text
+    between braces that is no path gives a field without a root.
     """
-    return list(_parse(text))
+    return list(_parse_pieces(text))
 
 
 # Checks of a rule read its texts many times.
 @text_cache.for_short(maxsize=2048, longest=256)
-def _parse(text: str) -> tuple[str | Field, ...]:
-    """Split text into literal texts and fields, which are cached.
+def _parse_pieces(text: str) -> tuple[str | Field, ...]:
+    """Split text into literal pieces and fields, as a tuple to be cached.
 
-    So it returns a tuple, of which :func:`parse` makes a list that its
-    callers may change.
+    :func:`parse` makes a list of the tuple, which its callers may change.
     """
     pieces: list[str | Field] = []
     literal = ''
@@ -130,7 +129,7 @@ def _parse(text: str) -> tuple[str | Field, ...]:
             literal = ''
         field = field_at(text, position)
         if field is None:
-            # There is a brace that closes: see opens_field.
+            # There is a closing brace: see opens_field.
             closing = text.index('}', position)
             field = Field(text[position + 1 : closing], root=None)
         pieces.append(field)
@@ -141,7 +140,9 @@ def _parse(text: str) -> tuple[str | Field, ...]:
 
 
 def sole_field(text: typing.Any) -> Field | None:
-    """Return the field if a value is a text that is one field, else None.
+    """Return the field of a text that is a single field, else None.
+
+    ``{node.name}`` is; ``a{node.name}`` is not.
 
     :param text: any value of a rule.
     """
@@ -154,33 +155,33 @@ def sole_field(text: typing.Any) -> Field | None:
 
 
 def escape(text: str) -> str:
-    """Escape the braces of a text."""
+    """Double the braces of a text, so that they begin no field."""
     return text.replace('{', '{{').replace('}', '}}')
 
 
 def field_at(text: str, position: int) -> Field | None:
     """Read the field at a position, or return None if there is none.
 
-    :param position: that of its opening brace.
-    :returns: a field with a ``problem`` if it begins as one and has filters,
-        but not in their syntax. Its root may be an unknown name.
+    :param position: the position of the opening brace.
+    :returns: the field, with a ``problem`` if the syntax of its filters is
+        wrong. Its root may be an unknown name.
     """
     path = _PATH.match(text, position + 1)
     if path is None:
         return None
-    reader = filter_syntax.Reader(text, _path_in_argument)
+    reader = filter_syntax.Reader(text, _read_path_in_argument)
     try:
         filters = reader.read(path.end())
     except filter_syntax.SyntaxProblem as exc:
-        return _with_problem(text, position, path, str(exc))
+        return _make_wrong_field(text, position, path, str(exc))
     behind = path.end()
     if filters:
         # Blanks may follow a filter, but not a path alone.
         behind = reader.position
     end = _END.match(text, behind)
-    if end is None or _WIDE.search(end['spec'] or ''):
+    if end is None or _WIDE_FORMAT.search(end['spec'] or ''):
         if filters:
-            return _with_problem(
+            return _make_wrong_field(
                 text,
                 position,
                 path,
@@ -193,60 +194,65 @@ def field_at(text: str, position: int) -> Field | None:
     return Field(
         text=text[position + 1 : end.end() - 1],
         root=path['root'],
-        steps=_steps(path),
+        steps=_split_steps(path),
         conversion=conversion,
         spec=end['spec'],
         filters=filters,
     )
 
 
-def _steps(path: re.Match[str]) -> data_path.Path:
-    """Return the keys and indices of a path, as text."""
+def _split_steps(path: re.Match[str]) -> data_path.Path:
+    """Return the keys and indices of a path as text.
+
+    ``node.extra[rack]`` has ``extra`` and ``rack``.
+    """
     steps = []
-    # Of each step one group matches; the other one is empty.
+    # A step has a dot or brackets; the group of the other form is empty.
     for dotted, bracketed in _STEP.findall(path['steps']):
         steps.append(dotted or bracketed)
     return tuple(steps)
 
 
-def _with_problem(
+def _make_wrong_field(
     text: str, position: int, path: re.Match[str], problem: str
 ) -> Field | None:
-    """Return what ends at the next brace as a field that cannot be read.
+    """Make a field with a problem of the text up to the next closing brace.
 
-    :returns: None if it does not begin with a known root: text such as
-        ``{a | b}`` may have nothing to do with fields.
+    :returns: None if the text does not begin with a known root: ``{a | b}``
+        may have nothing to do with fields.
     """
     inside, closing, _rest = text[position + 1 :].partition('}')
     if not closing or path['root'] not in (*ROOTS, ITEM):
         return None
-    return Field(inside, path['root'], _steps(path), problem=problem)
+    return Field(inside, path['root'], _split_steps(path), problem=problem)
 
 
-def _path_in_argument(text: str, position: int) -> tuple[Field, int] | None:
+def _read_path_in_argument(
+    text: str, position: int
+) -> tuple[Field, int] | None:
     """Read a path among the arguments of a filter.
 
-    :returns: the path as a field, and the position behind it. None if there
-        is no known root: it may be the name of a filter, or a mistake.
+    :returns: the path as a field, and the position behind it. None without a
+        known root: the text may be the name of a filter, or a mistake.
     """
     path = _PATH_IN_ARGUMENT.match(text, position)
     if path is None or path['root'] not in (*ROOTS, ITEM):
         return None
-    field = Field(path[0], path['root'], _steps(path))
+    field = Field(path[0], path['root'], _split_steps(path))
     return field, path.end()
 
 
 def fill_item(text: str, item: typing.Any) -> str:
     """Replace ``{item…}`` in a text of a rule by an item of a literal loop.
 
-    Other fields stay as they are, and so does an item with a filter or
-    format, one that is a list or mapping, and a missing one. Braces in the
-    item are not escaped: they are fields of the text then.
+    Other fields stay as they are. So does ``{item…}`` with a filter or format,
+    or with a missing value, a list or a mapping. Braces in the item are not
+    escaped: they become fields of the text.
     """
     filled = ''
     for piece in parse(text):
         if isinstance(piece, str):
-            # Parsing made single braces of doubled ones.
+            # Parsing has halved the double braces.
             filled += escape(piece)
             continue
         value = data_path.ABSENT
@@ -260,10 +266,9 @@ def fill_item(text: str, item: typing.Any) -> str:
 
 
 def fields(value: typing.Any) -> list[Field]:
-    """Return all fields in a value, also those in keys of mappings.
+    """Return all fields in a value, with fields in keys of mappings.
 
-    Those in the arguments of their filters are not among them, see
-    :func:`.effects.fields`.
+    Fields in arguments of filters are left out, see :func:`.effects.fields`.
 
     :param value: a value of a rule.
     """
