@@ -103,18 +103,18 @@ class Reader:
         self.position = 0
 
     def read(self, position: int) -> tuple[FilterCall, ...]:
-        """Read all filters from a position; ``position`` is then after them.
+        """Read all filters from a position on, and move ``position``.
 
         :raises: :class:`SyntaxProblem` if they are invalid.
         """
         self.position = position
         calls = []
         while self._take('|'):
-            calls.append(self._filter())
+            calls.append(self._read_filter())
         return tuple(calls)
 
-    def _filter(self) -> FilterCall:
-        """Read a filter, after its bar."""
+    def _read_filter(self) -> FilterCall:
+        """Read a filter after its bar, such as ``replace('-', '_')``."""
         name = self._match(_NAME)
         if name is None:
             raise SyntaxProblem(_('the name of a filter is expected'))
@@ -123,49 +123,49 @@ class Reader:
             while not self._take(')'):
                 if arguments:
                     self._expect(',')
-                arguments.append(self._argument())
+                arguments.append(self._read_argument())
         return FilterCall(name[0], tuple(arguments))
 
-    def _argument(self) -> tuple[str | None, typing.Any]:
-        """Read an argument: its name, None if it has none, and its value."""
+    def _read_argument(self) -> tuple[str | None, typing.Any]:
+        """Read an argument: its name, None without a name, and its value."""
         start = self.position
         name = self._match(_NAME)
         if name is not None and self._take('='):
-            return name[0], self._value()
+            return name[0], self._read_value()
         # The name is a word or begins a path: both are values.
         self.position = start
-        return None, self._value()
+        return None, self._read_value()
 
-    def _value(self, depth: int = 0) -> typing.Any:
-        """Read a value.
+    def _read_value(self, depth: int = 0) -> typing.Any:
+        """Read a value of any type.
 
-        :param depth: how many lists and mappings it is in. They are read by
-            recursion, so that there is a limit.
+        :param depth: the number of lists and mappings around it, which is
+            limited because they are read by recursion.
         """
         if depth > _DEEPEST:
             raise SyntaxProblem(_('nested deeper than %d levels') % _DEEPEST)
         if self._take('['):
-            return self._list(depth)
+            return self._read_list(depth)
         if self._take('{'):
-            return self._mapping(depth)
+            return self._read_mapping(depth)
         string = self._match(_STRING)
         if string is not None:
             return _unescape(string)
         number = self._match(_NUMBER)
         if number is not None:
-            return _number(number[0])
-        return self._word_or_path()
+            return _convert_number(number[0])
+        return self._read_word_or_path()
 
-    def _list(self, depth: int) -> list[typing.Any]:
+    def _read_list(self, depth: int) -> list[typing.Any]:
         """Read the rest of a list, after its opening bracket."""
         items: list[typing.Any] = []
         while not self._take(']'):
             if items:
                 self._expect(',')
-            items.append(self._value(depth + 1))
+            items.append(self._read_value(depth + 1))
         return items
 
-    def _mapping(self, depth: int) -> dict[str, typing.Any]:
+    def _read_mapping(self, depth: int) -> dict[str, typing.Any]:
         """Read the rest of a mapping, after its opening brace."""
         mapping: dict[str, typing.Any] = {}
         while not self._take('}'):
@@ -175,11 +175,11 @@ class Reader:
             if key is None:
                 raise SyntaxProblem(_('a key in quotes is expected'))
             self._expect(':')
-            mapping[_unescape(key)] = self._value(depth + 1)
+            mapping[_unescape(key)] = self._read_value(depth + 1)
         return mapping
 
-    def _word_or_path(self) -> typing.Any:
-        """Read a path, or a word such as ``true``, which is no path."""
+    def _read_word_or_path(self) -> typing.Any:
+        """Read a path such as ``node.name``, or a word such as ``true``."""
         path = self._read_path(self._text, self.position)
         if path is not None:
             value, self.position = path
@@ -190,7 +190,7 @@ class Reader:
         return _WORDS[word[0]]
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Read what the pattern matches, if the text goes on so."""
+        """Read the text that a pattern matches, None if it does not match."""
         self._skip_blanks()
         match = pattern.match(self._text, self.position)
         if match is not None:
@@ -198,7 +198,7 @@ class Reader:
         return match
 
     def _take(self, character: str) -> bool:
-        """Read a character, and return whether it was there."""
+        """Read a character if it comes next; return whether it did."""
         self._skip_blanks()
         if not self._text.startswith(character, self.position):
             return False
@@ -215,8 +215,8 @@ class Reader:
             self.position = blank.end()
 
 
-def _number(text: str) -> int | float:
-    """Return the number that a match of :data:`_NUMBER` stands for."""
+def _convert_number(text: str) -> int | float:
+    """Convert a text that :data:`_NUMBER` matches to a number."""
     if _INTEGER.fullmatch(text):
         return int(text)
     number = float(text)
@@ -227,9 +227,10 @@ def _number(text: str) -> int | float:
 
 
 def _unescape(string: re.Match[str]) -> str:
-    """Return what a match of :data:`_STRING` stands for."""
+    """Return the text of a string without its quotes and backslashes."""
     text = string[1]
     if text is None:
+        # The string is in double quotes.
         text = string[2]
     return _ESCAPE.sub(_escaped_character, text)
 
