@@ -100,10 +100,16 @@ class Effect(typing.NamedTuple):
 
     def may_be_read_by(self, operation: OperationLike) -> bool:
         """Return whether an operation may read the place."""
-        return any(self.may_be_at(field) for field in read_by(operation))
+        return any(
+            self.may_be_at(field) for field in fields_of_operation(operation)
+        )
 
     def may_be_at(self, field: interpolation.Field) -> bool:
-        """Return whether a field may read the place, or around or in it."""
+        """Return whether a field may read the place.
+
+        ``{node.extra}`` and ``{node.extra.disks[0]}`` both read the place
+        ``extra``, ``disks``.
+        """
         if field.root != self.root:
             return False
         if self.kind not in ('node', 'plugin_data'):
@@ -111,47 +117,48 @@ class Effect(typing.NamedTuple):
             return True
         place = self.place
         if place[-1].isdigit():
-            # In a list, an item that is removed or inserted moves those
-            # behind it.
+            # An item that is removed or inserted moves the items behind it.
             place = place[:-1]
         length = min(len(field.steps), len(place))
         return field.steps[:length] == place[:length]
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
-    """Return all fields in a value, with those in arguments of their filters.
+    """Return all fields in a value, with fields in arguments of filters.
 
-    The last one comes first.
+    The last field comes first.
     """
-    return _with_arguments(interpolation.fields(written))
+    return _find_with_arguments(interpolation.fields(written))
 
 
-def of_field(field: interpolation.Field) -> list[interpolation.Field]:
-    """Return a field, and those in its filters."""
-    return _with_arguments([field])
+def fields_of_field(field: interpolation.Field) -> list[interpolation.Field]:
+    """Return a field, and the fields in the arguments of its filters."""
+    return _find_with_arguments([field])
 
 
-def read_by(operation: OperationLike) -> list[interpolation.Field]:
+def fields_of_operation(operation: OperationLike) -> list[interpolation.Field]:
     """Return the fields in the arguments and the loop of an operation."""
     return fields([*operation.arguments.values(), operation.loop])
 
 
 def reads_table(field: interpolation.Field) -> bool:
-    """Return whether a field reads a table, or is one."""
-    return any(read.root == interpolation.TABLES for read in of_field(field))
+    """Return whether a field or one of its filters reads a table."""
+    return any(
+        read.root == interpolation.TABLES for read in fields_of_field(field)
+    )
 
 
 def tables_of(field: interpolation.Field) -> typing.Iterator[str]:
     """Yield the names of the tables that a field or its filters read."""
-    for read in of_field(field):
+    for read in fields_of_field(field):
         if read.root == interpolation.TABLES and read.steps:
             yield read.steps[0]
 
 
-def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
+def _find_with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
     """Return fields, and the fields in the arguments of their filters.
 
-    They are found at any depth; the last one comes first.
+    They are found at any depth; the last field comes first.
 
     :param ahead: the fields; the list is empty afterwards.
     """
@@ -173,9 +180,9 @@ def _with_arguments(ahead: list[typing.Any]) -> list[interpolation.Field]:
 def places(written: typing.Any) -> tuple[Place, ...]:
     """Return the places in the data that a value of a rule reads.
 
-    They are those of all its fields, once each, in the order of
-    :func:`fields`. A field over a port that is named by its address reads all
-    ports, as the address does not say which one it is.
+    They are different places, in the order of :func:`fields`. A field such as
+    ``{ports[52:54:00:12:34:56].extra}`` reads all ports, as nobody knows the
+    number of the port.
     """
     # The keys of a mapping: a set would lose their order.
     read_places: dict[Place, None] = {}
@@ -192,8 +199,8 @@ def places(written: typing.Any) -> tuple[Place, ...]:
 def mentions(root: str, value: typing.Any) -> bool:
     """Return whether a value may have a field over a root in it.
 
-    Nothing is parsed: it is a quick look that may say yes for other text, and
-    saves the work for most values, which have no such field.
+    Nothing is parsed: other text may be taken for such a field, but for most
+    values the answer is a quick no.
     """
     ahead = [value]
     while ahead:
@@ -210,9 +217,9 @@ def mentions(root: str, value: typing.Any) -> bool:
 
 
 def facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return what a condition states of fields, or nothing if it is unknown.
+    """Return the facts that a condition states, or nothing if unknown.
 
-    It is unknown if it depends on data of the machine.
+    They are unknown if they depend on data of the machine.
     """
     try:
         return declared_facts(condition)
@@ -221,7 +228,7 @@ def facts(condition: OperationLike) -> list[plugin.Fact]:
 
 
 def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return what a condition states of fields.
+    """Return the facts that a condition states.
 
     :raises: :class:`.exceptions.OperationError` if that is known on a machine
         only; :class:`.exceptions.PluginFailed` for an error in its code.
@@ -230,10 +237,9 @@ def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
 
 
 def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
-    """Yield what an action writes, as far as that is known without a machine.
+    """Yield the writes of an action, as far as known without a machine.
 
-    With a loop whose items are written in the rule, it is what the action
-    writes for every item.
+    A loop whose items are written in the rule gives the writes for every item.
     """
     for arguments in _arguments_by_item(action):
         with contextlib.suppress(exceptions.OperationError):
@@ -241,7 +247,7 @@ def writes(action: OperationLike) -> typing.Iterator[plugin.Write]:
 
 
 def declared_writes(action: OperationLike) -> list[plugin.Write]:
-    """Return what an action writes.
+    """Return the writes of an action.
 
     :raises: :class:`.exceptions.OperationError` if that is known on a machine
         only; :class:`.exceptions.PluginFailed` for an error in its code.
@@ -255,9 +261,9 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
 def declared_by(
     op: registry.Op, arguments: typing.Mapping[str, typing.Any]
 ) -> list[plugin.Write]:
-    """Return what an action op writes if it is called with some arguments.
+    """Return the writes of an action op that is called with some arguments.
 
-    :param arguments: by name; the others have their defaults.
+    :param arguments: values by name; other arguments have their defaults.
     :raises: :class:`.exceptions.PluginFailed` for an error in its code.
     """
     defaults = {
@@ -284,7 +290,7 @@ def writes_at_paths(
             yield write, steps
 
 
-def made_plugin_data(
+def names_of_plugin_data(
     actions: typing.Iterable[OperationLike],
 ) -> typing.Iterator[str]:
     """Yield the top names in plugin data under which actions write values."""
@@ -296,9 +302,9 @@ def made_plugin_data(
 
 
 def effects(action: OperationLike) -> typing.Iterator[Effect]:
-    """Yield what an action leaves in the data, where the place is known."""
+    """Yield the effects of an action at places that are known."""
     for write in writes(action):
-        effect = _effect(write)
+        effect = _make_effect(write)
         if effect is not None:
             yield effect
 
@@ -306,12 +312,11 @@ def effects(action: OperationLike) -> typing.Iterator[Effect]:
 def may_change(
     action: OperationLike, read: typing.Sequence[interpolation.Field]
 ) -> bool:
-    """Return whether an action may change what fields read.
+    """Return whether an action may change the values that fields read.
 
-    It may also where the place is known on a machine only, or is not
-    declared.
+    It may if the place of a write is known on a machine only, or not declared.
 
-    :param read: the fields; one whose filters look at the data themselves,
+    :param read: the fields. A field whose filters read the data themselves,
         as ``row`` does, may read any place.
     """
     try:
@@ -324,7 +329,7 @@ def may_change(
     if any(map(_reads_anything, read)):
         return True
     for write in declared:
-        effect = _effect(write)
+        effect = _make_effect(write)
         if effect is None or interpolation.fields(list(effect.place)):
             root = _ROOTS[write.kind]
             if any(field.root == root for field in read):
@@ -335,36 +340,38 @@ def may_change(
 
 
 def _reads_anything(field: interpolation.Field) -> bool:
-    """Return whether a filter of a field looks at the data itself."""
+    """Return whether a filter of a field reads the data by itself."""
     filters = registry.filters()
     return any(filters[call.name].plugin.NEEDS_VIEW for call in field.filters)
 
 
-def _effect(write: plugin.Write) -> Effect | None:
-    """Return what a write of an action leaves in the data, and where.
+def _make_effect(write: plugin.Write) -> Effect | None:
+    """Make the effect of a write of an action.
 
-    A path with fields is one step, as it is written.
+    A path with fields is a single step, as it is written.
 
-    :returns: None if that is not known without a machine, as the name or the
-        list of traits is computed, or if the path cannot be read.
+    :returns: None if the name or the list of traits is computed on a machine,
+        or if the path cannot be read.
     """
     if not isinstance(write.name, str):
         return None
     if write.kind in _WITH_PATHS:
-        return _effect_at_path(write, write.name)
+        return _make_effect_at_path(write, write.name)
     value = write.value
     if write.kind == 'traits':
         if not isinstance(value, list):
             return None
-        # Traits have no order: two lists of the same leave the same.
+        # Traits have no order: equal sets of traits are equal effects.
         value = sorted(map(str, value))
     return Effect(write.kind, (write.name,), value, write.extends)
 
 
-def _effect_at_path(write: plugin.Write, written_path: str) -> Effect | None:
-    """Return what a write leaves at a path of the node, a port or plugin data.
+def _make_effect_at_path(
+    write: plugin.Write, written_path: str
+) -> Effect | None:
+    """Make the effect of a write at a path of the node, a port or plugin data.
 
-    :param written_path: as the rule has it, perhaps with fields.
+    :param written_path: the path as the rule has it, perhaps with fields.
     :returns: None if the path cannot be read.
     """
     path: data_path.Path = (written_path,)
@@ -375,7 +382,7 @@ def _effect_at_path(write: plugin.Write, written_path: str) -> Effect | None:
             return None
     value = write.value
     extends = write.extends
-    # A path begins with a name, where "-" is one as any other.
+    # The first step of a path is a name, even if it is "-".
     if value is not data_path.ABSENT and data_path.APPEND in path[1:]:
         # To set "/l/-/a" is to append {"a": …} to "/l": the steps below the
         # new item become part of its value.
@@ -395,8 +402,9 @@ def _arguments_by_item(
 ) -> list[dict[str, typing.Any]]:
     """Return the arguments of an operation for every item of its loop.
 
-    With ``loop: [1, 2]`` the argument ``eth{item}`` becomes ``eth1``, then
-    ``eth2``.
+    Items that are written in the rule are filled into the fields. Without a
+    loop, or with items that only the data have, the arguments are returned
+    once, as they are written.
     """
     loop = operation.loop
     if isinstance(loop, list):
@@ -408,21 +416,20 @@ def _arguments_by_item(
         return [operation.arguments]
     arguments_by_item = []
     for item in items:
-        fill_in = functools.partial(_fill, item)
+        fill_in = functools.partial(_fill_item, item)
         arguments_by_item.append(
             data_path.replace_texts(operation.arguments, fill_in)
         )
     return arguments_by_item
 
 
-def _fill(item: typing.Any, text: str) -> typing.Any:
+def _fill_item(item: typing.Any, text: str) -> typing.Any:
     """Return a text with an item of the loop filled into its fields.
 
-    :param item: of a loop that is written in the rule.
-    :param text: of an argument; fields over other roots stay.
-    :returns: the value of the field itself, of any type, if the text is one
-        field over the item and nothing else; the text unchanged, if the item
-        has no such value.
+    :param item: an item of a loop that is written in the rule.
+    :param text: text of an argument; fields over other roots stay.
+    :returns: text; for a text that is a single field over the item, the value
+        of any type. A text whose value the item lacks is unchanged.
     """
     field = interpolation.sole_field(text)
     if field and field.root == interpolation.ITEM and field.is_plain:

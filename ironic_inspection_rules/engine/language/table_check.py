@@ -225,7 +225,7 @@ def _check_tables(
 
     :returns: pairs of the name of the table and its problem.
     """
-    for read in effects.of_field(field):
+    for read in effects.fields_of_field(field):
         if read.root != interpolation.TABLES or not read.steps:
             continue
         name = read.steps[0]

@@ -341,7 +341,7 @@ def of_documents(
     # Refused rules count too: another rule may read what they mean to write.
     names: set[str] = set()
     for subject in subjects:
-        names.update(effects.made_plugin_data(subject.actions))
+        names.update(effects.names_of_plugin_data(subject.actions))
     written_names = frozenset(names)
     for subject in subjects:
         findings = _check(subject, written_names, site.target)

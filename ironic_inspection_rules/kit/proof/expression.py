@@ -362,7 +362,7 @@ def _is_row_of_machine(field: interpolation.Field) -> bool:
         return False
     if field.filters[0].arguments:
         return False
-    has_inner_fields = len(effects.of_field(field)) > 1
+    has_inner_fields = len(effects.fields_of_field(field)) > 1
     return not has_inner_fields
 
 

@@ -225,7 +225,7 @@ def _roots_with_tables(
     That is ``tables`` itself, or ``vars`` or ``item`` if the variable or the
     loop is made of tables.
     """
-    for read in effects.of_field(field):
+    for read in effects.fields_of_field(field):
         if read.root == _TABLES:
             yield _TABLES
         elif read.root in OF_RULE and origins.of_tables(read.root, read.steps):

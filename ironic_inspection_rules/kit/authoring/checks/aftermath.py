@@ -65,7 +65,7 @@ class RuleCondition:
         for part in self._condition.all:
             if part.op.plugin.NEEDS_VIEW:
                 return []
-            fields += effects.read_by(part)
+            fields += effects.fields_of_operation(part)
         return fields
 
     @functools.cached_property
@@ -144,7 +144,7 @@ class Aftermath:
         plugin = action.op.plugin
         if action.loops or plugin.FAILS or plugin.NEEDS_VIEW:
             return False
-        return action.op.is_ours and not effects.read_by(action)
+        return action.op.is_ours and not effects.fields_of_operation(action)
 
     @functools.cached_property
     def _target(self) -> working_copy.WorkingCopy | None:

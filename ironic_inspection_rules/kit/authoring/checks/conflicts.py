@@ -202,7 +202,7 @@ class _WritingRule:
             return self._decides_first
         fields_read: list[interpolation.Field] = []
         for condition in claim.condition.all:
-            fields_read += effects.read_by(condition)
+            fields_read += effects.fields_of_operation(condition)
         # Actions of the rule itself run before a "when" is decided.
         for action in self.rule.actions:
             if action.pointer == of_action.pointer:

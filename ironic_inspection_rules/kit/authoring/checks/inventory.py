@@ -377,7 +377,7 @@ def check_order(
     ordered = [by_uuid[rule.uuid] for rule in in_order]
     first_writers: dict[str, int] = {}
     for place, rule in enumerate(ordered):
-        for name in effects.made_plugin_data(rule.actions):
+        for name in effects.names_of_plugin_data(rule.actions):
             first_writers.setdefault(name, place)
     reported = inventory_fields.known().below['plugin_data'].below
     for place, rule in enumerate(ordered):

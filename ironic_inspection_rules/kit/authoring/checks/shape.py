@@ -97,7 +97,7 @@ def _may_repeat(operation: file_rule.Operation) -> bool:
 def _uses_item(operation: file_rule.Operation) -> bool:
     """Return whether an operation, or a condition inside, reads ``{item}``."""
     for part in operation.all:
-        for field in effects.read_by(part):
+        for field in effects.fields_of_operation(part):
             if field.root == interpolation.ITEM:
                 return True
     return False

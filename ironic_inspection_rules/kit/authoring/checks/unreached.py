@@ -116,7 +116,7 @@ class _FailingRule:
         # Whether an op reads data that its arguments do not name.
         self._reads_anything = False
         for condition in aftermath.with_inner(subject.conditions):
-            self._fields += effects.read_by(condition)
+            self._fields += effects.fields_of_operation(condition)
             if condition.op.plugin.NEEDS_VIEW:
                 self._reads_anything = True
         if self._reads_vars:

@@ -186,7 +186,7 @@ class MadePluginDataTestCase(base.TestCase):
         self.assertEqual(
             ['a', 'b'],
             list(
-                effects.made_plugin_data(
+                effects.names_of_plugin_data(
                     (
                         action('set-plugin-data', path='/a/c', value=1),
                         action('set-plugin-data', path='b', value=1),

@@ -35,7 +35,7 @@ class CheckTestCase(files.FilesTestCase):
             checked_rule.of(rule, self.ops) for rule in file_rule.load(path)
         ]
         own = frozenset(
-            effects.made_plugin_data(
+            effects.names_of_plugin_data(
                 action for rule in rules for action in rule.actions
             )
         )
