@@ -52,24 +52,24 @@ class CompiledCondition(abc.ABC):
 
     @abc.abstractmethod
     def check(self, roots: budget.View) -> bool:
-        """Return whether it holds for the data, given by root name."""
+        """Return whether the condition holds for the data of a machine."""
 
     def decide(self, roots: budget.View) -> reasons.ConditionResult:
-        """Return whether it holds, and why.
+        """Return whether the condition holds, and why.
 
-        :returns: without a reason if that takes a second look at the data,
-            which :meth:`reason` takes.
+        :returns: the result without a reason, if only :meth:`reason` can find
+            the reason by a second look at the data.
         """
         return reasons.ConditionResult(self.written_op, self.check(roots))
 
     @abc.abstractmethod
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
-        """Return why it holds or does not.
+        """Return why the condition holds or does not hold.
 
-        :param view: the data by root name, as the rule sees them; they
+        :param view: the data by root name, as the rule sees them, which
             decide.
-        :param masked_view: the same without secrets; their values are in the
-            reason. It is the same object if the rule sees no secrets.
+        :param masked_view: the data without secrets, whose values the reason
+            shows. The same object as ``view`` if the rule sees no secrets.
         """
 
 
@@ -101,12 +101,12 @@ class CompoundCondition(CompiledCondition):
             return not self._inverted
         return self._inverted
 
-    def deciding(self, roots: budget.View) -> dict[int, bool]:
+    def find_deciding_parts(self, roots: budget.View) -> dict[int, bool]:
         """Return the results of the parts that decide, by their numbers.
 
-        The reason of the group names these parts only. If the plugin asks for
-        no more results after one, such as the first true one of ``any-of``,
-        that part alone decides.
+        The reason of the group names only these parts. If ``any-of`` finds its
+        second part true, it asks for no further results, and that part alone
+        decides: ``{1: True}``.
         """
         results: list[bool] = []
 
@@ -118,24 +118,25 @@ class CompoundCondition(CompiledCondition):
 
         self._decide(results_in_turn())
         are_all = len(results) == len(self.parts)
-        if are_all and self._asks_for_more(results):
+        if are_all and self._would_ask_for_more(results):
             return dict(enumerate(results))
         return {len(results) - 1: results[-1]}
 
-    def _asks_for_more(self, results: list[bool]) -> bool:
-        """Return whether the plugin would ask for one more result than these.
+    def _would_ask_for_more(self, results: list[bool]) -> bool:
+        """Return whether the plugin would ask for a result after these.
 
-        If it would, the last of them has not decided alone: all parts have.
+        If it would, the last result has not decided alone: all parts have.
         """
-        one_more = iter([*results, False])
-        self._decide(one_more)
-        # What it has asked for is not left.
-        return next(one_more, None) is None
+        further_result = False
+        results_in_turn = iter([*results, further_result])
+        self._decide(results_in_turn)
+        results_left = list(results_in_turn)
+        return not results_left
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the parts that decide, with their numbers."""
         reasons_of_parts = []
-        for number, result in self.deciding(view).items():
+        for number, result in self.find_deciding_parts(view).items():
             part = self.parts[number]
             reason = part.reason(view, masked_view)
             reasons_of_parts.append(
@@ -215,7 +216,7 @@ class Looped(CompiledCondition):
         """
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
-            return LoopResult(False, items)
+            return LoopResult(result=False, items=items)
         first_number = 0
         checked = items
         if self._multiple == 'first':
@@ -223,7 +224,8 @@ class Looped(CompiledCondition):
         elif self._multiple == 'last':
             first_number = len(items) - 1
             checked = items[-1:]
-        # One item that does not hold decides "all", one that holds the rest.
+        # "all" is decided by the first item that does not hold, "any" and the
+        # others by the first item that holds.
         decisive = self._multiple != 'all'
         with engine_loop.ItemsInTurn(
             checked, roots, first_number
@@ -232,14 +234,14 @@ class Looped(CompiledCondition):
                 if self.condition.check(roots) is decisive:
                     return LoopResult(decisive, items, number)
         if len(checked) < len(items):
-            # "first" or "last": one item decides, however it is.
+            # "first" or "last": the item decides with either result.
             return LoopResult(not decisive, items, first_number)
         return LoopResult(not decisive, items)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the items that decide, with their numbers.
 
-        If all of them do, only the first few are explained.
+        If all items decide, only the first few are explained.
         """
         loop = self.check_items(view)
         if isinstance(loop.items, Missing):
@@ -266,7 +268,7 @@ class Looped(CompiledCondition):
                 [masked_items[number]], masked_view, number
             )
             with in_view as iterator, in_masked_view as masked_iterator:
-                # A step of an iterator puts the item into its data.
+                # A step of the iterator puts the item into the data.
                 next(iterator)
                 next(masked_iterator)
                 reason = self.condition.reason(view, masked_view)
