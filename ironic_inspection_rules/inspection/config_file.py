@@ -75,7 +75,7 @@ def _section(
     # A section that is one wrong letter away is more likely meant than one
     # that is only similar, even if that is of this project. Other sections of
     # Ironic are not looked for: rules do not need them.
-    near = suggestion.find_typing_error(group, (*names, *_SWITCHING_GROUPS))
+    near = suggestion.find_intended(group, (*names, *_SWITCHING_GROUPS))
     if near is None:
         near = suggestion.find_nearest(group, names, _SIMILAR)
     if near is None:

@@ -108,7 +108,7 @@ def find_nearest(
     return by_form[near[0]]
 
 
-def find_typing_error(name: str, known: typing.Iterable[str]) -> str | None:
+def find_intended(name: str, known: typing.Iterable[str]) -> str | None:
     """Find the only known name that differs by a typing error.
 
     A letter is omitted, inserted, replaced or swapped with the next, or case

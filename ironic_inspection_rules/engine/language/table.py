@@ -244,7 +244,8 @@ def find_row_by_key(
 def name_of_row(roots: budget.View, value: typing.Any) -> str | None:
     """Return the text that stands for a row in reasons.
 
-    It is ``<row 'a1' of racks>`` for the row of the key ``a1``. If several tables have an equal row, the text names all of them.
+    It is ``<row 'a1' of racks>`` for the row of the key ``a1``. If several
+    tables have an equal row, the text names all of them.
 
     :param roots: the data that a rule sees by root name.
     :param value: any mapping.

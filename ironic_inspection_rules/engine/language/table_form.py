@@ -209,7 +209,7 @@ class _Reader:
                 continue
             # An export has no secret columns. But with a typing error, a
             # secret would be open to everybody.
-            near = suggestion.find_typing_error(column, self._columns)
+            near = suggestion.find_intended(column, self._columns)
             if near is not None:
                 yield Problem(
                     f'/secret/{number}',

@@ -247,7 +247,7 @@ def _mend_keys(
     name_meant = {}
     for key in mapping:
         if key not in known:
-            name = suggestion.find_typing_error(key, free)
+            name = suggestion.find_intended(key, free)
             if name is not None:
                 name_meant[key] = name
     names = list(name_meant.values())
@@ -262,7 +262,7 @@ def _mend_choice(
 ) -> Iterator[Change]:
     """Yield the change that mends a word which is none of its choices."""
     if isinstance(value, str) and value not in choices:
-        meant = suggestion.find_typing_error(value, choices)
+        meant = suggestion.find_intended(value, choices)
         if meant:
             yield mended_text.RewriteText(pointer, value, meant)
 
@@ -388,12 +388,10 @@ def _mend_filters(pointer: str, value: typing.Any) -> Iterator[Change]:
     for field in interpolation.fields(value):
         for call in field.filters:
             if call.name not in known:
-                meant = suggestion.find_typing_error(call.name, known)
+                meant = suggestion.find_intended(call.name, known)
                 yield from _rewrite_name(pointer, field.text, call.name, meant)
         if field.root is not None and field.root not in roots:
-            meant = suggestion.find_typing_error(
-                field.root, interpolation.ROOTS
-            )
+            meant = suggestion.find_intended(field.root, interpolation.ROOTS)
             yield from _rewrite_name(pointer, field.text, field.root, meant)
 
 
@@ -407,7 +405,7 @@ def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):
             name = steps[0]
-            meant = suggestion.find_typing_error(
+            meant = suggestion.find_intended(
                 name, attributes.get(write.kind, ())
             )
             # The name of such a write is the path as the action has it.
@@ -426,7 +424,7 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     """
     unknown = names.unknown(use)
     if unknown:
-        return unknown[0], suggestion.find_typing_error(*unknown)
+        return unknown[0], suggestion.find_intended(*unknown)
     if not use.from_roots:
         return None
     step = inventory_fields.find(inventory_fields.known(), use.from_roots)
@@ -436,7 +434,7 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
         # A root is mended with the filters. In plugin data any name may be
         # right, as hooks of a site put there what they like.
         return None
-    return step.name, suggestion.find_typing_error(step.name, step.above.names)
+    return step.name, suggestion.find_intended(step.name, step.above.names)
 
 
 def _rewrite_name(

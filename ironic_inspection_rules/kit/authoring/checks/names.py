@@ -349,9 +349,10 @@ right names."""
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find names of a node that are most likely misspelt.
 
-    These are names in ``driver_info`` and ``properties`` that are a typing
-    error away from a name of Ironic's, see :func:`.suggestion.find_typing_error`. Any other
-    name, and every short name, may be a site's own.
+    These are names in ``driver_info`` and ``properties`` that are no more than
+    a typing error away from one of Ironic's, see
+    :func:`.suggestion.find_intended`: a letter, or case and punctuation. Any
+    other name may be a site's own, and a short one always counts as such.
     """
     for use in reach.uses(rule):
         if use.steps[0] == 'node':
@@ -381,7 +382,7 @@ def _check_spelling(
     known = node_names.below(field)
     if not known or name in known or len(name) < _SHORTEST_NAME:
         return
-    near = suggestion.find_typing_error(name, known)
+    near = suggestion.find_intended(name, known)
     if near is not None:
         yield (
             pointer,

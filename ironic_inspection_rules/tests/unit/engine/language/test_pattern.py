@@ -163,7 +163,7 @@ class SameLanguageTestCase(base.TestCase):
                 continue
             self.assertEqual(
                 expected is not None,
-                engine_pattern.Pattern(pattern)._in_time(
+                engine_pattern.Pattern(pattern)._call_with_limit(
                     budget.UNLIMITED, method, subject
                 )
                 is not None,
@@ -180,7 +180,7 @@ class SameLanguageTestCase(base.TestCase):
         ):
             self.assertEqual(
                 found,
-                engine_pattern.Pattern(pattern)._in_time(
+                engine_pattern.Pattern(pattern)._call_with_limit(
                     budget.UNLIMITED, 'search', subject
                 )
                 is not None,

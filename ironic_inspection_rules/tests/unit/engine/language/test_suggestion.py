@@ -89,7 +89,7 @@ class SlipTestCase(base.TestCase):
         ):
             self.assertEqual(
                 'physical',
-                suggestion.find_typing_error(name, ['physical', 'total']),
+                suggestion.find_intended(name, ['physical', 'total']),
                 name,
             )
 
@@ -103,11 +103,11 @@ class SlipTestCase(base.TestCase):
             'physical',
         ):
             self.assertIsNone(
-                suggestion.find_typing_error(name, ['physical', 'total']), name
+                suggestion.find_intended(name, ['physical', 'total']), name
             )
 
     def test_two_that_are_near_are_no_answer(self):
-        self.assertIsNone(suggestion.find_typing_error('gx', ['gt', 'ge']))
+        self.assertIsNone(suggestion.find_intended('gx', ['gt', 'ge']))
 
 
 class NotOneOfTestCase(base.TestCase):

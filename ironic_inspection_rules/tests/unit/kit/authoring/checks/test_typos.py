@@ -119,7 +119,7 @@ class TyposTestCase(files.FilesTestCase):
             [
                 field
                 for field, (typo, step, others) in fields.items()
-                if suggestion.find_typing_error(typo, others) == step
+                if suggestion.find_intended(typo, others) == step
                 and f'"{step}"' not in told[field]
             ],
         )
