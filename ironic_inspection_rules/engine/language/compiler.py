@@ -64,10 +64,10 @@ def compile_rule(
 ) -> CompiledRule:
     """Compile a rule that passed validation, to apply it to any machines.
 
-    :param mask_secrets: ``always`` to mask the secrets of a machine for the
-        rule, ``sensitive`` to mask them unless it is sensitive, ``never``.
+    :param mask_secrets: when the secrets of a machine are masked: ``always``,
+        ``sensitive`` (unless the rule is sensitive) or ``never``.
     :param explained: whether traces may give reasons.
-    :param tables: those of the rule set, which are not copied.
+    :param tables: the tables of the rule set, which are not copied.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` if an argument is not usable, or
         :class:`.exceptions.UnknownOp`.
@@ -81,8 +81,8 @@ def compile_rule(
     content = [rule.conditions, rule.actions, rule.vars]
     unexplained = not (explained and disclosure.gives_reasons(rule))
     decides_first = any(condition.decides_first for condition in conditions)
-    # What rules did in earlier inspections is undone before any rule acts, so
-    # a rule with an action that can be undone is decided by then.
+    # Actions of earlier inspections are undone before any rule acts, so a
+    # rule with an action that can be undone is decided by then.
     reverts = any(action.reverts for action in actions)
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, content):
@@ -110,7 +110,7 @@ def _compile_action(
     ops: registry.Registry,
     own_vars: typing.Mapping[str, typing.Any],
 ) -> engine_action.CompiledAction:
-    """Compile an action and its conditions, which are in its loop.
+    """Compile an action and its conditions, which are inside of its loop.
 
     :param own_vars: the ``vars`` of its rule as they are written.
     """
@@ -126,7 +126,7 @@ def _compile_conditions(
 ) -> tuple[engine_condition.CompiledCondition, ...]:
     """Compile conditions.
 
-    :param outer: the loop of the group or action that they are part of.
+    :param outer: the loop of the group or action around the conditions.
     """
     return tuple(
         _compile_condition(operation, ops, outer) for operation in operations
@@ -140,9 +140,9 @@ def _compile_condition(
 ) -> engine_condition.CompiledCondition:
     """Compile a condition: a single call, or a group with its parts.
 
-    One with a loop is wrapped, so that it is checked for all items.
+    A condition with a loop is wrapped, to be checked for all items.
 
-    :param outer: the loop of the group or action that it is in.
+    :param outer: the loop of the group or action around the condition.
     """
     name, inverted = model.split_op(operation['op'])
     op = ops.condition(name)
