@@ -26,14 +26,14 @@ _CLASSES: typing.Mapping[str, tuple[type, ...]] = {
 
 
 def convert(text: str, kind: str | None) -> typing.Any:
-    """Return the value of a cell of CSV, which is text, by its column's type.
+    """Convert a cell of CSV, which is text, to the type of its column.
 
-    Blanks around it count for text only. A boolean may be a word such as
+    Blanks around a cell count for text only. A boolean may be a word such as
     ``yes``, or 1 or 0; an integer has up to 30 digits.
 
-    :param kind: the type of its column; None is text.
-    :returns: null for an empty cell, if its column is not text. A whole
-        number is an int also in a column of numbers.
+    :param kind: the type of the column; None for text.
+    :returns: None for an empty cell, unless its column is text. In a column of
+        numbers, a whole number is an int.
     :raises: :class:`.exceptions.OperationError` if it is not of the type.
     """
     if kind is None or kind == 'string':
@@ -53,18 +53,18 @@ def convert(text: str, kind: str | None) -> typing.Any:
             return strutils.bool_from_string(written, strict=True)
         except ValueError:
             pass
-    raise exceptions.OperationError(not_of(kind, text))
+    raise exceptions.OperationError(wrong_type_message(kind, text))
 
 
-def is_of(kind: str, value: typing.Any) -> bool:
-    """Return whether a value is of a type; null is of none."""
+def has_type(kind: str, value: typing.Any) -> bool:
+    """Return whether a value is of a type; null has no type."""
     if isinstance(value, bool):
-        # To Python it is an integer.
+        # In Python, a bool is an int, too.
         return kind == 'boolean'
     return isinstance(value, _CLASSES[kind])
 
 
-def not_of(kind: str, value: typing.Any) -> str:
+def wrong_type_message(kind: str, value: typing.Any) -> str:
     """Return the message for a value that is not of a type."""
     return _('must be of type %(kind)s, not %(value)s') % {
         'kind': kind,

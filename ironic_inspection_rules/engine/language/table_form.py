@@ -342,11 +342,11 @@ def _check_cells(
     for column, value in row.items():
         kind = types.get(column)
         has_type = kind is not None and value is not None
-        if has_type and not column_type.is_of(kind, value):
+        if has_type and not column_type.has_type(kind, value):
             shown = disclosure.row({column: value}, secret)[column]
             yield Problem(
                 place + data_path.pointer([column]),
-                column_type.not_of(kind, shown),
+                column_type.wrong_type_message(kind, shown),
             )
         elif value.__class__ is str:
             # Most text is ASCII, in which NUL is found fast.
