@@ -33,7 +33,7 @@ Piece = str | interpolation.Field
 NO_CALL: typing.Any = ...
 """The value of ``missing`` where a call with a missing field is not made."""
 
-_FREE = budget.SHORT
+_FREE_LENGTH = budget.SHORT
 
 _LONGEST_ITEM = 1024
 """Maximum length of a machine's text in an expression, in characters."""
@@ -79,25 +79,23 @@ class Call:
                 compiled = rendering.OrElse(compiled, missing)
             if _needs_conversion(argument, value):
                 compiled = _Converted(
-                    compiled, functools.partial(_convert, argument)
+                    compiled, functools.partial(_convert_to_type, argument)
                 )
             self.varying[name] = compiled
 
     def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
-        """Return the arguments that depend on the data, by name.
+        """Render the arguments that depend on the data, by name.
 
-        What the op is given is paid for out of the budget of ``roots``; short
-        text is free.
+        The budget of ``roots`` pays for their values; short text is free.
 
-        :returns: instead of the arguments, the first of them that is a
-            missing field, if any is.
+        :returns: the arguments; if any is missing, the first missing field.
         """
         rendered = {}
         for name, argument in self.varying.items():
             value = argument.render(roots)
-            # Most arguments are short text: they are asked nothing else, as
-            # this runs for every op on every machine.
-            if value.__class__ is not str or len(value) > _FREE:
+            # This runs for every op on every machine, mostly with short text:
+            # a single comparison must do.
+            if value.__class__ is not str or len(value) > _FREE_LENGTH:
                 if value.__class__ is Missing:
                     return value
                 roots.budget.pay_for_argument(value)
@@ -108,12 +106,12 @@ class Call:
 def _needs_conversion(
     argument: arguments.Argument, written: typing.Any
 ) -> bool:
-    """Return whether the rendered value of an argument has to be converted.
+    """Return whether the rendered value of an argument needs a conversion.
 
     :param written: the argument as the rule has it.
     """
     if argument.type in _READ_FIRST:
-        # Its template makes a value of that type.
+        # The template makes a value of the type.
         return False
     if argument.type is list and isinstance(written, list):
         # A list with fields stays a list.
@@ -130,14 +128,16 @@ class _Converted(rendering.Made):
     __slots__ = ()
 
 
-def _convert(argument: arguments.Argument, value: typing.Any) -> typing.Any:
+def _convert_to_type(
+    argument: arguments.Argument, value: typing.Any
+) -> typing.Any:
     return arguments.convert(value, argument)
 
 
 def is_as_written(value: rendering.Template) -> bool:
-    """Return whether an argument has the value that its field has.
+    """Return whether an argument always has the value of its field.
 
-    It has not if it is converted, or has a default for a missing field.
+    A conversion, or the default for a missing field, gives another value.
     """
     return not isinstance(value, _Converted | rendering.OrElse)
 
@@ -148,9 +148,9 @@ def compile_argument(
     value: typing.Any,
     loop: engine_loop.Loop | None,
 ) -> typing.Any:
-    """Compile an argument to a template, or to a value if it has no fields.
+    """Compile an argument to a template; without fields, to a value.
 
-    In a message a missing field reads ``(missing)``.
+    In a message, a missing field reads ``(missing)``.
 
     :raises: :class:`.exceptions.OperationError` if it is not usable.
     """
@@ -158,8 +158,7 @@ def compile_argument(
         return value
     kind = op.signature.by_name[name].type
     if kind in _READ_FIRST and value is not None:
-        # A path or a pattern: a machine's data do not become part of its
-        # syntax.
+        # In a path or a pattern, text of a machine must not act as syntax.
         return _READ_FIRST[kind](value, loop)
     compiled = template.compile_value(value)
     is_varying = isinstance(compiled, rendering.Template)
@@ -174,40 +173,40 @@ def compile_pattern(
 ) -> typing.Any:
     """Compile a regular expression.
 
-    An item that the rule itself has is part of the expression, and all of
-    them are checked here. An item out of the data is escaped, so that it
-    matches as text. Any other field is taken for a part of the expression:
-    :func:`problem` finds it.
+    Items of a loop in the rule become parts of the expression, and all are
+    checked here. An item of a machine is escaped, so that it matches as text.
+    Any other field counts as a part of the expression: :func:`find_problem`
+    finds it.
 
-    :returns: a pattern, or a template of one if it holds ``{item…}``.
+    :returns: a pattern, or the template of a pattern with ``{item…}``.
     :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
     if not isinstance(text, str):
         raise exceptions.OperationError(_('must be a regular expression'))
     if loop is None or '{item' not in text:
         return pattern.Pattern(text)
-    pieces = _split(text)
+    pieces = _split_pattern(text)
     if len(pieces) == 1:
         # There is no field in it.
         return pattern.Pattern(text)
     if loop.items is not None:
-        return loop.build_for_each_item(_patterns(pieces, loop.items))
+        return loop.build_for_each_item(_compile_for_items(pieces, loop.items))
     escaped: list[typing.Any] = []
     for piece in pieces:
         if isinstance(piece, str):
             escaped.append(piece)
         else:
             item = template.compile_field(piece)
-            escaped.append(rendering.Made(item, _escape))
-    return _Pattern(rendering.List(escaped), _pattern_with_data)
+            escaped.append(rendering.Made(item, _escape_for_pattern))
+    return _PatternWithData(rendering.List(escaped), _compile_with_data)
 
 
-def _patterns(
+def _compile_for_items(
     pieces: list[Piece], items: list[typing.Any]
 ) -> typing.Iterator[pattern.Pattern]:
     """Yield a pattern for every item of a literal loop.
 
-    :param pieces: of the expression; the fields in it are filled in.
+    :param pieces: the pieces of the expression, whose fields are filled in.
     """
     for item in items:
         text = ''
@@ -216,16 +215,16 @@ def _patterns(
         yield pattern.Pattern(text)
 
 
-def _pattern_with_data(texts: list[str]) -> pattern.Pattern:
-    """Compile an expression of literal pieces and escaped texts, in turn."""
+def _compile_with_data(texts: list[str]) -> pattern.Pattern:
+    """Compile an expression with escaped texts of a machine among its pieces."""
     return pattern.Pattern(''.join(texts), from_data=True)
 
 
-class _Pattern(rendering.Made):
+class _PatternWithData(rendering.Made):
     """An expression with a machine's text in it.
 
-    Reasons show it as one value. Without parts, they do not show what filters
-    of ``{item…}`` did.
+    Reasons show it as a single value: as it has no parts, they do not show
+    what filters of ``{item…}`` did.
     """
 
     __slots__ = ()
@@ -233,18 +232,21 @@ class _Pattern(rendering.Made):
     parts = ()
 
 
-def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
+def find_problem(
+    text: typing.Any, loop: engine_loop.Loop | None
+) -> str | None:
     """Return the message for the first wrong field of a regular expression.
 
-    Validation asks for it: :func:`compile_pattern` would take such a field
-    for a part of the expression.
+    :func:`compile_pattern` would take the field for a part of the expression.
 
     :param text: the argument as the rule has it.
     :returns: None if no field is wrong.
     """
     if not isinstance(text, str):
         return None
-    for piece in _split(text, (*interpolation.ROOTS, interpolation.ITEM)):
+    for piece in _split_pattern(
+        text, (*interpolation.ROOTS, interpolation.ITEM)
+    ):
         if isinstance(piece, str):
             continue
         if piece.root != interpolation.ITEM:
@@ -260,16 +262,15 @@ def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
     return None
 
 
-def _split(
+def _split_pattern(
     text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
 ) -> list[Piece]:
     """Split an expression into literal pieces and fields, in turn.
 
-    ``[0-9]{2}{item.name}x`` is ``[0-9]{2}``, the field and ``x``. Not as other
-    text: braces have a meaning in an expression, and a brace after a backslash
-    has none.
+    ``[0-9]{2}{item.name}x`` is ``[0-9]{2}``, the field and ``x``. Unlike in
+    other text, braces have a meaning here, and a backslash escapes a brace.
 
-    :param roots: those of fields; other fields are literal.
+    :param roots: the roots of fields; any other field is literal.
     """
     pieces: list[Piece] = []
     literal = ''
@@ -295,7 +296,7 @@ def _split(
 def _fill_piece(piece: Piece, item: typing.Any) -> str:
     """Return a piece of an expression as text, with the item filled in.
 
-    :param item: of a literal loop.
+    :param item: an item of a literal loop.
     :raises: :class:`.exceptions.OperationError` if the item has no text or
         number for the field.
     """
@@ -309,8 +310,8 @@ def _fill_piece(piece: Piece, item: typing.Any) -> str:
     return str(value)
 
 
-def _escape(value: typing.Any) -> str:
-    """Escape a machine's text for an expression."""
+def _escape_for_pattern(value: typing.Any) -> str:
+    """Escape a machine's text, so that an expression matches it as text."""
     text = str(value)
     if len(text) > _LONGEST_ITEM:
         raise exceptions.OperationError(
@@ -328,44 +329,44 @@ def compile_path(
 ) -> typing.Any:
     """Split a path, and compile its tokens.
 
-    :returns: a path, or a template of one if it has fields; anything but
-        text is returned as it is.
+    :returns: a path, or a template if it has fields; a value that is no text
+        is returned as it is.
     :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
     if not isinstance(text, str):
         return text
     if loop and loop.items is not None:
-        # The rule itself has these items: unlike a field of the data, one
-        # of them may be several tokens.
+        # An item of the rule may be several tokens, such as "extra/rack". A
+        # field of the data is always a single token.
         paths = [interpolation.fill_item(text, item) for item in loop.items]
         if any(path != text for path in paths):
             return loop.build_for_each_item(
                 compile_path(path) for path in paths
             )
     tokens = []
-    for pieces in split(interpolation.parse(text)):
-        # Between a field and a separator there is an empty text. Joined to
-        # it, a list would become text, which no token may hold.
+    for pieces in split_path(interpolation.parse(text)):
+        # Without the empty texts between a field and a separator: joined to
+        # such a text, a list would become text, which no token may be.
         pieces_to_join = [piece for piece in pieces if piece]
         tokens.append(template.join(pieces_to_join))
     data_path.check(tokens, text)
     if not rendering.any_varies(tokens):
         return tuple(tokens)
-    parts = [_token_or_template(token) for token in tokens]
+    parts = [_wrap_token(token) for token in tokens]
     return rendering.Made(rendering.List(parts), _read_path)
 
 
-def split(pieces: list[Piece]) -> list[list[Piece]]:
+def split_path(pieces: list[Piece]) -> list[list[Piece]]:
     """Split the pieces of a path into tokens, which are lists of pieces.
 
     ``/extra/{item.name}_x`` has the tokens ``['extra']`` and ``['', FIELD,
-    '_x']``. Separators are looked for in the literal pieces only: a field
-    fills one token.
+    '_x']``. Only literal pieces have separators: a field never fills several
+    tokens.
     """
     is_pointer = False
     if pieces and isinstance(pieces[0], str):
         is_pointer = pieces[0].startswith('/')
-    # Tokens are between slashes if there is any, otherwise between dots.
+    # Slashes separate tokens; without any slash, dots do.
     separator = '.'
     for piece in pieces:
         if isinstance(piece, str) and '/' in piece:
@@ -381,11 +382,11 @@ def split(pieces: list[Piece]) -> list[list[Piece]]:
             tokens.append([text])
     if is_pointer:
         # Nothing stands before the first slash.
-        return [_unescape(token) for token in tokens[1:]]
+        return [_unescape_token(token) for token in tokens[1:]]
     return tokens
 
 
-def _unescape(token: list[Piece]) -> list[Piece]:
+def _unescape_token(token: list[Piece]) -> list[Piece]:
     """Unescape the literal pieces of a token of an RFC 6901 pointer."""
     unescaped: list[Piece] = []
     for piece in token:
@@ -396,15 +397,15 @@ def _unescape(token: list[Piece]) -> list[Piece]:
     return unescaped
 
 
-def _token_or_template(token: typing.Any) -> typing.Any:
-    """Return a literal token, or a template whose values are tokens."""
+def _wrap_token(token: typing.Any) -> typing.Any:
+    """Wrap the template of a token, so that its values are checked."""
     if isinstance(token, rendering.Template):
         return rendering.Made(token, _read_token)
     return token
 
 
 def _read_path(tokens: list[str]) -> data_path.Path:
-    """Return the path of rendered tokens, checked as a written one is.
+    """Return the path of rendered tokens, checked like a written path.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
@@ -414,7 +415,7 @@ def _read_path(tokens: list[str]) -> data_path.Path:
 
 
 def _read_token(value: typing.Any) -> str:
-    """Return the token that a rendered value is.
+    """Return a rendered value as a token.
 
     :raises: :class:`.exceptions.OperationError` for a list or a mapping.
     """
@@ -424,8 +425,8 @@ def _read_token(value: typing.Any) -> str:
         )
     text = str(value)
     if text == data_path.APPEND:
-        # A machine's "-" is the name of an attribute. Only that of the rule
-        # itself means the end of a list.
+        # A machine's "-" is the name of an attribute. Only the "-" of a rule
+        # means the end of a list.
         return data_path.Key(text)
     return text
 

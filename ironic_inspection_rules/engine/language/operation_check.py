@@ -231,7 +231,7 @@ def _check_call(
     for argument, value in bound.values.items():
         pointer = _point_to_argument(args, op.signature, argument)
         if op.signature.by_name[argument].type is pattern.Pattern:
-            message = engine_call.problem(value, loop)
+            message = engine_call.find_problem(value, loop)
             if message:
                 problems.append(Problem(pointer, message))
         try:

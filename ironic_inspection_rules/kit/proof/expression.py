@@ -209,7 +209,7 @@ def evaluate_path(written: str, scope: Scope) -> Value:
     :returns: a value with tuples of tokens, where the path is known.
     """
     tokens = []
-    for pieces in engine_call.split(interpolation.parse(written)):
+    for pieces in engine_call.split_path(interpolation.parse(written)):
         # Between a separator and a field there is an empty text.
         filled = [piece for piece in pieces if piece]
         tokens.append(evaluate_pieces(filled, scope))

@@ -168,7 +168,7 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
     else:
         return ()
     tokens = []
-    for pieces in engine_call.split(interpolation.parse(text)):
+    for pieces in engine_call.split_path(interpolation.parse(text)):
         if not all(isinstance(piece, str) for piece in pieces):
             break
         token = ''.join(map(str, pieces))

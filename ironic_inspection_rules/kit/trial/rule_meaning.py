@@ -148,7 +148,7 @@ def _meaning_of_path(
             return _PathsOfItems(
                 _meaning_of_path(path, loop=None) for path in filled
             )
-    tokens = engine_call.split(interpolation.parse(str(text)))
+    tokens = engine_call.split_path(interpolation.parse(str(text)))
     return [_meaning_of_text(token) for token in tokens]
 
 

@@ -143,7 +143,7 @@ class FieldsTestCase(base.TestCase):
                 lambda text, position: looked.append(position),
             )
         )
-        self.assertIsNone(call.problem('a|{b|c}|{item|', None))
+        self.assertIsNone(call.find_problem('a|{b|c}|{item|', None))
         self.assertEqual([2], looked)
 
 
