@@ -95,7 +95,7 @@ class Signature:
                 % {'has': len(parameters), 'given': skip}
             )
         self.arguments = tuple(
-            _declare(parameter) for parameter in parameters[skip:]
+            _make_argument(parameter) for parameter in parameters[skip:]
         )
         self.by_name = {argument.name: argument for argument in self.arguments}
 
@@ -110,10 +110,10 @@ class Signature:
         All problems are collected, so that an author sees them at once. The
         values stay as they are written: their types are not checked here.
 
-        Where the op takes any number of values, a list with nothing but a
-        list in it stands for the items of that.
+        For an op that takes any number of values, ``[[1, 2]]`` stands for
+        ``[1, 2]``.
 
-        :param args: list, mapping, or None for no arguments.
+        :param args: a list, a mapping, or None for no arguments.
         :returns: the arguments that could be bound, and all problems.
         """
         if args is None:
@@ -133,29 +133,29 @@ class Signature:
                     exceptions.Problem(
                         '',
                         _('argument "%s" is missing') % argument.name,
-                        self._expected,
+                        self._expected_hint,
                     )
                 )
         return bound
 
     @property
-    def _expected(self) -> str:
+    def _expected_hint(self) -> str:
         return _('expected: %s') % self
 
     def _bind_mapping(self, args: dict[typing.Any, typing.Any]) -> Bound:
-        """Bind values by their names, and report the names unknown."""
+        """Bind values by their names, and report unknown names."""
         values = {}
         problems = []
         for name, value in args.items():
             if name in self.by_name:
                 values[name] = value
             else:
-                problems.append(self._unknown(name))
+                problems.append(self._problem_of_unknown(name))
         return Bound(values, problems)
 
-    def _unknown(self, name: typing.Any) -> exceptions.Problem:
+    def _problem_of_unknown(self, name: typing.Any) -> exceptions.Problem:
         """Return the problem of an argument that is not declared."""
-        hint = self._expected
+        hint = self._expected_hint
         near = suggestion.find_nearest(str(name), self.by_name)
         if near is not None:
             hint = _('did you mean "%(near)s"? %(hint)s') % {
@@ -169,7 +169,7 @@ class Signature:
         )
 
     def _bind_list(self, args: list[typing.Any]) -> Bound:
-        """Bind values by their positions, and report those beyond the last."""
+        """Bind values by their positions, and report values too many."""
         positional = [
             argument
             for argument in self.arguments
@@ -184,7 +184,9 @@ class Signature:
         for index in range(len(positional), len(args)):
             problems.append(
                 exceptions.Problem(
-                    f'/{index}', _('one argument too many'), self._expected
+                    f'/{index}',
+                    _('one argument too many'),
+                    self._expected_hint,
                 )
             )
         return Bound(values, problems)
@@ -207,21 +209,23 @@ class Signature:
     ) -> Bound:
         """Bind the positional and named values of a filter.
 
-        An op has one or the other, a filter may have both. A positional value
-        is for one argument, in their order, also for one that can be given by
-        keyword only; no argument gets several.
+        Unlike an op, a filter may have both. Positional values go to the
+        arguments in their order, even to keyword-only arguments; no argument
+        gets several values.
 
         :param values: pairs of a name, None for a positional value, and a
             value.
         """
         positional = [value for name, value in values if not name]
         named = [(name, value) for name, value in values if name]
-        # Pairs, not a mapping: an argument that is there twice is refused.
+        # Pairs, not a mapping, so that a double argument is noticed.
         pairs = [*zip(self.by_name, positional, strict=False), *named]
         bound = self.bind(dict(pairs))
         if len(positional) > len(self.by_name):
             bound.problems.append(
-                exceptions.Problem('', _('too many arguments'), self._expected)
+                exceptions.Problem(
+                    '', _('too many arguments'), self._expected_hint
+                )
             )
         counts = collections.Counter(name for name, _value in pairs)
         for name, count in counts.items():
@@ -234,10 +238,9 @@ class Signature:
         return bound
 
 
-def _declare(parameter: inspect.Parameter) -> Argument:
-    """Return the argument that a parameter declares.
+def _make_argument(parameter: inspect.Parameter) -> Argument:
+    """Make the argument that a parameter of a plugin's method declares.
 
-    :param parameter: of the method of a plugin that carries out its op.
     :raises: :class:`.exceptions.PluginError` if it cannot be given by name.
     """
     kind = parameter.kind
@@ -251,7 +254,7 @@ def _declare(parameter: inspect.Parameter) -> Argument:
     annotation = parameter.annotation
     variadic = kind is inspect.Parameter.VAR_POSITIONAL
     if variadic:
-        # The annotation is that of an item.
+        # The parameter is annotated with the type of an item.
         annotation = list
     elif annotation is inspect.Parameter.empty:
         annotation = typing.Any
@@ -267,10 +270,10 @@ def _declare(parameter: inspect.Parameter) -> Argument:
 def convert(value: typing.Any, argument: Argument) -> typing.Any:
     """Convert a value to the type that its argument declares.
 
-    Conversion to bool, int, float and str is lenient: ``"yes"`` is a true
-    bool, ``"5"`` an int. A list must be one. A path and a pattern are read
-    from text. A value for an argument of another type is returned as it is,
-    and null stands for the default if there is one.
+    Conversion to bool, int, float and str is lenient: ``"yes"`` becomes true,
+    ``"5"`` becomes 5. A list must be a list. A path and a pattern are read
+    from text. For any other type the value is returned as it is, and null
+    stands for the default if there is one.
 
     :raises: :class:`.exceptions.OperationError` if it cannot be converted.
     """
@@ -292,16 +295,16 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
         ) from exc
 
 
-def _require(types: typing.Any, value: typing.Any) -> typing.Any:
-    """Return a value of one of the types; raise TypeError for any other."""
+def _require_type(types: typing.Any, value: typing.Any) -> typing.Any:
+    """Return a value of any of the types; raise TypeError for other values."""
     if not isinstance(value, types):
         raise TypeError
     return value
 
 
 def _read_bool(value: typing.Any) -> bool:
-    """Read a boolean, or text or a number that stands for one."""
-    value = _require(str | int | float, value)
+    """Read a boolean, also from text such as ``yes`` and from 0 and 1."""
+    value = _require_type(str | int | float, value)
     if isinstance(value, float) and value.is_integer():
         # To JSON, 1.0 is the same number as 1.
         value = int(value)
@@ -317,7 +320,7 @@ _NUMBERS = {
 def read_number(value: typing.Any, kind: type) -> typing.Any:
     """Read a finite number, also from text.
 
-    :param kind: int or float; an int is made of a float without its fraction.
+    :param kind: int or float; for int, a float loses its fraction.
     :raises: TypeError, ValueError or OverflowError if it is not a number.
     """
     if isinstance(value, bool):
@@ -327,8 +330,9 @@ def read_number(value: typing.Any, kind: type) -> typing.Any:
         raise ValueError
     number = kind(value)
     # Not math.isfinite: it fails for integers that are too large for a float.
-    # False for NaN.
-    if not abs(number) < math.inf:
+    # A comparison with NaN is false.
+    is_finite = abs(number) < math.inf
+    if not is_finite:
         raise ValueError
     return number
 
@@ -342,11 +346,11 @@ def _read_float(value: typing.Any) -> float:
 
 
 def _read_text(value: typing.Any) -> str:
-    return str(_require(str | int | float, value))
+    return str(_require_type(str | int | float, value))
 
 
 def _read_list(value: typing.Any) -> list[typing.Any]:
-    return typing.cast(list[typing.Any], _require(list, value))
+    return typing.cast(list[typing.Any], _require_type(list, value))
 
 
 def _read_path(value: typing.Any) -> data_path.Path:
@@ -358,7 +362,7 @@ def _read_path(value: typing.Any) -> data_path.Path:
 def _read_pattern(value: typing.Any) -> pattern.Pattern:
     if isinstance(value, pattern.Pattern):
         return value
-    return pattern.Pattern(_require(str, value))
+    return pattern.Pattern(_require_type(str, value))
 
 
 def _read_replacement(value: typing.Any) -> pattern.Replacement:
