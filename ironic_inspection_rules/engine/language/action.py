@@ -102,7 +102,7 @@ class CompiledAction:
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
         self._revert_call = self._call
         if self.reverts:
-            self._revert_call = _call_of_revert(
+            self._revert_call = _build_revert_call(
                 op, operation.get('args'), loop
             )
             self._undo = op.for_machines(op.plugin.revert, 'revert')
@@ -116,8 +116,8 @@ class CompiledAction:
     ) -> reasons.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
-        :param note: called for each of its conditions that is checked.
-        :returns: why it was carried out for no item, None if it was for one.
+        :param note: called for every condition that is checked.
+        :returns: why it was carried out for no item; None if it was for any.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         step: _Step = self._apply_once
@@ -128,25 +128,25 @@ class CompiledAction:
         items = self._items(roots)
         if isinstance(items, rendering.Missing):
             raise exceptions.MissingField(items.field)
-        return _for_each(items, step, target, roots)
+        return _take_step_for_items(items, step, target, roots)
 
     def revert(
         self, target: Target, roots: budget.View
     ) -> reasons.Idle | None:
         """Undo the action on the target, unless a field is missing.
 
-        Its own conditions are not checked: it is undone because its rule
-        does not match.
+        The conditions of the action are not checked: it is undone because its
+        rule does not match.
 
-        :returns: why it was undone for no item, None if it was for one.
+        :returns: why it was undone for no item; None if it was for any.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         if self._items is None:
             return self._revert_once(target, roots)
         items = self._items(roots)
         if isinstance(items, rendering.Missing):
-            return _idle_without(items)
-        return _for_each(items, self._revert_once, target, roots)
+            return _idle_by_missing_field(items)
+        return _take_step_for_items(items, self._revert_once, target, roots)
 
     def _apply_if_matching(
         self, target: Target, roots: budget.View, note: Note
@@ -170,11 +170,11 @@ class CompiledAction:
         return None
 
     def _apply_once(self, target: Target, roots: budget.View) -> None:
-        """Carry the action out with the present data, and item of a loop."""
+        """Carry the action out once; in a loop, for its present item."""
         call = self._call
         # Before the fields are rendered: a filter or an argument may refuse
-        # "******", and the error would not name the secret. Arguments that do
-        # not vary have no fields.
+        # "******", and the error would not name the secret. Only arguments
+        # that vary have fields.
         if call.varying:
             self._refuse_masked(target, roots)
         rendered = call.render(roots)
@@ -189,16 +189,15 @@ class CompiledAction:
     ) -> reasons.Idle | None:
         """Undo the action once; in a loop, for its present item.
 
-        :returns: why it was not undone, which is a missing field; None if it
+        :returns: the missing field for which it was not undone; None if it
             was undone.
         :raises: :class:`.exceptions.MaskedField` if it would write a masked
             secret.
         """
         rendered = self._revert_call.render(roots)
-        # Checked before masked secrets are: an action that is not undone
-        # writes none.
+        # Checked first: an action that is not undone writes no secrets.
         if isinstance(rendered, rendering.Missing):
-            return _idle_without(rendered)
+            return _idle_by_missing_field(rendered)
         self._refuse_masked(target, roots, undoes=True)
         self._undo(
             target,
@@ -213,8 +212,8 @@ class CompiledAction:
     ) -> None:
         """Check that no masked value is written or part of a path.
 
-        :param undoes: whether the action is undone, which may take fewer of
-            its arguments.
+        :param undoes: whether the action is undone, which may take fewer
+            arguments.
         :raises: :class:`.exceptions.MaskedField` if there is one.
         """
         if roots is target.roots and not masked_field.hides_columns(roots):
@@ -224,16 +223,16 @@ class CompiledAction:
         if self._masked is None:
             self._masked = {}
         if undoes not in self._masked:
-            self._masked[undoes] = self._find_fields(undoes)
+            self._masked[undoes] = self._find_masked_fields(undoes)
         self._masked[undoes].refuse(roots, target.roots)
 
-    def _find_fields(self, undoes: bool) -> masked_field.MaskedFields:
+    def _find_masked_fields(self, undoes: bool) -> masked_field.MaskedFields:
         """Find the fields of the action that must not read a masked secret.
 
-        In messages for people a secret reads ``******``; a node must never
-        get those stars as a value.
+        In messages for people, a secret reads ``******``; a node must never
+        get these stars as a value.
 
-        :param undoes: look only at arguments that undoing the action takes.
+        :param undoes: whether only arguments that undoing takes count.
         """
         op = self._call.op
         bound = op.signature.bind(self._operation.get('args'))
@@ -255,13 +254,13 @@ class CompiledAction:
         )
 
 
-def _for_each(
+def _take_step_for_items(
     items: list[typing.Any], step: _Step, target: Target, roots: budget.View
 ) -> reasons.Idle | None:
-    """Carry an action out or undo it for every item of its loop.
+    """Carry an action out, or undo it, for every item of its loop.
 
-    :param step: does so for the present item.
-    :returns: why it did so for no item; None if it did for at least one.
+    :param step: carries the action out, or undoes it, for the present item.
+    :returns: why this was done for no item; None if it was done for any.
     """
     if not items:
         return _NO_ITEMS
@@ -283,8 +282,8 @@ def _for_each(
     return last_idle
 
 
-def _idle_without(missing: rendering.Missing) -> reasons.Idle:
-    """Return why an action is not undone: a field of it is missing."""
+def _idle_by_missing_field(missing: rendering.Missing) -> reasons.Idle:
+    """Return that an action is not undone because a field is missing."""
     error = exceptions.MissingField(missing.field)
     return reasons.Idle(reasons.ERROR, str(error))
 
@@ -292,8 +291,7 @@ def _idle_without(missing: rendering.Missing) -> reasons.Idle:
 def reverts(operation: Operation, op: registry.Op) -> bool:
     """Return whether an action is undone if its rule does not match.
 
-    If it does not say so itself with ``revert``, it is if it has a cleanup
-    value.
+    ``revert`` says so; without it, an action with a cleanup value is undone.
     """
     if operation.get('revert') is None:
         return has_cleanup(operation, op)
@@ -306,13 +304,13 @@ def has_cleanup(operation: Operation, op: registry.Op) -> bool:
     return bound.values.get(CLEANUP) is not None
 
 
-def _call_of_revert(
+def _build_revert_call(
     op: registry.Op, args: typing.Any, loop: engine_loop.Loop | None
 ) -> engine_call.Call:
     """Build the call that undoes an action.
 
-    The method ``revert`` of a plugin may take fewer arguments than the action
-    does; those that it does not take are left out of the call.
+    The method ``revert`` of a plugin may take fewer arguments than the action:
+    the call has only the arguments that it takes.
     """
     call = engine_call.Call(op, args, loop=loop)
     # Parameters that are no arguments of a rule: the target, then the view
