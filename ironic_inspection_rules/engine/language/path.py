@@ -44,8 +44,8 @@ class Key(str):
 def parse(text: str) -> Path:
     """Read a path in any of its forms: ``/a/b``, ``a/b`` or ``a.b``.
 
-    Only the first form, a JSON pointer, has escapes: ``~1`` for a slash and
-    ``~0`` for a tilde.
+    The first form, a JSON pointer, has escapes: ``~1`` for a slash and ``~0``
+    for a tilde.
 
     :raises: :class:`.exceptions.OperationError` if its first token is empty
         or it has more than :data:`MOST_TOKENS`.
@@ -65,8 +65,8 @@ def parse(text: str) -> Path:
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
     """Check that a path begins with a name, and is not too long.
 
-    :param tokens: strings or templates of strings. A template is taken for a
-        name: what it makes is not known yet.
+    :param tokens: strings or templates of strings. A template counts as a
+        name, as its value is not known yet.
     :param text: the path as it is written, for the message.
     :raises: :class:`.exceptions.OperationError` as :func:`parse`.
     """
@@ -83,10 +83,10 @@ def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
 def split_pointer(text: str) -> Path:
     """Return the tokens of an RFC 6901 pointer, however many it has.
 
-    It is for pointers to places in rules and of fields, which no author has
-    written as a path: :func:`check` does not look at them.
+    It is for pointers that no author wrote as a path, so :func:`check` does
+    not apply.
 
-    :param text: a pointer with a slash at its begin, or the empty one.
+    :param text: a pointer that begins with a slash, or an empty pointer.
     """
     return tuple(unescape(token) for token in text.split('/')[1:])
 
@@ -97,17 +97,17 @@ def unescape(token: str) -> str:
     return token.replace('~1', '/').replace('~0', '~')
 
 
-def appends(token: str) -> bool:
-    """Return whether a token means the place behind the end of a list."""
+def is_append(token: str) -> bool:
+    """Return whether a token, ``-``, means the place behind a list's end."""
     return token == APPEND and token.__class__ is str
 
 
 def pointer(tokens: typing.Iterable[typing.Any]) -> str:
-    """Write tokens as an RFC 6901 pointer."""
+    """Write tokens as an RFC 6901 pointer: ``/extra/rack``."""
     text = ''
     for token in tokens:
         escaped = str(token)
-        # Most tokens have neither of them.
+        # Most tokens need no escape.
         if '~' in escaped or '/' in escaped:
             # In this order: the tilde of "~1" must not be escaped again.
             escaped = escaped.replace('~', '~0').replace('/', '~1')
@@ -137,7 +137,7 @@ def get(data: typing.Any, path: Path) -> typing.Any:
 def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the values directly in a mapping or list, with their tokens.
 
-    Any other value has none.
+    ``['a']`` has ``('0', 'a')``; a value that is neither has no children.
     """
     if isinstance(value, dict):
         return [(str(key), child) for key, child in value.items()]
@@ -155,7 +155,7 @@ def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
     while ahead:
         path, value = ahead.pop()
         yield path, value
-        # Reversed, as the last one is taken first.
+        # In reverse, as pop() takes the last child first.
         for token, child in reversed(children(value)):
             path_of_child = (*path, token)
             ahead.append((path_of_child, child))
@@ -187,12 +187,11 @@ def replace_texts(
 
 
 def same(one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two values of JSON are equal, with equal types at depth.
+    """Return whether two values of JSON are equal, types included.
 
-    Python's ``==`` takes 1, 1.0 and true for equal.
+    ``[1]`` differs from ``[1.0]`` and ``[true]``, which Python takes for equal.
     """
-    # A list of pairs to compare, no recursion: Ironic's threads have little
-    # stack.
+    # No recursion, as Ironic's threads have little stack.
     pairs = [(one, other)]
     while pairs:
         left, right = pairs.pop()
@@ -214,13 +213,13 @@ def same(one: typing.Any, other: typing.Any) -> bool:
 def identity(value: typing.Any) -> typing.Hashable:
     """Return a hashable key of a value, equal for values that are the same.
 
-    Sets and mappings find values by it, equal as :func:`same` says. Numbers
-    are in it as text: a machine can choose integers whose hashes collide,
-    which would make a set slow. The key of ``{"a": [1]}`` is
-    ``((dict, 'a'), (list, 1), (int, '1'))``: a mapping with this name, a list
-    of one item, the item.
+    Sets and mappings find values by this key, as :func:`same` compares. The
+    key of ``{"a": [1]}`` is ``((dict, 'a'), (list, 1), (int, '1'))``: a
+    mapping with this name, a list of one item, the item. Numbers are texts in
+    it: a machine can choose integers whose hashes collide, which would make a
+    set slow.
     """
-    # A list of values ahead, no recursion: Ironic's threads have little stack.
+    # No recursion, as Ironic's threads have little stack.
     parts: list[typing.Hashable] = []
     ahead = [value]
     while ahead:
@@ -250,14 +249,13 @@ def _identity_of_float(number: float) -> typing.Hashable:
     return float, repr(number + 0.0)
 
 
-def resolve(data: typing.Any, path: Path) -> Path:
-    """Return a path with an index in place of ``-``, the end of a list.
+def resolve_append(data: typing.Any, path: Path) -> Path:
+    """Replace ``-``, the end of a list, in a path by the index of its last item.
 
-    A record of a change so names the item that was appended, also when others
-    follow it later.
+    ``/disks/-`` becomes ``/disks/2`` if the list has three items, so a record
+    of a change names the item even if other items follow.
 
-    :param data: the data that the path begins in, after the item was
-        appended: it is the last one of the list.
+    :param data: the data that the path begins in, after the item was appended.
     """
     if APPEND not in path:
         return path

@@ -62,7 +62,7 @@ class Tree:
         token = path[0]
         rest = path[1:]
         if data is None or data is data_path.ABSENT:
-            if data_path.appends(token):
+            if data_path.is_append(token):
                 data = []
             else:
                 data = {}
@@ -80,7 +80,7 @@ class Tree:
                 % {'token': token, 'kind': suggestion.kind_of(data)}
             )
         position = data_path.index(token)
-        if data_path.appends(token):
+        if data_path.is_append(token):
             position = len(data)
         if position is None or position > len(data):
             raise exceptions.OperationError(

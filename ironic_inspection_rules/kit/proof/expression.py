@@ -241,7 +241,7 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
         if isinstance(token.value, list | dict):
             return values.FAILED
         text = str(token.value)
-        if appends_to_list and data_path.appends(text):
+        if appends_to_list and data_path.is_append(text):
             made.append(text)
         else:
             # A "-" out of a field is the key of a mapping, too.

@@ -172,7 +172,7 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
         if not all(isinstance(piece, str) for piece in pieces):
             break
         token = ''.join(map(str, pieces))
-        if data_path.appends(token):
+        if data_path.is_append(token):
             break
         tokens.append(token)
     if tokens and tokens[-1].isdigit():
@@ -358,11 +358,11 @@ def _has_item(parent: values.Alternative, token: str) -> bool:
     """Return whether a token names an item of a list, or one behind it."""
     if not parent.is_list:
         return False
-    return data_path.appends(token) or data_path.index(token) is not None
+    return data_path.is_append(token) or data_path.index(token) is not None
 
 
 def _new_parent(token: str) -> values.Alternative:
     """Return the empty list or mapping that the engine makes for a token."""
-    if data_path.appends(token):
+    if data_path.is_append(token):
         return values.ItemList(z3.IntVal(0), (), 'a list')
     return values.Mapping(None, {})

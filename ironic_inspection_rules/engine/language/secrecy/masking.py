@@ -260,7 +260,7 @@ def is_masked_in_api(path: data_path.Path) -> bool:
     for token in reversed(path[1:]):
         is_place_in_list = data_path.index(
             token
-        ) is not None or data_path.appends(token)
+        ) is not None or data_path.is_append(token)
         if not is_place_in_list:
             return pattern.search(token.lower()) is not None
     return False

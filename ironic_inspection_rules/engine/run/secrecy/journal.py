@@ -212,7 +212,7 @@ class Journal:
         if data_path.APPEND in path:
             # The path of a port is below that of the port.
             above = len(path) - len(change.place)
-            change.place = data_path.resolve(data, path)[above:]
+            change.place = data_path.resolve_append(data, path)[above:]
         if op == 'remove':
             items = data_path.get(data, path[:-1])
             if isinstance(items, list):

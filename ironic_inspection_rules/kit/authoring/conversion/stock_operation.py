@@ -277,7 +277,7 @@ def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
             )
         )
     for token in tokens:
-        if data_path.appends(token):
+        if data_path.is_append(token):
             notes.lose(
                 _(
                     'to stock Ironic "-" is a name in a mapping; here '

@@ -58,8 +58,8 @@ class PathTemplateTestCase(base.TestCase):
             self.assertRaises(exceptions.OperationError, self.render, text, '')
 
     def test_no_machine_appends(self):
-        self.assertFalse(path.appends(self.render('/l/{node.a}', '-')[1]))
-        self.assertTrue(path.appends(call.compile_path('/l/-')[1]))
+        self.assertFalse(path.is_append(self.render('/l/{node.a}', '-')[1]))
+        self.assertTrue(path.is_append(call.compile_path('/l/-')[1]))
 
     def test_lists_and_missing_fields_are_no_part(self):
         self.assertRaises(

@@ -135,4 +135,4 @@ class WalkTestCase(base.TestCase):
             (('l', '0'), ('l', '0')),
             ((), ()),
         ):
-            self.assertEqual(found, data_path.resolve(data, path))
+            self.assertEqual(found, data_path.resolve_append(data, path))
