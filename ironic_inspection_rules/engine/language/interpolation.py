@@ -99,7 +99,7 @@ def parse(text: str) -> list[str | Field]:
 
 
 # Checks of a rule read its texts many times.
-@text_cache.for_short(maxsize=2048, longest=256)
+@text_cache.cache_short_texts(maxsize=2048, longest=256)
 def _parse_pieces(text: str) -> tuple[str | Field, ...]:
     """Split text into literal pieces and fields, as a tuple to be cached.
 

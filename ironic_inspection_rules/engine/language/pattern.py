@@ -291,6 +291,6 @@ def _escape_lone_brace(match: re.Match[str]) -> str:
 
 
 # Only for patterns of rules, whose authors are authenticated.
-_compile_known = text_cache.for_short(maxsize=1024, longest=4096)(
+_compile_known = text_cache.cache_short_texts(maxsize=1024, longest=4096)(
     _compile_with_limit
 )

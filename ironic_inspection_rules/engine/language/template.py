@@ -78,7 +78,7 @@ def _compile_key(key: typing.Any) -> typing.Any:
     return key
 
 
-@text_cache.for_short(maxsize=4096, longest=_LONGEST_CACHED)
+@text_cache.cache_short_texts(maxsize=4096, longest=_LONGEST_CACHED)
 def _compile_text(text: str) -> typing.Any:
     """Build a template of a text, or return it with its braces unescaped."""
     if '{' not in text and '}' not in text:

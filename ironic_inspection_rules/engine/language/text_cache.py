@@ -13,7 +13,7 @@ _Result = typing.TypeVar('_Result')
 _Function = typing.Callable[[str], _Result]
 
 
-def for_short(
+def cache_short_texts(
     maxsize: int, longest: int
 ) -> typing.Callable[[_Function[_Result]], _Function[_Result]]:
     """Build a decorator that caches a function's results for short texts.
@@ -59,10 +59,10 @@ class EqualTexts:
     def build_mapping(
         self, items: typing.Iterable[tuple[str, typing.Any]]
     ) -> dict[str, typing.Any]:
-        """Build a mapping of a row, with remembered texts for equal ones.
+        """Build a mapping whose texts are those of earlier rows, if equal.
 
-        Its texts are remembered for later mappings. The result equals
-        ``dict(items)`` and takes less memory.
+        The result equals ``dict(items)`` and takes less memory. Its new texts
+        are remembered for later rows.
 
         :param items: pairs of the name of a column and a value.
         """

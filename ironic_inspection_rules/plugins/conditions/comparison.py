@@ -40,7 +40,7 @@ _DIGITS = 4
 VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 
-@text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
+@text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def as_number(text: str) -> int | float | None:
     """Read a string as a number, or return None if it is not one.
 
@@ -57,7 +57,7 @@ def as_number(text: str) -> int | float | None:
     return None
 
 
-@text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
+@text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def version_key(version: str) -> VersionKey:
     """Return a sort key of a version, with a tuple for each part.
 

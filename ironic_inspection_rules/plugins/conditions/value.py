@@ -181,7 +181,7 @@ class InNet(plugin.Condition):
         return ip_address in network
 
 
-@text_cache.for_short(maxsize=1024, longest=_LONGEST_CACHED)
+@text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def read_address(text: str) -> _Address:
     """Return the IP address in a text, which may have a prefix behind it.
 

@@ -350,7 +350,7 @@ def _as_pointer(path: str) -> str:
     return f'/{path}'
 
 
-@text_cache.for_short(maxsize=1024, longest=256)
+@text_cache.cache_short_texts(maxsize=1024, longest=256)
 def _parse_path(text: str) -> data_path.Path:
     """Read a path of a rule, which holds no data of a machine."""
     path = data_path.parse(text)

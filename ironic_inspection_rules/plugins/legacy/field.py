@@ -68,7 +68,7 @@ def split(field: str) -> tuple[str, str]:
 
 
 # The library makes its tables anew for each path, which takes 10 ms.
-@text_cache.for_short(maxsize=4096, longest=256)
+@text_cache.cache_short_texts(maxsize=4096, longest=256)
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path, as ironic-inspector reads it.
 
@@ -145,7 +145,7 @@ def as_replacement(field: str) -> str | None:
     return f'{{{root}{brackets}}}'
 
 
-@text_cache.for_short(maxsize=4096, longest=256)
+@text_cache.cache_short_texts(maxsize=4096, longest=256)
 def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     """Build the function that finds all values of a field on a machine.
 

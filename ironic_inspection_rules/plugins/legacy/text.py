@@ -105,7 +105,7 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
                     ahead.append(spec)
 
 
-@text_cache.for_short(maxsize=4096, longest=256)
+@text_cache.cache_short_texts(maxsize=4096, longest=256)
 def _compile(text: str) -> Render:
     """Build a function that returns a text with its fields filled in.
 

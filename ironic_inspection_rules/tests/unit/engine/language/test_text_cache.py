@@ -42,7 +42,7 @@ READERS = {
 class TextCacheTestCase(base.TestCase):
     def test_short_texts_are_read_once(self):
         read = []
-        known = text_cache.for_short(maxsize=2, longest=3)(read.append)
+        known = text_cache.cache_short_texts(maxsize=2, longest=3)(read.append)
 
         for text in ('abc', 'abc', 'abcd', 'abcd'):
             known(text)
