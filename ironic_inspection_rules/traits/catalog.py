@@ -66,7 +66,7 @@ def parse(value: str | None) -> Selection:
     if operator == 'startswith':
         return Selection(prefix=operand)
     # Counted before the text is split, which may be very long.
-    trait_names.validate_asked(1 + operand.count(','))
+    trait_names.validate_count_in_request(1 + operand.count(','))
     words = [word.strip() for word in operand.split(',')]
     listed = frozenset(word for word in words if word)
     if operator == 'in' and listed:

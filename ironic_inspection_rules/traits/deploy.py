@@ -50,7 +50,7 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
         # older os-traits here does not know it.
         if name in present_names:
             continue
-        problem_of_name = trait_names.problem(name)
+        problem_of_name = trait_names.find_problem(name)
         if problem_of_name is None:
             missing_names.add(name)
         else:

@@ -64,7 +64,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
             filters.append((parameter, str(text)))
     # Counted before a text is split, which may be very long.
     count = sum(1 + text.count(',') for _parameter, text in filters)
-    trait_names.validate_asked(count)
+    trait_names.validate_count_in_request(count)
     terms = []
     for parameter, text in filters:
         wanted = _split(text)

@@ -114,7 +114,7 @@ def put(node_ident: str, *name_and_query: Any) -> None:
     body = request.body(lenient=True)
     if trait:
         trait_names.validate([trait])
-        trait_names.validate_count([*present, trait])
+        trait_names.validate_count_of_node([*present, trait])
         if body:
             raise exceptions.Invalid(
                 _('No body should be provided when adding a trait')
@@ -124,7 +124,7 @@ def put(node_ident: str, *name_and_query: Any) -> None:
         api.request.body = b''
     elif isinstance(body, dict) and isinstance(body.get('traits'), list):
         trait_names.validate(body['traits'])
-        trait_names.validate_count(body['traits'])
+        trait_names.validate_count_of_node(body['traits'])
     # Any other body is Ironic's to refuse.
     if body is None:
         body = {}

@@ -29,7 +29,7 @@ _SIMILAR = 0.8
 _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 
 
-def problem(name: object) -> str | None:
+def find_problem(name: object) -> str | None:
     """Return what is wrong with the name of a trait.
 
     :returns: one sentence for the user, or None when the name is good (spec
@@ -37,11 +37,11 @@ def problem(name: object) -> str | None:
     """
     if is_good(name):
         return None
-    return _describe(name)
+    return _describe_problem(name)
 
 
-def _describe(name: object) -> str:
-    """Return what is wrong with a bad name, with the one likely meant."""
+def _describe_problem(name: object) -> str:
+    """Return what is wrong with a bad name, with the name likely meant."""
     if not isinstance(name, str):
         return _('The name of a trait must be a string, not %r') % (name,)
     if len(name) > MAX_LENGTH:
@@ -57,18 +57,17 @@ def _describe(name: object) -> str:
         )
         % name
     )
-    good_name = _suggest(name)
+    good_name = _suggest_name(name)
     if good_name is None:
         return text
     return f'{text}; ' + _('did you mean "%s"?') % good_name
 
 
-def _suggest(name: str) -> str | None:
-    """Return the good name that a bad one was likely meant to be, or None.
+def _suggest_name(name: str) -> str | None:
+    """Return the good name that a bad name was likely meant to be, or None.
 
-    A name such as ``custom-foo`` becomes ``CUSTOM_FOO``. For any other a
-    standard name is taken that is near, else the name with the prefix
-    ``CUSTOM_``.
+    ``custom-foo`` becomes ``CUSTOM_FOO``. Any other name becomes a standard
+    name that is near, or gets the prefix ``CUSTOM_``.
     """
     form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
     if is_good(form):
@@ -105,13 +104,15 @@ def validate(names: typing.Iterable[object]) -> None:
     if bad_names:
         # Only the names that the message shows are described: a suggestion
         # takes a comparison with all standard names.
-        raise exceptions.Invalid(exceptions.listed(bad_names, _describe))
+        raise exceptions.Invalid(
+            exceptions.listed(bad_names, _describe_problem)
+        )
 
 
-def validate_asked(count: int) -> None:
+def validate_count_in_request(count: int) -> None:
     """Refuse a request that asks for too many names.
 
-    :raises: Invalid when they are more than MOST_ASKED.
+    :raises: Invalid when there are more than MOST_ASKED.
     """
     if count > MOST_ASKED:
         raise exceptions.Invalid(
@@ -123,10 +124,10 @@ def validate_asked(count: int) -> None:
         )
 
 
-def validate_count(names: typing.Iterable[str]) -> None:
+def validate_count_of_node(names: typing.Iterable[str]) -> None:
     """Refuse more traits than one node may have; duplicates count once.
 
-    :raises: Invalid when they are more than MAX_TRAITS.
+    :raises: Invalid when there are more than MAX_TRAITS.
     """
     count = len(set(names))
     if count > MAX_TRAITS:

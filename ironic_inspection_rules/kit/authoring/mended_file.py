@@ -371,10 +371,10 @@ def _mend_trait(pointer: str, name: typing.Any) -> Iterator[Change]:
     """Yield the change that makes a trait of ``custom-gpu``: CUSTOM_GPU."""
     if not isinstance(name, str) or interpolation.fields(name):
         return
-    if not trait_names.problem(name):
+    if not trait_names.find_problem(name):
         return
     meant = re.sub('[^A-Z0-9_]+', '_', name.upper())
-    if not trait_names.problem(meant):
+    if not trait_names.find_problem(meant):
         yield mended_text.RewriteText(pointer, name, meant)
 
 

@@ -21,7 +21,7 @@ def _replace_all(target: Target, names: list[str]) -> None:
         many.
     """
     try:
-        trait_names.validate_count(names)
+        trait_names.validate_count_of_node(names)
     except exceptions.Invalid as exc:
         raise exceptions.OperationError(str(exc)) from exc
     target.set_traits(names)
@@ -49,7 +49,7 @@ class AddTrait(plugin.Action):
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'name' in arguments:
-            problem = trait_names.problem(arguments['name'])
+            problem = trait_names.find_problem(arguments['name'])
             if problem:
                 yield 'name', problem
 
@@ -103,7 +103,7 @@ class SetTraits(plugin.Action):
             yield 'names', _('must be a list')
             return
         for name in names:
-            problem = trait_names.problem(name)
+            problem = trait_names.find_problem(name)
             if problem is not None:
                 yield 'names', problem
         for name in names:

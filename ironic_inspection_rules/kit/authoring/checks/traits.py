@@ -36,7 +36,7 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 if isinstance(name, str):
                     problem = impossible(name)
                 else:
-                    problem = trait_names.problem(name)
+                    problem = trait_names.find_problem(name)
                 if problem:
                     pointer = action.pointer_to(write.argument)
                     mistakes.append((pointer, problem))
@@ -80,7 +80,7 @@ def impossible(text: str) -> str | None:
     """
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
-        return trait_names.problem(''.join(map(str, pieces)))
+        return trait_names.find_problem(''.join(map(str, pieces)))
     if _may_begin_filled(text):
         return None
     mended = ''

@@ -15,15 +15,15 @@ class ProblemTestCase(base.TestCase):
             ('HW_CPU_X86_VMXX', 'HW_CPU_X86_VMX'),
         ):
             self.assertIn(
-                f'did you mean "{meant}"?', trait_names.problem(name)
+                f'did you mean "{meant}"?', trait_names.find_problem(name)
             )
         for name in ('', '-', 'CUSTOM_', 'x' * 250):
-            self.assertNotIn('did you mean', trait_names.problem(name))
+            self.assertNotIn('did you mean', trait_names.find_problem(name))
 
     def test_a_name_that_capitals_make_too_long_is_not_meant(self):
         name = 'custom_' + 'ß' * 200
 
-        self.assertNotIn('did you mean', trait_names.problem(name))
+        self.assertNotIn('did you mean', trait_names.find_problem(name))
 
     def test_standard_and_custom_names_are_good(self):
         for name in (
@@ -33,7 +33,7 @@ class ProblemTestCase(base.TestCase):
             'CUSTOM__',
             'CUSTOM_' + 'A' * 248,
         ):
-            self.assertIsNone(trait_names.problem(name), name)
+            self.assertIsNone(trait_names.find_problem(name), name)
 
     def test_anything_else_is_refused_by_name(self):
         for name in (
@@ -50,14 +50,16 @@ class ProblemTestCase(base.TestCase):
             'HW_CPU_X86_NOT_A_CPU',
             'THIS_NAME',
         ):
-            self.assertIn(f"'{name}'", trait_names.problem(name))
+            self.assertIn(f"'{name}'", trait_names.find_problem(name))
 
     def test_a_long_name_is_refused_with_its_length(self):
-        self.assertIn('has 256', trait_names.problem('CUSTOM_' + 'A' * 249))
+        self.assertIn(
+            'has 256', trait_names.find_problem('CUSTOM_' + 'A' * 249)
+        )
 
     def test_what_is_no_string_is_refused(self):
         for name in (None, 5, True, ['CUSTOM_A'], {'CUSTOM_A': 1}):
-            self.assertIn('must be a string', trait_names.problem(name))
+            self.assertIn('must be a string', trait_names.find_problem(name))
 
 
 class ValidateTestCase(base.TestCase):
@@ -80,12 +82,12 @@ class ValidateCountTestCase(base.TestCase):
     many = [f'CUSTOM_{number}' for number in range(trait_names.MAX_TRAITS)]
 
     def test_a_full_node_passes_and_duplicates_count_once(self):
-        trait_names.validate_count(self.many + self.many)
+        trait_names.validate_count_of_node(self.many + self.many)
 
     def test_one_too_many_is_refused(self):
         error = self.assertRaises(
             exceptions.Invalid,
-            trait_names.validate_count,
+            trait_names.validate_count_of_node,
             [*self.many, 'CUSTOM_A'],
         )
         self.assertIn('50', str(error))
