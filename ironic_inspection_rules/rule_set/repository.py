@@ -315,7 +315,7 @@ def _warn_of_fields(rule: model.Rule) -> None:
 
     It has run without them until now, so that other rules need not stop.
     """
-    problems = validation.fields_of_node(rule.to_mapping())
+    problems = validation.check_fields_of_node(rule.to_mapping())
     # Without those that are there twice, in their order.
     places = dict.fromkeys(problem.pointer for problem in problems)
     if places:

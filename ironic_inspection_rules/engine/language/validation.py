@@ -68,7 +68,7 @@ def parse(
         as many as an answer may have.
     """
     problems = exceptions.first_of(
-        itertools.chain(found, _problems(rule, ops, built_in))
+        itertools.chain(found, _find_problems(rule, ops, built_in))
     )
     if problems:
         raise exceptions.InvalidRule(problems)
@@ -84,19 +84,22 @@ def parse(
 
 
 def is_of_inspector(rule: typing.Any) -> bool:
-    """Return whether a rule is in the language of ironic-inspector."""
+    """Return whether a rule is in the language of ironic-inspector.
+
+    There, a condition has a ``field`` and an action an ``action``.
+    """
     if not isinstance(rule, dict):
         return False
-    # In this language, conditions and actions have neither of these keys.
-    return _has_operation_with(
-        rule.get('conditions'), 'field'
-    ) or _has_operation_with(rule.get('actions'), 'action')
+    if _has_operation_with(rule.get('conditions'), 'field'):
+        return True
+    return _has_operation_with(rule.get('actions'), 'action')
 
 
 def _has_operation_with(operations: typing.Any, key: str) -> bool:
-    """Return whether a value is a list of operations, one of which has a key.
+    """Return whether any of some operations has a key.
 
-    :param operations: conditions or actions that are not checked yet.
+    :param operations: conditions or actions that are not checked yet, so that
+        the value may be no list.
     """
     if not isinstance(operations, list):
         return False
@@ -107,7 +110,7 @@ def _has_operation_with(operations: typing.Any, key: str) -> bool:
 
 
 def _read_mode(value: typing.Any) -> typing.Any:
-    """Return the mode that a value stands for, such as ``off`` for false."""
+    """Return a mode as it is, and ``off`` for false."""
     # YAML 1.1 reads off without quotes as false.
     if value is False:
         return model.OFF
@@ -126,17 +129,17 @@ def validate(
     rule: typing.Any, ops: registry.Registry, built_in: bool = False
 ) -> list[Problem]:
     """Return all problems of a rule; see :func:`parse`."""
-    return list(_problems(rule, ops, built_in))
+    return list(_find_problems(rule, ops, built_in))
 
 
-def _problems(
+def _find_problems(
     rule: typing.Any, ops: registry.Registry, built_in: bool
 ) -> typing.Iterator[Problem]:
-    """Yield all problems of a rule, for :func:`parse` and :func:`validate`.
+    """Yield all problems of a rule.
 
-    If the rule is no mapping, too large, or in the language of
-    ironic-inspector, that is the only one: other checks would take long or
-    report what follows from it.
+    A rule that is no mapping, too large, or in the language of
+    ironic-inspector has only this problem: other checks would take long or
+    report its consequences.
     """
     if not isinstance(rule, dict):
         yield Problem('', _('a rule must be a mapping'))
@@ -172,7 +175,7 @@ def _problems(
             rule, name, functools.partial(check, ops=ops, early=early)
         )
     if early:
-        yield from fields_of_node(rule)
+        yield from check_fields_of_node(rule)
 
 
 def _check_shape(
@@ -180,7 +183,8 @@ def _check_shape(
 ) -> typing.Iterator[Problem]:
     """Yield the problems that the JSON schema of rules finds.
 
-    For a field that the API shows but nobody sets, the problem says so.
+    A field such as ``created_at``, which only the API sets, is reported as
+    read only.
     """
     shape = _SHAPE
     if built_in:
@@ -223,7 +227,7 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
             )
 
 
-def fields_of_node(
+def check_fields_of_node(
     rule: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[Problem]:
     """Yield a problem for every field of a rule that reads the node.
@@ -238,7 +242,7 @@ def fields_of_node(
             continue
         text_or_keys = value
         if isinstance(value, dict):
-            text_or_keys = list(value)
+            text_or_keys = list(value.keys())
         # In the order of the text: effects.fields has the last one first.
         for field in reversed(effects.fields(text_or_keys)):
             if field.root in interpolation.OF_NODE:
