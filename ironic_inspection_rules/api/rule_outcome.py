@@ -247,7 +247,7 @@ def _rules_of(
                 context, revision
             )
             # As in the answer that shows the revision.
-            marked = map(stored_rule.marked, stored['rules'])
+            marked = map(stored_rule.mark_if_ever_sensitive, stored['rules'])
             tables = rules.tables_of(context, revision)
             return _RuleSet(rules.with_stored(marked), tables, revision)
         except ironic_exception.NotFound:

@@ -152,7 +152,7 @@ class _Replacement:
             created_at = {
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
-            wanted = stored_rule.restored(self.rules, present)
+            wanted = stored_rule.close_restored(self.rules, present)
         steps, table_plan = decide(
             wanted, self.tables, present, self.prune, self.restored
         )
@@ -267,7 +267,7 @@ def _missing_of_tables(
     :param before: the stored rule that it takes the place of, if any.
     """
     problems: Sequence[exceptions.Problem] = table_set.problems(rule, tables)
-    if stored_rule.is_closed(before):
+    if stored_rule.is_posted_sensitive(before):
         # What the rule reads is for nobody.
         return stored_rule.without_content(problems)
     return problems
@@ -471,7 +471,7 @@ def _complete(
     }
     if before:
         own_fields['uuid'] = before['uuid']
-    complete_rule, is_content_hidden = stored_rule.completed(
+    complete_rule, is_content_hidden = stored_rule.complete(
         own_fields, before, restored
     )
     uuid = complete_rule['uuid']
@@ -614,7 +614,7 @@ def _represent(step: replacement.RuleStep) -> dict[str, Any]:
     if step.outcome == replacement.UPDATED:
         differ = set(step.fields)
     # Of a sensitive rule, nobody sees which part of its content differs.
-    differ = stored_rule.differing(step.before, differ)
+    differ = stored_rule.disclose_differing(step.before, differ)
     return {
         'uuid': fields['uuid'],
         'description': fields['description'],

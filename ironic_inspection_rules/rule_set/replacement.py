@@ -636,4 +636,4 @@ def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
         differing = step['fields']
     fields = {name: rule[name] for name in model.WRITABLE}
     before_and_after = (step['before'] or {}, step['after'] or {})
-    return stored_rule.planned(fields, before_and_after, differing)
+    return stored_rule.disclose_side(fields, before_and_after, differing)

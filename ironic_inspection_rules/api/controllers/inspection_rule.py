@@ -343,7 +343,7 @@ def _apply_patch(operations: Any, rule: rule_object.StoredRule) -> _NewFields:
     except exceptions.InvalidRule as exc:
         # Of a sensitive rule, the error must not show the content: it has no
         # cause, and "from None" hides the one that is handled here.
-        refused = stored_rule.refusal(rule, exc)
+        refused = stored_rule.disclose_error(rule, exc)
         raise refused from refused.__cause__
 
 

@@ -190,7 +190,7 @@ def _warnings(
     closed = set()
     for rule_file in documents:
         for rule in file_rule.list_rules(rule_file):
-            if stored_rule.is_closed(rule.entry):
+            if stored_rule.is_posted_sensitive(rule.entry):
                 closed.add((rule.source.path, rule.label))
     warnings = []
     for finding in lint.in_order(

@@ -30,9 +30,9 @@ def content(
 ) -> dict[str, typing.Any]:
     """Return some content of a rule as anybody may see it.
 
-    :param fields: conditions, actions or vars by name, and no other fields:
-        all of them are hidden if the rule is sensitive.
-    :param instead: the value of a field that is hidden.
+    :param fields: conditions, actions or vars by name, and no other fields. A
+        sensitive rule hides all of them.
+    :param instead: the value of a hidden field.
     """
     if rule.sensitive:
         return dict.fromkeys(fields, instead)
@@ -42,28 +42,28 @@ def content(
 def of_revision(rule: Fields) -> Fields:
     """Return a rule of a revision as anybody may see it.
 
-    :param rule: with ``secret``, which says that the rule is sensitive in any
-        revision. Its content is null then in all of them.
+    :param rule: the fields, and ``secret``: whether the rule is sensitive in
+        any revision. Then its content is null in all revisions.
     """
     if rule['secret']:
         return {**rule, **dict.fromkeys(model.CONTENT)}
     return rule
 
 
-def marked(rule: Fields) -> Fields:
-    """Return a rule of a revision, sensitive if it is so in any revision."""
+def mark_if_ever_sensitive(rule: Fields) -> Fields:
+    """Return a rule of a revision, marked if any revision has it sensitive."""
     return {**rule, 'sensitive': rule['sensitive'] or rule['secret']}
 
 
-def restored(
+def close_restored(
     rules: Iterable[Fields], present: Iterable[Fields]
 ) -> Sequence[Fields]:
-    """Return the rules of a revision as they are to be put in force again.
+    """Return the rules of a revision to be restored, closed where necessary.
 
-    A rule is sensitive if it is so in any revision, or in force: to restore
-    an older revision must not open what is hidden today.
+    A rule becomes sensitive if any revision, or the rule in force, is: to
+    restore an older revision must not open what is hidden today.
 
-    :param rules: of the revision, with their content and ``secret``.
+    :param rules: the rules of the revision, with content and ``secret``.
     :param present: the rules in force.
     :returns: the fields that a client may write.
     """
@@ -71,17 +71,17 @@ def restored(
     restored_rules: list[Fields] = []
     for rule in rules:
         fields = {name: rule[name] for name in model.WRITABLE}
-        in_any_revision = marked(rule)['sensitive']
+        in_any_revision = mark_if_ever_sensitive(rule)['sensitive']
         is_in_force = rule['uuid'] in sensitive_uuids
         fields['sensitive'] = in_any_revision or is_in_force
         restored_rules.append(fields)
     return restored_rules
 
 
-def is_closed(rule: typing.Any) -> bool:
-    """Return whether a rule that is posted is to be sensitive.
+def is_posted_sensitive(rule: typing.Any) -> bool:
+    """Return whether a posted rule will be sensitive.
 
-    :param rule: as its author wrote it, not checked yet: of any type.
+    :param rule: any value, as its author wrote it; not checked yet.
     """
     if not isinstance(rule, dict):
         return False
@@ -92,26 +92,26 @@ def is_closed(rule: typing.Any) -> bool:
 def lacks_content(rule: typing.Any) -> bool:
     """Return whether a posted rule has no conditions, actions and vars.
 
-    So GET shows a sensitive rule.
+    GET shows a sensitive rule like this.
     """
     if not isinstance(rule, dict):
         return False
     return all(rule.get(name) is None for name in model.CONTENT)
 
 
-def completed(
+def complete(
     rule: dict[str, typing.Any], before: Fields | None, restored: bool
 ) -> tuple[dict[str, typing.Any], bool]:
-    """Return a posted rule, with stored content if it has none of its own.
+    """Complete a posted rule without content by the stored content.
 
     A client may send back a sensitive rule as GET has shown it, without
-    conditions, actions and vars: those of the stored rule stay.
+    conditions, actions and vars: the stored ones stay.
 
-    :param before: the stored rule that it replaces, None for a new one.
-    :param restored: whether the rule was read from a revision and not posted:
-        then it has its content.
-    :returns: the rule, and whether it has content of the database that is
-        sensitive: the client must not see that in an error.
+    :param before: the stored rule that it replaces, None for a new rule.
+    :param restored: whether the rule was read from a revision, and so has its
+        content, instead of posted.
+    :returns: the rule, and whether it has sensitive content of the database,
+        which no error may show to the client.
     :raises: InvalidRule for a sensitive rule without content that replaces
         no sensitive rule.
     """
@@ -121,7 +121,7 @@ def completed(
     if before and before['sensitive']:
         stored = {name: before[name] for name in model.CONTENT}
         return {**rule, **stored}, True
-    if is_closed(rule):
+    if is_posted_sensitive(rule):
         raise exceptions.InvalidRule.of(
             _(
                 'no sensitive rule is stored by this UUID or description, '
@@ -135,13 +135,12 @@ def completed(
 def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     """Return all fields that an author may set, with defaults for null.
 
-    The content of a sensitive rule may be null since it is hidden: that stays
-    null, as it does not stand for the default.
+    In a sensitive rule, null content is hidden content: it stays null.
     """
     fields = {}
     for name in model.WRITABLE:
         value = rule.get(name)
-        is_hidden = is_closed(rule) and name in model.CONTENT
+        is_hidden = is_posted_sensitive(rule) and name in model.CONTENT
         if value is None and not is_hidden:
             value = model.DEFAULTS.get(name)
         fields[name] = value
@@ -151,7 +150,7 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
 def would_open(before: typing.Any, after: Fields) -> bool:
     """Return whether a change would make a sensitive rule readable.
 
-    Nobody may do that: what is hidden stays hidden.
+    Nobody may do that.
 
     :param before: the stored rule, or its fields; None if there is none.
     """
@@ -163,13 +162,13 @@ def would_open(before: typing.Any, after: Fields) -> bool:
 def problems_of_opening(
     before: typing.Any, rule: typing.Any
 ) -> list[exceptions.Problem]:
-    """Return the problem of a posted rule that would open a sensitive one.
+    """Return the problem of a posted rule that would open a sensitive rule.
 
     :param before: the stored rule that it replaces, or its fields; None for a
         new rule.
-    :param rule: as its author wrote it, not checked yet: of any type.
+    :param rule: any value, as its author wrote it; not checked yet.
     """
-    if not would_open(before, {'sensitive': is_closed(rule)}):
+    if not would_open(before, {'sensitive': is_posted_sensitive(rule)}):
         return []
     return [
         exceptions.Problem(
@@ -178,13 +177,15 @@ def problems_of_opening(
     ]
 
 
-def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
-    """Return the names of the fields of a rule that a plan says to differ.
+def disclose_differing(
+    before: Fields | None, names: Iterable[str]
+) -> set[str]:
+    """Return which fields of a rule differ, as a plan may show it.
 
-    Of a sensitive rule it names all of the content or nothing of it: which
-    part differs would help to guess the rest.
+    For a sensitive rule, all of the content differs or nothing: to know which
+    part differs would help to guess the content.
 
-    :param before: the stored rule, None for a new one.
+    :param before: the stored rule, None for a new rule.
     :param names: the fields that really differ.
     """
     differing_names = set(names)
@@ -194,7 +195,7 @@ def differing(before: Fields | None, names: Iterable[str]) -> set[str]:
     return differing_names
 
 
-def planned(
+def disclose_side(
     fields: Fields,
     before_and_after: Iterable[Fields],
     differing_names: Iterable[str] = (),
@@ -204,9 +205,9 @@ def planned(
     The content is withheld if the rule is sensitive before or after.
 
     :param fields: the rule on the side that is shown.
-    :param before_and_after: the rule on both sides, or on the only one.
-    :param differing_names: the fields that differ from those before; if they
-        are withheld, the plan says that they are new.
+    :param before_and_after: the rule on both sides, or on its only side.
+    :param differing_names: the fields that differ; a withheld field among them
+        reads ``(withheld, new)``.
     """
     shown = dict(fields)
     if any(rule.get('sensitive') for rule in before_and_after):
@@ -217,10 +218,10 @@ def planned(
     return shown
 
 
-def refusal(
+def disclose_error(
     rule: HasMark, exc: exceptions.InvalidRule
 ) -> exceptions.InvalidRule:
-    """Return an error about a rule, without the content of a sensitive one."""
+    """Return an error about a rule, without content if it is sensitive."""
     if rule.sensitive:
         return exceptions.InvalidRule(without_content(exc.problems))
     return exc
@@ -231,8 +232,8 @@ def without_content(
 ) -> list[exceptions.Problem]:
     """Return problems of a sensitive rule without what they say of content.
 
-    They only say which condition or action is wrong, or that one of the vars
-    is. Problems of fields that everybody may read stay as they are.
+    A problem at ``/actions/0/args/path`` only says that ``/actions/0`` is
+    wrong. Problems of fields that everybody may read stay as they are.
     """
     redacted = []
     for problem in problems:
@@ -260,11 +261,11 @@ def check_patch(
 ) -> None:
     """Refuse an operation of a JSON patch that would open a sensitive rule.
 
-    ``copy``, ``move`` and ``test`` would tell its content; to replace only a
-    part of it, such as the path of an action, would make the rule write a
-    secret to where it can be read. To write it whole is fine.
+    ``copy``, ``move`` and ``test`` would reveal its content. To replace only a
+    part, such as the path of an action, could make the rule write a secret to
+    a place where everybody reads it. To replace the whole content is fine.
 
-    :param op: of the operation.
+    :param op: the name of the operation.
     :param pointers: its ``path`` and ``from``, as tokens.
     :raises: Invalid if the rule is sensitive, and the operation reads content
         or writes a part of it.

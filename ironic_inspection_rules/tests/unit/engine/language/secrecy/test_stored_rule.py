@@ -37,15 +37,15 @@ class ShownTestCase(base.TestCase):
     def test_what_is_secret_in_any_revision_is_so_in_all(self):
         rule = stored(secret=True)
         self.assertEqual({**rule, **NOTHING}, stored_rule.of_revision(rule))
-        self.assertTrue(stored_rule.marked(rule)['sensitive'])
+        self.assertTrue(stored_rule.mark_if_ever_sensitive(rule)['sensitive'])
         rule = stored(secret=False)
         self.assertEqual(rule, stored_rule.of_revision(rule))
-        self.assertFalse(stored_rule.marked(rule)['sensitive'])
+        self.assertFalse(stored_rule.mark_if_ever_sensitive(rule)['sensitive'])
 
     def test_a_plan_tells_that_content_is_new_but_not_which(self):
         fields = stored(True, priority=1)
         for either in ([fields, {}], [stored(), fields]):
-            shown = stored_rule.planned(fields, either, ['actions'])
+            shown = stored_rule.disclose_side(fields, either, ['actions'])
             self.assertEqual(
                 {
                     **fields,
@@ -54,18 +54,24 @@ class ShownTestCase(base.TestCase):
                 },
                 shown,
             )
-        self.assertEqual(stored(), stored_rule.planned(stored(), [stored()]))
+        self.assertEqual(
+            stored(), stored_rule.disclose_side(stored(), [stored()])
+        )
 
     def test_which_parts_of_content_differ_is_withheld(self):
         names = ['priority', 'vars']
         self.assertEqual(
-            {'priority', *CONTENT}, stored_rule.differing(stored(True), names)
+            {'priority', *CONTENT},
+            stored_rule.disclose_differing(stored(True), names),
         )
         self.assertEqual(
-            {'priority'}, stored_rule.differing(stored(True), ['priority'])
+            {'priority'},
+            stored_rule.disclose_differing(stored(True), ['priority']),
         )
         for before in (None, stored()):
-            self.assertEqual(set(names), stored_rule.differing(before, names))
+            self.assertEqual(
+                set(names), stored_rule.disclose_differing(before, names)
+            )
 
 
 class ChangedTestCase(base.TestCase):
@@ -79,11 +85,11 @@ class ChangedTestCase(base.TestCase):
             [True, False, True],
             [
                 rule['sensitive']
-                for rule in stored_rule.restored(rules, present)
+                for rule in stored_rule.close_restored(rules, present)
             ],
         )
         self.assertEqual(
-            {*model.WRITABLE}, {*stored_rule.restored(rules, present)[0]}
+            {*model.WRITABLE}, {*stored_rule.close_restored(rules, present)[0]}
         )
 
     def test_only_what_was_sensitive_can_be_opened(self):
@@ -99,19 +105,19 @@ class ChangedTestCase(base.TestCase):
         posted = {'uuid': 'u', 'sensitive': True, 'priority': 5}
         self.assertEqual(
             ({**posted, **CONTENT}, True),
-            stored_rule.completed(posted, stored(True), False),
+            stored_rule.complete(posted, stored(True), False),
         )
         for before in (None, stored()):
             self.assertRaises(
                 exceptions.InvalidRule,
-                stored_rule.completed,
+                stored_rule.complete,
                 posted,
                 before,
                 False,
             )
         plain = {'uuid': 'u'}
         self.assertEqual(
-            (plain, False), stored_rule.completed(plain, stored(), False)
+            (plain, False), stored_rule.complete(plain, stored(), False)
         )
 
     def test_one_with_content_keeps_it_and_who_restores_has_not_read_it(self):
@@ -119,7 +125,7 @@ class ChangedTestCase(base.TestCase):
             posted = stored(True)
             self.assertEqual(
                 (posted, restored),
-                stored_rule.completed(posted, stored(True), restored),
+                stored_rule.complete(posted, stored(True), restored),
             )
 
     def test_content_that_is_not_shown_is_no_default(self):
@@ -171,8 +177,8 @@ class ProblemsTestCase(base.TestCase):
             [exceptions.Problem('/actions/0/args', 's3cret')]
         )
         exc.__cause__ = ValueError('s3cret')
-        self.assertIs(exc, stored_rule.refusal(OPEN, exc))
-        refused = stored_rule.refusal(SENSITIVE, exc)
+        self.assertIs(exc, stored_rule.disclose_error(OPEN, exc))
+        refused = stored_rule.disclose_error(SENSITIVE, exc)
         self.assertNotIn('s3cret', str(refused))
         self.assertIsNone(refused.__cause__)
 
