@@ -66,7 +66,7 @@ class MaskedFields:
         for field in effects.fields(written):
             if field.root and field.root != _TABLES:
                 self._fields.append(
-                    (field, field.root, _of_machine(field, origins))
+                    (field, field.root, _find_places(field, origins))
                 )
         fields_with_root = [
             field for field in interpolation.fields(written) if field.root
@@ -88,7 +88,7 @@ class MaskedFields:
         """Raise an error if a field of the action has a masked value.
 
         :param view: the data by root name as the rule sees them.
-        :param unmasked: the same with all secrets; ``view`` itself if the
+        :param unmasked: the data with all secrets; ``view`` itself if the
             rule sees secrets.
         :raises: :class:`.exceptions.MaskedField` if a field is, has or is
             made of a masked value.
@@ -100,7 +100,7 @@ class MaskedFields:
             return
         for field, root, origins in self._fields:
             if root in OF_RULE:
-                value = data_path.get(_root(view, root), field.steps)
+                value = data_path.get(_get_root(view, root), field.steps)
                 is_masked = _is_made_of_masked(value, origins, view, unmasked)
             else:
                 is_masked = _is_masked(root, field.steps, view, unmasked)
@@ -141,7 +141,7 @@ class _FieldsOfTables:
         self.loop: typing.Any = None
         roots: set[str] = set()
         for field in fields:
-            roots_of_field = set(_roots_with_tables(field, origins))
+            roots_of_field = set(_find_roots_with_tables(field, origins))
             if roots_of_field:
                 self._fields.append((field.text, compile_field(field)))
             roots |= roots_of_field
@@ -157,7 +157,7 @@ class _FieldsOfTables:
         item of the loop likewise, and the values are compared.
 
         :param view: the data by root name, with masked tables. Its tables,
-            vars and item are replaced meanwhile, and put back at the end.
+            vars and item are replaced during the call.
         :raises: :class:`.exceptions.MaskedField` if a value differs.
         """
         roots = (_TABLES, model.VARS, interpolation.ITEM)
@@ -169,13 +169,15 @@ class _FieldsOfTables:
         item = before.get(interpolation.ITEM)
         try:
             masked_items = self._use_tables(view, masked_tables)
-            masked_values = self._values(view, item)
+            masked_values = self._compute_values(view, item)
             open_items = self._use_tables(view, open_tables)
             # The values of all fields, for every open item that the present
             # item may be.
             open_values = []
-            for open_item in _counterparts(item, masked_items, open_items):
-                open_values.append(self._values(view, open_item))
+            for open_item in _find_open_counterparts(
+                item, masked_items, open_items
+            ):
+                open_values.append(self._compute_values(view, open_item))
         finally:
             for name in roots:
                 view.pop(name, None)
@@ -187,7 +189,7 @@ class _FieldsOfTables:
                     raise exceptions.MaskedField(text)
 
     def _use_tables(self, view: budget.View, tables: typing.Any) -> typing.Any:
-        """Put tables into the data, and compute the vars anew with them.
+        """Put tables into the data, and compute the vars with these tables.
 
         A variable that is missing with these tables is left out.
 
@@ -207,22 +209,24 @@ class _FieldsOfTables:
             return None
         return _render(self.loop, view)
 
-    def _values(self, view: budget.View, item: typing.Any) -> list[typing.Any]:
-        """Return the values of all fields, in their order.
+    def _compute_values(
+        self, view: budget.View, item: typing.Any
+    ) -> list[typing.Any]:
+        """Compute the values of all fields, in their order.
 
-        :param item: the item of the loop that they are read with.
+        :param item: the item of the loop for this computation.
         """
         if self.reads_item:
             view[interpolation.ITEM] = item
         return [_render(field, view) for _text, field in self._fields]
 
 
-def _roots_with_tables(
+def _find_roots_with_tables(
     field: interpolation.Field, origins: origin.Origins
 ) -> typing.Iterator[str]:
-    """Yield the roots by which a field, or a filter of it, reads tables.
+    """Yield the roots by which a field or its filters read tables.
 
-    That is ``tables`` itself, or ``vars`` or ``item`` if the variable or the
+    A root is ``tables`` itself, or ``vars`` or ``item`` if the variable or the
     loop is made of tables.
     """
     for read in effects.fields_of_field(field):
@@ -233,11 +237,10 @@ def _roots_with_tables(
 
 
 def _render(written: typing.Any, view: budget.View) -> typing.Any:
-    """Return the value of a template; ``_FAILED`` if it cannot be computed.
+    """Render a template; return any other value as it is.
 
-    A filter may fail with a masked value and not with the real one: that is
-    a difference as well. What is no template is returned as it is.
-
+    :returns: ``_FAILED`` if a filter fails: it may fail with a masked value
+        and not with the real value, which is a difference as well.
     :raises: :class:`.exceptions.BudgetExceeded`.
     """
     if not isinstance(written, rendering.Template):
@@ -250,20 +253,20 @@ def _render(written: typing.Any, view: budget.View) -> typing.Any:
         return _FAILED
 
 
-def _counterparts(
+def _find_open_counterparts(
     item: typing.Any, masked_items: typing.Any, open_items: typing.Any
 ) -> list[typing.Any]:
-    """Return the items with open tables that an item of a loop may stand for.
+    """Return the open items that a masked item of a loop may stand for.
 
-    Several items may be equal with masked tables, if they differ in a secret
-    only; then it may be any of these.
+    Items that differ only in a secret are equal when masked: the item may be
+    any of these.
 
     :param item: the present item of the loop, with masked tables.
     :param masked_items: all items with masked tables; None if no field reads
         the item.
     :param open_items: the same items with open tables.
-    :returns: a list with :data:`_FAILED` if there is no such item: that
-        differs from any value.
+    :returns: without such an item, a list with :data:`_FAILED`, which differs
+        from any value.
     """
     if masked_items is None:
         return [item]
@@ -289,8 +292,7 @@ def _differ(
     """Return whether a field has another value with open tables.
 
     :param seen: the value with masked tables.
-    :param real: the value with open tables. A field that is missing with both
-        does not differ.
+    :param real: the value with open tables. Two missing values do not differ.
     """
     if isinstance(seen, rendering.Missing):
         seen = data_path.ABSENT
@@ -299,13 +301,12 @@ def _differ(
     return masking.differs(None, seen, real, allowance)
 
 
-def _of_machine(
+def _find_places(
     field: interpolation.Field, origins: origin.Origins
 ) -> tuple[origin.Origin, ...]:
-    """Return the places of the machine's data that a field is made of.
+    """Return the places of the machine's data of which a field is made.
 
-    That is known of values that the rule computes, vars and the item; of any
-    other field there are none.
+    Only fields over vars and the item, which the rule computes, have any.
     """
     if field.root not in OF_RULE:
         return ()
@@ -331,11 +332,12 @@ def refuse(
 ) -> None:
     """Raise an error if a field of ironic-inspector's language is masked.
 
-    :param text: of the field.
-    :param key: the name that the value has.
-    :param value: what the rule sees.
-    :param real: the same with all secrets.
-    :raises: :class:`.exceptions.MaskedField` if it is or has a masked one.
+    :param text: text of the field.
+    :param key: the name of the value.
+    :param value: the value that the rule sees.
+    :param real: the value with all secrets.
+    :raises: :class:`.exceptions.MaskedField` if the value is masked, or has a
+        masked value in it.
     """
     if masking.differs(key, value, real, allowance):
         raise exceptions.MaskedField(text)
@@ -347,34 +349,34 @@ def _is_made_of_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value that the rule computes is made of a masked one.
+    """Return whether a value that the rule computes is made of a secret.
 
-    :param value: as the rule sees it, one of its vars or the item.
-    :param made_of: the places of the machine's data that it is made of.
+    :param value: a variable or the item, as the rule sees it.
+    :param made_of: the places of the machine's data of which it is made.
     """
     if not made_of:
         # The rule wrote it itself, even if it reads "******".
         return False
     if masking.has_mask(value, view.budget):
         return True
-    # The value may be made of a masked one and not show it.
+    # The value may be made of a masked value without showing it.
     for source in made_of:
         if source.is_kept:
             origin_value = data_path.get(
-                _root(view, source.root), source.steps
+                _get_root(view, source.root), source.steps
             )
             if isinstance(origin_value, dict | list):
-                # Its parts are in the value unchanged: a masked one would
-                # still read "******", see above. Of a text, a filter may have
-                # taken some characters.
+                # Its parts are unchanged: a masked part would still read
+                # "******", see above. From a text, a filter may have taken
+                # some characters.
                 continue
         if _is_masked(source.root, source.steps, view, unmasked):
             return True
     return False
 
 
-def _root(view: budget.View, name: str) -> typing.Any:
-    """Return the data under a root, :data:`.path.ABSENT` if there is none."""
+def _get_root(view: budget.View, name: str) -> typing.Any:
+    """Return the data under a root, :data:`.path.ABSENT` without the root."""
     try:
         return view[name]
     except KeyError:
@@ -387,14 +389,13 @@ def _is_masked(
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value in the machine's data is or has a masked one.
+    """Return whether a value in the machine's data is masked, or a part of it.
 
-    :param steps: from the root to the value. The first one below ``ports``
-        may name a port by its address: it is looked up. A port that is not
-        there is not masked.
+    :param steps: the steps from the root to the value. The first step below
+        ``ports`` may be the address of a port; a missing port is not masked.
     """
     if root in rendering.PORT_ROOTS and steps:
-        ports = _root(view, root)
+        ports = _get_root(view, root)
         if ports is data_path.ABSENT:
             return False
         name, *below = steps
