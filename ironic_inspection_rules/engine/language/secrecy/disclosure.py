@@ -98,7 +98,7 @@ def operation(written: Operation) -> Operation:
 
 def has_secrets(written: Operation) -> bool:
     """Return whether a condition or an action has secrets written out."""
-    return any(masking.secret_arguments(_arguments_of(written)))
+    return any(masking.find_secret_arguments(_arguments_of(written)))
 
 
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:

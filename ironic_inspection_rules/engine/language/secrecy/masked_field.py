@@ -298,7 +298,7 @@ def _differ(
         seen = data_path.ABSENT
     if isinstance(real, rendering.Missing):
         real = data_path.ABSENT
-    return masking.differs(None, seen, real, allowance)
+    return masking.is_masked_value(None, seen, real, allowance)
 
 
 def _find_places(
@@ -339,7 +339,7 @@ def refuse(
     :raises: :class:`.exceptions.MaskedField` if the value is masked, or has a
         masked value in it.
     """
-    if masking.differs(key, value, real, allowance):
+    if masking.is_masked_value(key, value, real, allowance):
         raise exceptions.MaskedField(text)
 
 

@@ -111,48 +111,48 @@ of these."""
 _SCHEME = re.compile(r'[\x00-\x20]*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//')
 """How a URL begins that names a host."""
 
-_PLAIN = frozenset((str, int, float, bool, type(None)))
+_PLAIN_TYPES = frozenset((str, int, float, bool, type(None)))
 # A longer name is masked: to look for words in it would take long.
 _LONGEST_NAME = 255
 _LONGEST_CACHED = 64
 """Maximum length of cached names: machines choose names."""
 _MOST_CACHED = 8192
-_HARMLESS: set[str] = set()
+_HARMLESS_NAMES: set[str] = set()
 """A cache of names that are not of secrets."""
 
 
 def is_secret(key: str) -> bool:
     """Return whether the value of a key is a secret.
 
-    The names are those that Ironic hides in its own API
-    (``oslo_utils.strutils``), and the credentials of its drivers. Values with
-    unreasonably long names are hidden too. Names that are none are remembered,
-    as machines have the same names.
+    ``ipmi_password`` names a secret, ``ipmi_address`` does not. The names are
+    those that Ironic hides in its own API (``oslo_utils.strutils``), and the
+    credentials of its drivers. Unreasonably long names count as secret, too.
+    Harmless names are remembered, as many machines have the same names.
     """
-    if key in _HARMLESS:
+    if key in _HARMLESS_NAMES:
         return False
     if len(key) > _LONGEST_NAME:
         return True
     if _SECRETS.search(key.lower()) is not None:
         return True
     if len(key) <= _LONGEST_CACHED:
-        if len(_HARMLESS) >= _MOST_CACHED:
-            _HARMLESS.clear()
-        _HARMLESS.add(key)
+        if len(_HARMLESS_NAMES) >= _MOST_CACHED:
+            _HARMLESS_NAMES.clear()
+        _HARMLESS_NAMES.add(key)
     return False
 
 
 def mask(value: typing.Any) -> typing.Any:
-    """Return the value with every secret in it replaced by ``******``.
+    """Return a value with every secret in it replaced by ``******``.
 
     None and empty values stay, so that a rule can check whether a password is
-    set. A value without secrets is returned itself, not a copy, and so is any
-    part of a value. A text is no secret by what is in it, see
+    set. A value without secrets is not copied, nor is a part without secrets.
+    Only names tell secrets; for secrets inside of a text, see
     :func:`mask_text`.
     """
     if isinstance(value, dict):
         # Most mappings have no secrets, and nothing nested.
-        if _HARMLESS.issuperset(value) and _PLAIN.issuperset(
+        if _HARMLESS_NAMES.issuperset(value) and _PLAIN_TYPES.issuperset(
             map(type, value.values())
         ):
             return value
@@ -160,12 +160,12 @@ def mask(value: typing.Any) -> typing.Any:
         for key, item in value.items():
             # Most values cost no call.
             if (
-                key not in _HARMLESS
+                key not in _HARMLESS_NAMES
                 and isinstance(key, str)
                 and is_secret(key)
             ):
                 masked = mask_at(key, item)
-            elif item.__class__ in _PLAIN:
+            elif item.__class__ in _PLAIN_TYPES:
                 continue
             else:
                 masked = mask(item)
@@ -175,12 +175,13 @@ def mask(value: typing.Any) -> typing.Any:
             return {**value, **changed}
         return value
     if isinstance(value, list):
-        # A long list of plain mappings, as of disks or of ports, costs no step
-        # for every item.
+        # A long list of plain mappings, such as disks or ports, is not
+        # searched item by item.
         if _are_plain_mappings(value):
             return value
         items = [
-            item if item.__class__ in _PLAIN else mask(item) for item in value
+            item if item.__class__ in _PLAIN_TYPES else mask(item)
+            for item in value
         ]
         if any(map(operator.is_not, items, value)):
             return items
@@ -191,23 +192,23 @@ def mask(value: typing.Any) -> typing.Any:
 def _are_plain_mappings(items: list[typing.Any]) -> bool:
     """Return whether items are mappings without secrets or anything nested.
 
-    It may be false for names that were not met before.
+    The answer may be no for names that are not remembered yet.
     """
     for item in items:
         if item.__class__ is not dict:
             return False
     names: set[typing.Any] = set()
     names.update(*items)
-    if not _HARMLESS.issuperset(names):
+    if not _HARMLESS_NAMES.issuperset(names):
         return False
     values = itertools.chain.from_iterable(map(dict.values, items))
-    return _PLAIN.issuperset(map(type, values))
+    return _PLAIN_TYPES.issuperset(map(type, values))
 
 
 def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
-    """Return the value of a key, masked.
+    """Return the masked value of a key.
 
-    :param key: of any type: in a file, keys may be numbers.
+    :param key: a key of any type; in a file, keys may be numbers.
     """
     if value in (None, '', [], {}):
         return value
@@ -225,7 +226,7 @@ def mask_along(
     :returns: the path, which ends at its first secret name, and the masked
         value.
     """
-    secret = secret_along(path)
+    secret = find_secret_along(path)
     if secret is None:
         return path, mask(value)
     if secret == path:
@@ -234,10 +235,10 @@ def mask_along(
     return secret, MASK
 
 
-def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
+def find_secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the path up to its first secret name, None if it has none."""
-    # So it is for most paths, which then cost no call for each token.
-    if _HARMLESS.issuperset(path):
+    # Most paths have only remembered names, and need no search.
+    if _HARMLESS_NAMES.issuperset(path):
         return None
     for depth, token in enumerate(path, 1):
         if is_secret(token):
@@ -248,11 +249,11 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 def is_masked_in_api(path: data_path.Path) -> bool:
     """Return whether Ironic's API masks a place of a node for its readers.
 
-    It looks at the name that is nearest to the value alone, and masks fewer
-    names than rules see masked: so a rule can write a secret where others
-    read it.
+    The API decides only by the name nearest to the value, and masks fewer
+    names than rules see masked: a rule could write a secret where others read
+    it.
 
-    :param path: from the node on.
+    :param path: the path from the node on.
     """
     pattern = MASKED_IN_API.get(path[0])
     if pattern is None:
@@ -272,11 +273,11 @@ def is_masked(
     masked: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
-    """Return whether a value of the data is masked, or has one that is.
+    """Return whether a value of the data is masked, or any part of it.
 
     :param masked: the data by root name as a rule sees them; its budget pays
         for the search.
-    :param unmasked: the same with all secrets.
+    :param unmasked: the data with all secrets.
     """
     try:
         seen = masked[root]
@@ -289,17 +290,17 @@ def is_masked(
     key = None
     for token in path:
         if not isinstance(seen, dict | list):
-            # What is below a secret is one too, whether it is there or not:
+            # Everything below a secret is secret, whether it is there or not:
             # nobody learns the names in it.
             break
         key = token
         seen = data_path.get(seen, (token,))
         real = data_path.get(real, (token,))
-    return differs(key, seen, real, masked.budget)
+    return is_masked_value(key, seen, real, masked.budget)
 
 
 def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
-    """Return whether there is ``******`` anywhere in a value.
+    """Return whether any text in a value has ``******``.
 
     :param allowance: pays for the search.
     """
@@ -318,17 +319,17 @@ def has_mask(value: typing.Any, allowance: budget.Budget) -> bool:
     return False
 
 
-def differs(
+def is_masked_value(
     key: typing.Any,
     value: typing.Any,
     real: typing.Any,
     allowance: budget.Budget,
 ) -> bool:
-    """Return whether a value is masked, or has one in it that is.
+    """Return whether a value is masked, or any part of it.
 
-    It is, where a rule sees another value than there is.
+    A part is masked if the rule sees another value than the real one.
 
-    :param key: the name that the value has; None for none.
+    :param key: the name of the value; None without a name.
     :param value: the value as a rule sees it.
     :param real: the unmasked value.
     :param allowance: pays for the search.
@@ -344,7 +345,7 @@ def differs(
             allowance.spend(1 + (len(seen) >> 2))
             if seen.keys() != real.keys():
                 return True
-            # Mappings of the old language make their values when asked.
+            # Mappings of the old language compute their values on access.
             ahead += [(name, seen[name], real[name]) for name in seen]
         elif isinstance(seen, list):
             allowance.spend(1 + (len(seen) >> 2))
@@ -364,7 +365,8 @@ def differs(
 def mask_url(url: str) -> str:
     """Return a URL with ``******`` for credentials and values of its query.
 
-    The fragment is left out. A text that is no URL is masked as a whole.
+    ``https://u:p@host/x?k=v#f`` becomes ``https://******@host/x?k=******``. A
+    text that is no URL is masked as a whole.
     """
     try:
         parts = urlparse.urlsplit(url)
@@ -394,27 +396,26 @@ def _mask_match(secret: re.Match[str]) -> str:
     return name + MASK
 
 
-def secret_arguments(
+def find_secret_arguments(
     arguments: typing.Mapping[str, typing.Any],
 ) -> typing.Iterator[str]:
     """Yield the names of arguments of an action that hold a secret.
 
-    These are values written out at a place with a secret name, credentials in
-    a URL, and secret headers. A field alone is no secret, in a mapping
-    neither: it is read later.
+    A secret is a value written out at a place with a secret name, credentials
+    in a URL, or a secret header. A field is no secret: it is read later.
 
-    :param arguments: as the rule has them, by name.
+    :param arguments: values by name, as the rule has them.
     """
     path = arguments.get('path')
     tokens: data_path.Path = ()
     if isinstance(path, str) and path.strip('./'):
-        # What is no path is an error of the rule.
+        # The check of the rule reports a wrong path.
         with contextlib.suppress(exceptions.OperationError):
             tokens = data_path.parse(path)
     for name in ('value', 'cleanup'):
         value = arguments.get(name)
         _path, masked = mask_along(tokens, value)
-        if _has_written_out(value, masked):
+        if _has_secret_written_out(value, masked):
             yield name
     url = arguments.get('url')
     if isinstance(url, str) and _has_credentials(url):
@@ -434,18 +435,18 @@ def _has_credentials(url: str) -> bool:
 
     ``urlsplit`` is of no use: it refuses a field in place of an IPv6 address.
     """
-    # As urlsplit, by which the rule is checked, takes them out.
+    # The check of the rule uses urlsplit, which ignores these characters.
     url = re.sub('[\\t\\r\\n]', '', url)
     beginning = _SCHEME.match(url)
     if beginning is None:
         return False
-    # What is between the slashes and the path, the query or the fragment.
+    # It ends before the path, the query or the fragment.
     authority = re.split('[/?#]', url[beginning.end() :], maxsplit=1)[0]
     return '@' in authority
 
 
-def _has_written_out(value: typing.Any, masked: typing.Any) -> bool:
-    """Return whether a part that is masked in a value is written out there.
+def _has_secret_written_out(value: typing.Any, masked: typing.Any) -> bool:
+    """Return whether a rule writes out a part of a value that is masked.
 
     :param masked: the same value, with masks.
     """
@@ -453,7 +454,7 @@ def _has_written_out(value: typing.Any, masked: typing.Any) -> bool:
     while ahead:
         part, masked_part = ahead.pop()
         if isinstance(part, dict):
-            # All that is in a masked mapping is masked.
+            # Everything in a masked mapping is masked.
             inside = dict.fromkeys(part, MASK)
             if isinstance(masked_part, dict):
                 inside = {**inside, **masked_part}
@@ -469,7 +470,10 @@ def _has_written_out(value: typing.Any, masked: typing.Any) -> bool:
 
 
 def _is_written_out(value: typing.Any) -> bool:
-    """Return whether a value is more than replacement fields alone."""
+    """Return whether a value is more than replacement fields.
+
+    ``x{vars.a}`` is, ``{vars.a}{vars.b}`` and null are not.
+    """
     if isinstance(value, str):
         return any(
             isinstance(piece, str) for piece in interpolation.parse(value)

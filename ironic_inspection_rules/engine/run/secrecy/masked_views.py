@@ -101,7 +101,7 @@ class Views:
         self.open[root] = self._tree.append(self.open[root], path, value)
         if root not in self.masked:
             return
-        secret = masking.secret_along(path)
+        secret = masking.find_secret_along(path)
         if secret is None:
             self.masked[root] = self._masked_tree.append(
                 self.masked[root], path, masking.mask(value)
@@ -116,7 +116,7 @@ class Views:
         self.open[root] = self._tree.remove(self.open[root], path)
         if root not in self.masked:
             return
-        secret = masking.secret_along(path)
+        secret = masking.find_secret_along(path)
         if secret is None or secret == path:
             self.masked[root] = self._masked_tree.remove(
                 self.masked[root], path

@@ -111,7 +111,7 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     if rule.rule.sensitive:
         return
     for action in rule.actions:
-        for name in masking.secret_arguments(action.arguments):
+        for name in masking.find_secret_arguments(action.arguments):
             yield (
                 action.pointer_to(name),
                 _('a secret in a rule that is not marked "sensitive"'),

@@ -60,7 +60,7 @@ class IsSecretTestCase(base.TestCase):
     def test_only_so_many_names_are_remembered(self):
         for number in range(20_000):
             masking.is_secret(f'name-{number}')
-        self.assertLessEqual(len(masking._HARMLESS), 8192)
+        self.assertLessEqual(len(masking._HARMLESS_NAMES), 8192)
 
     def test_all_names_of_oslo_utils(self):
         for name in strutils._SANITIZE_KEYS:
@@ -181,7 +181,9 @@ class SecretArgumentsTestCase(base.TestCase):
             ('/extra/password/a', {'b': field}, []),
             ('/extra/password/a', {'b': 'x'}, ['value']),
         ):
-            found = masking.secret_arguments({'path': path, 'value': value})
+            found = masking.find_secret_arguments(
+                {'path': path, 'value': value}
+            )
             self.assertEqual(expected, list(found), (path, value))
 
     def test_credentials_in_a_url_are_a_secret(self):
@@ -207,7 +209,7 @@ class SecretArgumentsTestCase(base.TestCase):
 
 
 def _secret_arguments(url):
-    return list(masking.secret_arguments({'url': url}))
+    return list(masking.find_secret_arguments({'url': url}))
 
 
 class MaskUrlTestCase(base.TestCase):
