@@ -73,7 +73,7 @@ def find(
     recorded = _find_record(run.phases, uuid)
     if recorded is not None:
         answer.update(recorded)
-        return disclosure.answer(rule, answer)
+        return disclosure.disclose_answer(rule, answer)
     is_of_run = rule is not None and past.revision == run.revision
     # Where the rules of the run are not kept, those of today stand for them,
     # but not one that is newer than the run.
@@ -88,7 +88,7 @@ def find(
         )
     elif past.revision != run.revision and not answer['reason']:
         answer['reason'] = _why_in_force(run)
-    return disclosure.answer(rule, answer)
+    return disclosure.disclose_answer(rule, answer)
 
 
 def _why_in_force(run: Any) -> str:

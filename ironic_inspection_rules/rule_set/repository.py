@@ -289,13 +289,15 @@ class Repository:
         except exceptions.UnknownOp as exc:
             reason = str(exc)
         except exceptions.PluginFailed as exc:
-            reason = disclosure.say(
+            reason = disclosure.disclose_text(
                 rule,
                 _('op "%(op)s": %(error)s') % {'op': exc.op, 'error': exc},
                 _('op "%s" cannot be prepared') % exc.op,
             )
         except exceptions.InspectionRulesError as exc:
-            reason = disclosure.say(rule, str(exc), _('it no longer compiles'))
+            reason = disclosure.disclose_text(
+                rule, str(exc), _('it no longer compiles')
+            )
         raise exceptions.InvalidRule(
             [exceptions.Problem('', reason)], rule.uuid
         )
@@ -324,6 +326,8 @@ def _warn_of_fields(rule: model.Rule) -> None:
             'no node: what it reads of one is always missing%(places)s',
             {
                 'rule': disclosure.label(rule),
-                'places': disclosure.say(rule, f' ({", ".join(places)})'),
+                'places': disclosure.disclose_text(
+                    rule, f' ({", ".join(places)})'
+                ),
             },
         )

@@ -56,8 +56,10 @@ def compute(plan: compiler.CompiledRule, view: budget.View) -> None:
         except Exception as exc:
             # The name of a var is content, which a sensitive rule does not
             # show.
-            op = disclosure.say(plan.rule, f'vars.{name}', instead='vars')
-            error = disclosure.error_of(plan.rule, op, exc)
+            op = disclosure.disclose_text(
+                plan.rule, f'vars.{name}', instead='vars'
+            )
+            error = disclosure.make_error(plan.rule, op, exc)
             # The error of a sensitive rule has no cause. Here and below
             # "from" keeps the one that is being handled out of tracebacks.
             raise error from error.__cause__
@@ -100,7 +102,7 @@ def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
             if not condition.check(view):
                 return False
         except Exception as exc:
-            error = disclosure.error_of(plan.rule, condition.written_op, exc)
+            error = disclosure.make_error(plan.rule, condition.written_op, exc)
             raise error from error.__cause__
     return True
 
@@ -123,7 +125,7 @@ def decide(
         try:
             decided = condition.decide(view)
         except Exception as exc:
-            error = disclosure.error_of(plan.rule, condition.written_op, exc)
+            error = disclosure.make_error(plan.rule, condition.written_op, exc)
             raise error from error.__cause__
         traces.append(decided)
         if not decided.result:
@@ -144,7 +146,7 @@ def pay(
         op = plan.actions[0].name
         if plan.conditions:
             op = plan.conditions[0].written_op
-        error = disclosure.error_of(plan.rule, op, exc)
+        error = disclosure.make_error(plan.rule, op, exc)
         raise error from error.__cause__
 
 
@@ -296,7 +298,7 @@ def _carry_out(
         view.budget.spend()
         idle = step(target, view)
     except Exception as exc:
-        error = disclosure.error_of(plan.rule, action.name, exc)
+        error = disclosure.make_error(plan.rule, action.name, exc)
         # To fail the inspection is what "fail" does.
         if not isinstance(exc, exceptions.FailRequested):
             idle = reasons.Idle(reasons.ERROR, error.reason)

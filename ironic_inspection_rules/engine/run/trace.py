@@ -96,7 +96,7 @@ class RuleTrace(typing.NamedTuple):
         """
         if not disclosure.gives_reasons(self.rule):
             return RuleTrace(
-                disclosure.shown(self.rule),
+                disclosure.disclose_rule(self.rule),
                 self.matched,
                 error=self.error,
                 reverted=self.reverted,
@@ -122,13 +122,13 @@ class RuleTrace(typing.NamedTuple):
         def describe_trace(_rule: model.Rule) -> Described:
             return describe(self)
 
-        return disclosure.described(
+        return disclosure.disclose_entry(
             self.rule, describe_trace, matched=self.matched
         )
 
     def summary(self) -> Described:
         """Return what is stored with a machine's inventory."""
-        return disclosure.described(self.rule, self._summarize)
+        return disclosure.disclose_entry(self.rule, self._summarize)
 
     def _summarize(self, rule: model.Rule) -> Described:
         """Return which ops of the rule ran; undone ones did not."""

@@ -567,7 +567,7 @@ def _message_of_failure(
         reason = error.reason or ''
     for rule in rules:
         if rule.uuid == error.rule_uuid:
-            reason = disclosure.say(rule, reason)
+            reason = disclosure.disclose_text(rule, reason)
     return reason
 
 

@@ -341,7 +341,7 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
         if len(why_not) > _MOST_REASONS:
             more = len(why_not) - _MOST_REASONS + 1
             why_not[_MOST_REASONS - 1 :] = [_('%d more') % more]
-        reasons = disclosure.say(
+        reasons = disclosure.disclose_text(
             traced.rule, '\n'.join(why_not), _('withheld')
         )
         rows.append(

@@ -199,7 +199,7 @@ class Coverage:
 
         Nothing is said of a sensitive rule, as it would show the ops.
         """
-        for part in parts(disclosure.shown(rule)):
+        for part in parts(disclosure.disclose_rule(rule)):
             for result in part.results:
                 if self.counts[*part.place, result]:
                     continue
@@ -285,7 +285,7 @@ class Coverage:
     def _describe_rule(self, rule: model.Rule) -> dict[str, typing.Any]:
         """Return the coverage of a rule; the share only if it is sensitive."""
         covered = round(self.percent_of(rule), 1)
-        return disclosure.described(
+        return disclosure.disclose_entry(
             rule, self._describe_open_rule, covered=covered
         )
 

@@ -218,7 +218,7 @@ def compile_opened(
     are masked for other rules.
     """
     opened = compiler.compile_rule(
-        disclosure.opened(rule),
+        disclosure.as_not_sensitive(rule),
         registry.installed(),
         explained=False,
         tables=tables,

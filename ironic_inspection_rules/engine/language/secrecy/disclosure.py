@@ -34,7 +34,7 @@ def data(content: typing.Any) -> typing.Any:
 
 
 def is_secret(path: typing.Iterable[str]) -> bool:
-    """Return whether a place of the data is that of a secret."""
+    """Return whether a place of the data is secret by any name in its path."""
     return any(masking.is_secret(token) for token in path)
 
 
@@ -71,7 +71,7 @@ def free_text(text: str) -> str:
 
 
 def is_masked(value: typing.Any) -> bool:
-    """Return whether a value that was kept is masked, or has one that is."""
+    """Return whether a value that was kept is masked, or any part of it."""
     if isinstance(value, str):
         return value == masking.MASK
     return masking.MASK in str(value)
@@ -80,16 +80,16 @@ def is_masked(value: typing.Any) -> bool:
 def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
     """Return a value of the data as anybody may see it.
 
-    :param path: where it is; secrets are known by their names.
+    :param path: the place of the value; names tell which values are secret.
     """
     _path, masked = masking.mask_along(path, value)
     return masked
 
 
 def operation(written: Operation) -> Operation:
-    """Return a condition or an action of a rule, without secrets in it.
+    """Return a condition or an action of a rule without its secrets.
 
-    One with a secret has nothing left but its op.
+    An operation with a secret keeps only its op.
     """
     if has_secrets(written):
         return {'op': written['op'], 'args': masking.MASK}
@@ -104,8 +104,8 @@ def has_secrets(written: Operation) -> bool:
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     """Return the arguments of a condition or an action, by name.
 
-    Of a condition whose arguments are a list, and of an op that is not
-    installed, they are the last two at most: as ``path`` and ``value``.
+    For a condition whose arguments are a list, and for an op that is not
+    installed, only the last two are returned, as ``path`` and ``value``.
     """
     arguments = written.get('args')
     if isinstance(arguments, dict):
@@ -116,8 +116,8 @@ def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     action = registry.installed().actions.get(name)
     if action is not None:
         return action.signature.bind(arguments).values
-    # A condition, or an op that is not installed here, as of a rule that was
-    # stored earlier. A value comes last there, and its path before it.
+    # A condition, or an op of an older rule that is not installed any more.
+    # Mostly, the last argument is a value, and its path comes before.
     names = ('value', 'path')
     return dict(zip(names, reversed(arguments), strict=False))
 
@@ -134,12 +134,12 @@ def hides_secrets(rule: model.Rule, mask_secrets: str) -> bool:
 
 
 def is_kept_masked(mask_secrets: str) -> bool:
-    """Return whether what is kept of a machine is without its secrets."""
+    """Return whether the kept data of machines have no secrets."""
     return mask_secrets != NEVER
 
 
 def may_show_secrets(mask_secrets: str) -> bool:
-    """Return whether there may be rules that see the secrets of a machine."""
+    """Return whether any rule may see the secrets of a machine."""
     return mask_secrets != ALWAYS
 
 
@@ -149,7 +149,7 @@ def gives_reasons(rule: model.Rule) -> bool:
 
 
 def label(rule: model.Rule) -> str:
-    """Return the name of a rule in errors and logs: its UUID at least.
+    """Return the name of a rule in errors and logs: ``UUID (description)``.
 
     The description of a sensitive rule is left out.
     """
@@ -158,8 +158,8 @@ def label(rule: model.Rule) -> str:
     return rule.uuid
 
 
-def say(rule: model.Rule, text: str, instead: str = '') -> str:
-    """Return a text about the content of a rule, or another one.
+def disclose_text(rule: model.Rule, text: str, instead: str = '') -> str:
+    """Return a text about the content of a rule, unless it is sensitive.
 
     :param instead: the text about a sensitive rule.
     """
@@ -168,14 +168,14 @@ def say(rule: model.Rule, text: str, instead: str = '') -> str:
     return text
 
 
-def shown(rule: model.Rule) -> model.Rule:
+def disclose_rule(rule: model.Rule) -> model.Rule:
     """Return a rule as everybody may see it: a sensitive one is empty."""
     if not rule.sensitive:
         return rule
     return dataclasses.replace(rule, conditions=(), actions=(), vars={})
 
 
-def described(
+def disclose_entry(
     rule: model.Rule,
     describe: typing.Callable[[model.Rule], Entry],
     **members: typing.Any,
@@ -183,18 +183,18 @@ def described(
     """Return the entry of a rule as anybody may see it.
 
     :param describe: makes the entry of a rule that is not sensitive.
-    :param members: what that of a sensitive rule has besides its UUID.
+    :param members: members of a sensitive rule's entry besides the UUID.
     """
     if rule.sensitive:
         return {'uuid': rule.uuid, WITHHELD: True, **members}
     return describe(rule)
 
 
-def answer(rule: model.Rule | None, entry: Entry) -> Entry:
+def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
     """Return an answer about what a rule did as anybody may see it.
 
-    :param rule: None if it is not known any more.
-    :param entry: with the ``rule``, and whether it ``matched``.
+    :param rule: None if the rule is not known any more.
+    :param entry: the answer, with ``rule`` and ``matched``.
     """
     is_sensitive = rule is not None and rule.sensitive
     if is_sensitive or entry.get(WITHHELD):
@@ -213,8 +213,8 @@ def read(
 ) -> Description:
     """Return the description of an entry that a client got in an answer.
 
-    :param build: makes the description, and needs all of the entry.
-    :param if_withheld: the description of an entry that is withheld.
+    :param build: makes the description of an entry that is not withheld.
+    :param if_withheld: the description of a withheld entry.
     """
     if entry.get(WITHHELD):
         return if_withheld
@@ -231,8 +231,8 @@ def mark(rule: model.Rule) -> dict[str, bool]:
     return {}
 
 
-def opened(rule: model.Rule) -> model.Rule:
-    """Return a rule as one that is not sensitive.
+def as_not_sensitive(rule: model.Rule) -> model.Rule:
+    """Return a copy of a rule that is not sensitive.
 
     For code that needs traces of all rules, and whose result shows nothing of
     the rule: traces of a sensitive rule are withheld from this code as well.
@@ -240,13 +240,13 @@ def opened(rule: model.Rule) -> model.Rule:
     return dataclasses.replace(rule, sensitive=False)
 
 
-def error_of(
+def make_error(
     rule: model.Rule, op: str, exc: Exception
 ) -> exceptions.RuleError:
-    """Return the error of a rule; of a sensitive one without its cause.
+    """Make the error of a rule, without the cause if it is sensitive.
 
     :param op: the condition or action that failed.
-    :param exc: what it raised.
+    :param exc: the exception that it raised.
     """
     reason: str | None = exceptions.reason_of(exc)
     cause: Exception | None = exc

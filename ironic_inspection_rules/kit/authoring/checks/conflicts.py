@@ -260,7 +260,7 @@ def _format_message(
             }
             # Withholds the values if a rule is sensitive.
             for rule in (earlier.rule, later.rule):
-                values = disclosure.say(rule, values)
+                values = disclosure.disclose_text(rule, values)
     return _(
         'rule %(label)s at %(path)s:%(line)d has the same phase and '
         'priority, writes %(places)s too, and differently%(values)s; '

@@ -37,7 +37,7 @@ def variables(rule: model.Rule) -> list[str]:
 
     :returns: no lines if it has none, or is sensitive.
     """
-    own_vars = dict(disclosure.shown(rule).vars)
+    own_vars = dict(disclosure.disclose_rule(rule).vars)
     if not own_vars:
         return []
     return _lines({model.VARS: disclosure.data(own_vars)})
@@ -48,7 +48,7 @@ def operations(rule: model.Rule, name: str) -> model.Operations:
 
     :param name: ``conditions`` or ``actions``.
     """
-    visible: model.Operations = getattr(disclosure.shown(rule), name)
+    visible: model.Operations = getattr(disclosure.disclose_rule(rule), name)
     return visible
 
 

@@ -20,28 +20,28 @@ SENSITIVE = model.Rule(
 
 class RuleTestCase(base.TestCase):
     def test_it_is_shown_without_its_content(self):
-        self.assertIs(OPEN, disclosure.shown(OPEN))
-        self.assertNotIn('c4n4ry', repr(disclosure.shown(SENSITIVE)))
-        self.assertTrue(disclosure.shown(SENSITIVE).sensitive)
+        self.assertIs(OPEN, disclosure.disclose_rule(OPEN))
+        self.assertNotIn('c4n4ry', repr(disclosure.disclose_rule(SENSITIVE)))
+        self.assertTrue(disclosure.disclose_rule(SENSITIVE).sensitive)
 
     def test_its_label_is_its_uuid_alone(self):
         self.assertEqual('u (about)', disclosure.label(OPEN))
         self.assertEqual('u', disclosure.label(SENSITIVE))
 
     def test_another_text_stands_for_one_about_its_content(self):
-        self.assertEqual('a', disclosure.say(OPEN, 'a', 'b'))
-        self.assertEqual('b', disclosure.say(SENSITIVE, 'a', 'b'))
+        self.assertEqual('a', disclosure.disclose_text(OPEN, 'a', 'b'))
+        self.assertEqual('b', disclosure.disclose_text(SENSITIVE, 'a', 'b'))
 
     def test_it_is_described_by_its_uuid_and_the_members_given(self):
         self.assertEqual(
             'about',
-            disclosure.described(
+            disclosure.disclose_entry(
                 OPEN, lambda rule: {'description': rule.description}, part=1
             )['description'],
         )
         self.assertEqual(
             {'uuid': 'u', 'withheld': True, 'part': 1},
-            disclosure.described(SENSITIVE, self.fail, part=1),
+            disclosure.disclose_entry(SENSITIVE, self.fail, part=1),
         )
         self.assertEqual({}, disclosure.mark(OPEN))
         self.assertEqual({'withheld': True}, disclosure.mark(SENSITIVE))
@@ -51,12 +51,12 @@ class RuleTestCase(base.TestCase):
             exceptions.OperationError('why'),
             exceptions.FailRequested('why', maintenance=True),
         ):
-            told = disclosure.error_of(OPEN, 'eq', exc)
+            told = disclosure.make_error(OPEN, 'eq', exc)
             self.assertEqual(
                 ('u (about)', 'eq', 'why', exc),
                 (told.rule, told.op, told.reason, told.__cause__),
             )
-            kept = disclosure.error_of(SENSITIVE, 'eq', exc)
+            kept = disclosure.make_error(SENSITIVE, 'eq', exc)
             self.assertEqual(
                 (type(told), 'u', 'eq', None, None),
                 (type(kept), kept.rule, kept.op, kept.reason, kept.__cause__),
