@@ -32,23 +32,23 @@ _DECIMAL = re.compile(
 _VERSION_PART = re.compile(r'(?P<digits>[0-9]+)|[A-Za-z]+|(?P<mark>[~^])')
 
 # The first number is the rank of a part, see version_key().
-_MARKS = {'~': (0,), '^': (2,)}
-_END = (1,)
-_LETTERS = 3
-_DIGITS = 4
+_PARTS_OF_MARKS = {'~': (0,), '^': (2,)}
+_END_OF_VERSION = (1,)
+_RANK_OF_LETTERS = 3
+_RANK_OF_DIGITS = 4
 
 VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 
 @text_cache.cache_short_texts(maxsize=1024, longest=_LONGEST_CACHED)
 def as_number(text: str) -> int | float | None:
-    """Read a string as a number, or return None if it is not one.
-
-    Used for a string that is compared with a number.
+    """Read a string that is compared with a number as a number, if it is one.
 
     Space around the number is allowed. A text with more than 300 digits before
-    the point or behind it, or more than four in the exponent, is no number,
-    nor is one beyond what a float can hold.
+    or behind the point, or more than four in the exponent, is no number, nor
+    is a number beyond the range of a float.
+
+    :returns: 16 for ``' 16 '``, 1.5 for ``1.5``, None for ``16 GiB``.
     """
     if _INTEGER.fullmatch(text):
         return int(text)
@@ -69,15 +69,15 @@ def version_key(version: str) -> VersionKey:
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
         if part['mark']:
-            parts.append(_MARKS[part['mark']])
+            parts.append(_PARTS_OF_MARKS[part['mark']])
         elif part['digits']:
-            # As text: a machine may send more digits than Python reads. Of
-            # two numbers the one with more digits is the larger one.
+            # As text, as a machine may send more digits than Python reads:
+            # the longer number is the larger number.
             digits = part['digits'].lstrip('0')
-            parts.append((_DIGITS, len(digits), digits))
+            parts.append((_RANK_OF_DIGITS, len(digits), digits))
         else:
-            parts.append((_LETTERS, part[0]))
-    return (*parts, _END)
+            parts.append((_RANK_OF_LETTERS, part[0]))
+    return (*parts, _END_OF_VERSION)
 
 
 def _make_comparable(
@@ -85,8 +85,10 @@ def _make_comparable(
 ) -> tuple[typing.Any, typing.Any]:
     """Convert a string that is compared with a number to a number.
 
-    :returns: both values, in their order; those of other types, or a string
-        that does not read as a number, as they are.
+    ``('16', 8)`` becomes ``(16, 8)``.
+
+    :returns: both values, in their order; unchanged if they have other types,
+        or the string reads as no number.
     """
     if isinstance(first, str) and _is_number(second):
         number = as_number(first)
@@ -128,11 +130,10 @@ class ValueComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the relation of every value to the next one.
+        """Yield the relation of every value to the next value.
 
-        The checks and the proof of rules go by such facts. With
-        ``force_strings`` there are none: it compares 5 and "5.0" as text,
-        while a fact says how the values themselves compare.
+        With ``force_strings`` there are no facts: it compares 5 and "5.0" as
+        text, while a fact says how the values themselves compare.
         """
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
@@ -141,10 +142,10 @@ class ValueComparison(plugin.Relation):
         unordered = False
         if inverted:
             if len(values) != 2:
-                # One of several relations does not hold, but not which.
+                # It is unknown which of several relations does not hold.
                 return
             relation = plugin.OPPOSITES[relation]
-            # "!lt" also holds where neither value is the greater one.
+            # "!lt" also holds for values without a common order.
             unordered = relation not in ('eq', 'ne')
         for left, right in itertools.pairwise(values):
             yield plugin.Fact(left, relation, right, unordered=unordered)
@@ -158,7 +159,7 @@ class ValueComparison(plugin.Relation):
     ) -> bool:
         """Check that the relation holds between each value and the next.
 
-        A single list counts as its items. For a single value it holds.
+        A single list stands for its items. A single value always passes.
 
         :param force_strings: whether values are compared as text.
         """
@@ -236,7 +237,7 @@ class VersionComparison(plugin.Relation):
     """The function of ``operator`` that compares two keys."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield which values are no text: YAML reads 1.10 as a number."""
+        """Yield the values that are no text: YAML reads 1.10 as a number."""
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
                 text = _('a version is text, not %s; put it in quotes')
@@ -245,16 +246,19 @@ class VersionComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the relation of every version to the next one."""
+        """Yield the relation of every version to the next version."""
         if inverted:
-            # It also holds for all that is no text: no fact says that.
+            # It also holds for values that are no text: no fact says that.
             return
         relation = f'{plugin.VERSION}{self.compare.__name__}'
         for left, right in self.pairs(arguments.get('values') or ()):
             yield plugin.Fact(left, relation, right)
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
-        """Return whether the relation holds; it never does for no text."""
+        """Return whether the relation holds between two versions.
+
+        It never holds for a value that is no text.
+        """
         if one.__class__ is not str or other.__class__ is not str:
             return False
         return bool(self.compare(version_key(one), version_key(other)))
@@ -304,10 +308,7 @@ class OneOf(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield that the value is one of the list, inverted that it is none.
-
-        The checks and the proof of rules go by such facts.
-        """
+        """Yield that the value is in the list; inverted, that it is not."""
         relation = 'one-of'
         if inverted:
             relation = plugin.OPPOSITES[relation]
