@@ -23,7 +23,7 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
 
 # How a regular expression is written that is a list of words, such as
-# "^(Dell|HPE)$": see _words().
+# "^(Dell|HPE)$": see _find_words().
 _ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
 _PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
 _GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
@@ -44,14 +44,14 @@ a false statement. A number does equal its text.
 """
 
 
-def _in_any_case(word: str) -> list[str]:
-    """Return a word with each of its letters in lower and in upper case."""
+def _list_cases(word: str) -> list[str]:
+    """Return all spellings of a word: ``no``, ``nO``, ``No`` and ``NO``."""
     letters = [(letter, letter.upper()) for letter in word]
     return [''.join(choice) for choice in itertools.product(*letters)]
 
 
 # As "eq" compares them: zero equals false.
-_FALSE = [None, False, *_in_any_case('no'), *_in_any_case('false')]
+_FALSE = [None, False, *_list_cases('no'), *_list_cases('false')]
 
 
 class _FewValues(plugin.Condition):
@@ -66,7 +66,7 @@ class _FewValues(plugin.Condition):
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
         yield plugin.Fact(
-            arguments['value'], _membership(inverted), self.VALUES
+            arguments['value'], _relation_to_values(inverted), self.VALUES
         )
 
 
@@ -149,7 +149,7 @@ class InNet(plugin.Condition):
             )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield why the subnet is none, unless it is not known yet."""
+        """Yield the problem of a literal subnet that is no subnet."""
         if 'subnet' in arguments:
             try:
                 _read_network(arguments['subnet'])
@@ -185,15 +185,17 @@ class InNet(plugin.Condition):
 def read_address(text: str) -> _Address:
     """Return the IP address in a text, which may have a prefix behind it.
 
-    :raises: ValueError if there is none, as in ``192.0.2.0/24`` and ``::/0``:
-        these are subnets.
+    ``192.0.2.7/24`` has the address 192.0.2.7.
+
+    :raises: ValueError if there is no address: ``192.0.2.0/24`` and ``::/0``
+        are subnets.
     """
     text = text.strip()
     if '/' not in text:
         return ipaddress.ip_address(text)
     interface = ipaddress.ip_interface(text)
     network = interface.network
-    # Both addresses of the smallest subnets are those of hosts.
+    # In the smallest subnets, both addresses belong to hosts.
     is_large = network.prefixlen < interface.max_prefixlen - 1
     if is_large and int(interface.ip) == int(network.network_address):
         raise ValueError(f'{text} is a subnet')
@@ -201,9 +203,9 @@ def read_address(text: str) -> _Address:
 
 
 def _read_network(subnet: typing.Any) -> _Network:
-    """Return the network that a subnet is.
+    """Read a subnet.
 
-    :raises: :class:`.exceptions.OperationError` if it is none.
+    :raises: :class:`.exceptions.OperationError` for any other value.
     """
     try:
         return ipaddress.ip_network(str(subnet).strip(), strict=False)
@@ -225,9 +227,12 @@ class RegexCondition(plugin.Condition):
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
         """Yield which texts match, if the expression is a list of words."""
-        words = _words(arguments['regex'], self.METHOD == 'search')
+        searches = self.METHOD == 'search'
+        words = _find_words(arguments['regex'], searches)
         if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
-            yield plugin.Fact(arguments['value'], _membership(inverted), words)
+            yield plugin.Fact(
+                arguments['value'], _relation_to_values(inverted), words
+            )
 
     def bind(
         self, arguments: dict[str, typing.Any]
@@ -271,19 +276,19 @@ class Matches(RegexCondition):
     METHOD = 'fullmatch'
 
 
-def _membership(inverted: bool) -> str:
-    """Return the relation of a value to those for which a condition holds."""
+def _relation_to_values(inverted: bool) -> str:
+    """Return the relation of a value to the values of a condition."""
     if inverted:
         return 'none-of'
     return 'one-of'
 
 
-def _words(regex: str, searches: bool) -> list[str]:
-    """Return all texts that match, if the expression is a list of them.
+def _find_words(regex: str, searches: bool) -> list[str]:
+    """Return all texts that match an expression such as ``^(Dell|HPE)$``.
 
-    :param searches: whether it matches anywhere in a text unless it has
-        anchors.
-    :returns: nothing for any other expression.
+    :param searches: whether the expression matches anywhere in a text, unless
+        it has anchors.
+    :returns: an empty list for any other expression.
     """
     expected = _PERHAPS_ANCHORED
     if searches:
@@ -296,7 +301,7 @@ def _words(regex: str, searches: bool) -> list[str]:
     if grouped is not None:
         alternatives = grouped[1]
     elif searches and '|' in alternatives:
-        # Each anchor belongs to one alternative only.
+        # In "^a|b$", an anchor belongs to a single alternative.
         return []
     words = []
     for word in alternatives.split('|'):
