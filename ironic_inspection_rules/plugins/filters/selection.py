@@ -34,26 +34,26 @@ class _Select(plugin.Filter):
     """The result of the condition for items that are kept."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Check the name of the condition, and the value that it is given.
+        """Check the name of the condition, and its literal value.
 
-        A value that varies is checked only when the filter is called.
+        A value with a field is checked only when the filter is called.
         """
         name = str(arguments.get('op'))
-        tests = _tests()
+        tests = _list_tests()
         if name not in tests:
             yield 'op', suggestion.not_one_of(name, sorted(tests))
             return
         op = tests[name]
-        parameter = _parameter(op)
+        parameter = _find_parameter(op)
         if 'value' not in arguments:
-            # It is missing, or a field: a machine's data are no expression.
+            # It is missing, or it is a field, which is no expression.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
         elif parameter is None:
             yield 'value', _('is not taken by %s') % name
         else:
             try:
-                literals = _literals(parameter, arguments['value'])
+                literals = _convert_literal(parameter, arguments['value'])
             except exceptions.OperationError:
                 yield 'value', _('is not what %s takes') % name
                 return
@@ -63,9 +63,9 @@ class _Select(plugin.Filter):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        # Only for its errors, so that the rule is refused when it is made: no
-        # argument varies, so without a value here there is none at all.
-        _test(
+        # Only for its errors, so that a wrong rule is refused. As no argument
+        # varies, a value that is not here is missing.
+        _make_test(
             arguments['op'],
             arguments.get('value', data_path.ABSENT),
             budget.UNLIMITED,
@@ -80,16 +80,16 @@ class _Select(plugin.Filter):
         op: str,
         wanted: typing.Any,
     ) -> sequence.Items:
-        """Return the items for whose value the result is :attr:`KEEPS`.
+        """Return the items for whose value the condition gives :attr:`KEEPS`.
 
-        The condition gives the result. For a missing value it is false, unless
-        the condition also takes those.
+        For a missing value the condition is false, unless it takes missing
+        values.
 
-        :param values: the value of each item: itself, or its attribute.
+        :param values: the value of each item: the item or its attribute.
         :param op: the name of the condition.
         :param wanted: the second argument of the condition.
         """
-        test, holds_for_missing = _test(op, wanted, allowance)
+        test, holds_for_missing = _make_test(op, wanted, allowance)
         chosen = []
         allowance.spend(len(items))
         for item, value in zip(items, values, strict=True):
@@ -151,20 +151,20 @@ class RejectAttribute(SelectAttribute):
 
 
 @functools.cache
-def _tests() -> typing.Mapping[str, registry.Op]:
+def _list_tests() -> typing.Mapping[str, registry.Op]:
     """Return the conditions that can test a value, by name."""
     conditions = registry.installed().conditions
-    return {name: op for name, op in conditions.items() if _is_test(op)}
+    return {name: op for name, op in conditions.items() if _can_test(op)}
 
 
-def _is_test(op: registry.Op) -> bool:
-    """Return whether a condition can be called with one value or with two.
+def _can_test(op: registry.Op) -> bool:
+    """Return whether a condition can be called with one or two values.
 
-    The first is the item or its attribute, the second the argument
-    ``value`` of the filter.
+    The first value is the item or its attribute, the second value is the
+    argument ``value`` of the filter.
     """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
-        # It reads more than the values that it is given.
+        # It needs more than these values.
         return False
     if not op.signature.arguments:
         return False
@@ -174,10 +174,10 @@ def _is_test(op: registry.Op) -> bool:
     return True
 
 
-def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
+def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
     """Return the argument of a condition that gets ``value`` of the filter.
 
-    :returns: None if the condition takes nothing but the value it tests.
+    :returns: None if the condition takes only the value that it tests.
     """
     declared = op.signature.arguments
     if declared[0].variadic:
@@ -187,37 +187,34 @@ def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
     return None
 
 
-def _literals(
+def _convert_literal(
     parameter: engine_arguments.Argument, wanted: typing.Any
 ) -> dict[str, typing.Any]:
-    """Return the argument of a condition beside the value that it tests.
-
-    :returns: by name, converted as the condition gets it.
-    """
+    """Convert ``value`` of the filter as the condition gets it, by its name."""
     if parameter.variadic:
         return {parameter.name: [wanted]}
     return {parameter.name: engine_arguments.convert(wanted, parameter)}
 
 
-def _test(
+def _make_test(
     name: str, wanted: typing.Any, allowance: budget.Budget
 ) -> tuple[Test, bool]:
-    """Return a condition as a function of one value, for a filter to call.
+    """Make a function of a single value of a condition.
 
-    :param name: of the condition.
+    :param name: the name of the condition.
     :param wanted: the second argument of the condition, or ABSENT.
-    :param allowance: the budget that a condition which pays is called with.
+    :param allowance: the budget for a condition that pays.
     :returns: the function, and the result for a missing value, for which the
         caller does not call it.
     :raises: :class:`.exceptions.OperationError` if the argument is missing,
         or the condition does not take it.
     """
-    op = _tests()[name]
-    parameter = _parameter(op)
+    op = _list_tests()[name]
+    parameter = _find_parameter(op)
     is_given = wanted is not data_path.ABSENT
     if parameter is not None and parameter.required and not is_given:
         raise exceptions.OperationError(_('%s takes a value') % name)
-    test = _bind(op, parameter, wanted, allowance)
+    test = _bind_all_but_tested(op, parameter, wanted, allowance)
     if op.plugin.SEES_MISSING:
         return test, test(data_path.ABSENT)
     if op.plugin.ACCEPTS_MISSING:
@@ -225,7 +222,7 @@ def _test(
     return test, False
 
 
-def _bind(
+def _bind_all_but_tested(
     op: registry.Op,
     parameter: engine_arguments.Argument | None,
     wanted: typing.Any,
@@ -249,14 +246,14 @@ def _bind(
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)
-        return functools.partial(_compare, compare, wanted)
+        return functools.partial(_compare_with, compare, wanted)
     literals = {}
     if parameter is not None and wanted is not data_path.ABSENT:
-        literals = _literals(parameter, wanted)
+        literals = _convert_literal(parameter, wanted)
     return functools.partial(op.bind(literals), *first_arguments)
 
 
-def _compare(
+def _compare_with(
     compare: typing.Callable[..., typing.Any],
     wanted: typing.Any,
     value: typing.Any,
