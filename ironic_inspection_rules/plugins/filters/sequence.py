@@ -24,15 +24,15 @@ _ATTRIBUTE = {
 }
 
 
-def attributes(
+def list_attributes(
     items: Items, attribute: typing.Any, default: typing.Any = data_path.ABSENT
 ) -> typing.Any:
-    """Return an attribute of each item.
+    """Return the value of an attribute of each item.
 
-    :param attribute: its name, or names with dots between them; None for
-        the items themselves.
-    :param default: the value for an item without it; by default the result
-        is then :data:`.path.ABSENT`.
+    :param attribute: the name, or names with dots between them; None for the
+        items themselves.
+    :param default: the value for an item without the attribute; by default,
+        the result is then :data:`.path.ABSENT`.
     :raises: :class:`.exceptions.OperationError` if the attribute is no name.
     """
     if attribute is None:
@@ -53,7 +53,7 @@ def attributes(
     return values
 
 
-def _without_order(columns: list[Items]) -> exceptions.OperationError:
+def _no_order_error(columns: list[Items]) -> exceptions.OperationError:
     """Return the error for values that cannot be compared.
 
     :param columns: the values of each attribute.
@@ -93,11 +93,11 @@ class Join(plugin.Filter):
         attribute: typing.Any = None,
     ) -> typing.Any:
         """Return the text; missing where an item lacks the attribute."""
-        values = attributes(items, attribute)
+        values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
-        # A separator may be long, and there may be many. The texts are made
-        # twice: the first time one by one, before they are paid for.
+        # Paid beforehand: the separator may be long. For their lengths, the
+        # texts are made one by one, and thrown away.
         length = 0
         for value in values:
             length += len(str(value)) + len(sep)
@@ -131,7 +131,7 @@ class Sum(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
-        values = attributes(items, attribute)
+        values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
         for value in values:
@@ -160,14 +160,14 @@ class _Extreme(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
-        values = attributes(items, attribute)
+        values = list_attributes(items, attribute)
         if values is data_path.ABSENT or not values:
             return data_path.ABSENT
         keys = [ignore_case(value) for value in values]
         try:
             chosen = type(self).choose(keys)
         except TypeError as exc:
-            raise _without_order([keys]) from exc
+            raise _no_order_error([keys]) from exc
         return items[keys.index(chosen)]
 
 
@@ -215,19 +215,19 @@ class Unique(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
-        values = attributes(items, attribute)
+        values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
         first: dict[typing.Any, typing.Any] = {}
         for value, item in zip(values, items, strict=True):
-            first.setdefault(_key(ignore_case(value)), item)
+            first.setdefault(_key_of_equal_values(ignore_case(value)), item)
         return list(first.values())
 
 
-def _key(value: typing.Any) -> typing.Hashable:
+def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
     """Return a key that is equal for equal values.
 
-    1, 1.0 and true are equal, as to Jinja2, but not inside of a list or a
+    1, 1.0 and true are equal, as in Jinja2, but not inside of a list or a
     mapping.
     """
     if isinstance(value, bool):
@@ -257,10 +257,11 @@ class Sort(plugin.Filter):
         attribute: typing.Any = None,
         reverse: bool = False,
     ) -> typing.Any:
-        """Return the items in order; missing where one lacks an attribute.
+        """Return the items in order; missing if any lacks an attribute.
 
-        :param attribute: to sort by, or several with commas between them, of
-            which the later ones count where the earlier ones are equal.
+        :param attribute: the name of the attribute to sort by, or several
+            names with commas between them. A later attribute counts only for
+            items whose earlier attributes are equal.
         :raises: :class:`.exceptions.OperationError` for values without an
             order, such as a text beside a number.
         """
@@ -269,21 +270,21 @@ class Sort(plugin.Filter):
             names = attribute.split(',')
         columns = []
         for name in names:
-            values = attributes(items, name)
+            values = list_attributes(items, name)
             if values is data_path.ABSENT:
                 return data_path.ABSENT
             # A machine may choose how many attributes there are.
             allowance.spend(1 + (len(items) >> 2))
             columns.append([ignore_case(value) for value in values])
-        # Tuples, as in Jinja2: they compare the first values that differ, so
-        # what is equal needs no order.
+        # As in Jinja2, tuples compare only the first values that differ:
+        # equal values need no order.
         keys = list(zip(*columns, strict=True))
         try:
             order = sorted(
                 range(len(items)), key=keys.__getitem__, reverse=reverse
             )
         except TypeError as exc:
-            raise _without_order(columns) from exc
+            raise _no_order_error(columns) from exc
         return [items[index] for index in order]
 
 
@@ -305,7 +306,7 @@ class Map(plugin.Filter):
         default: typing.Any = data_path.ABSENT,
     ) -> typing.Any:
         if filter is None:
-            return attributes(items, attribute, default)
+            return list_attributes(items, attribute, default)
         results = [filter(item) for item in items]
         if data_path.ABSENT in results:
             return data_path.ABSENT
