@@ -23,9 +23,9 @@ class AttributeAction(plugin.Action):
     TABLE: typing.ClassVar[typing.Mapping[str, schema.Attribute]] = schema.NODE
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield what is wrong with the path, or with a value for that path.
+        """Yield the problems of the path, and of values for the path.
 
-        Nothing is checked where a field stands for the attribute.
+        Nothing is checked if a field stands for the attribute.
         """
         path = arguments.get('path')
         if path is None or '{' in path[0]:
@@ -48,18 +48,18 @@ class AttributeAction(plugin.Action):
     ) -> None:
         """Check a literal argument together with the path.
 
-        Derived classes check those that depend on it.
+        Derived classes check the arguments that depend on the path.
 
-        :param name: of the argument, which may be ``path`` itself.
+        :param name: the name of the argument, which may be ``path`` itself.
         :raises: :class:`.exceptions.OperationError` if it is invalid there.
         """
 
     def place(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> tuple[str, data_path.Path]:
-        """Return where the action writes: the root of the data, and the path.
+        """Return the place where the action writes: a root, and a path.
 
-        The path of a port begins with the port.
+        For a port, it is ``('ports', ('0', 'extra', 'rack'))``.
 
         :raises: :class:`.exceptions.OperationError` if it may not be changed,
             or the node has no such port.
@@ -77,13 +77,13 @@ class AttributeAction(plugin.Action):
         """Remove the value at a path of the node or of a port."""
         root, where = self.place(target, path, port_id)
         if len(path) == 1:
-            # Nodes and ports always have all attributes: one that is removed
-            # gets its default, as Ironic's API does it.
+            # Nodes and ports always have all attributes: as in Ironic's API,
+            # a removed attribute gets its default.
             target.set(root, where, schema.read_value(path, None, self.TABLE))
         else:
             target.unset(root, where)
 
-    def _write(
+    def _declare_write(
         self,
         arguments: plugin.Arguments,
         value: typing.Any = data_path.ABSENT,
@@ -91,10 +91,10 @@ class AttributeAction(plugin.Action):
     ) -> plugin.Write:
         """Return the declaration of a write at the path of the action.
 
-        :param arguments: of the action, as the rule has them.
-        :param value: what is written; without it, what is there is removed,
-            and a whole attribute gets its default.
-        :param extends: whether it is appended to a list.
+        :param arguments: the arguments of the action, as the rule has them.
+        :param value: the value that is written. Without a value, the present
+            value is removed, and a whole attribute gets its default.
+        :param extends: whether the value is appended to a list.
         """
         kind = 'node'
         if self.TABLE is schema.PORT:
@@ -102,8 +102,8 @@ class AttributeAction(plugin.Action):
         path = arguments['path']
         value_afterwards = value
         if not extends:
-            # What is on the node afterwards, which later rules read: the value
-            # converted, or the default of an attribute that is removed.
+            # Later rules read the converted value, or the default of a removed
+            # attribute.
             value_afterwards = schema.value_afterwards(path, value, self.TABLE)
         return plugin.Write(
             kind,
@@ -123,7 +123,7 @@ class _Set(AttributeAction):
         yield from schema.cases(self.TABLE)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield self._write(arguments, value=arguments['value'])
+        yield self._declare_write(arguments, value=arguments['value'])
 
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
@@ -133,7 +133,7 @@ class _Set(AttributeAction):
         if name == 'value' or is_cleanup:
             schema.read_value(path, value, self.TABLE)
 
-    def _set(
+    def _set_value(
         self,
         target: Target,
         path: data_path.Path,
@@ -147,7 +147,7 @@ class _Set(AttributeAction):
             schema.check_capabilities(path, converted)
         target.set(root, where, converted)
 
-    def _undo(
+    def _undo_set(
         self,
         target: Target,
         path: data_path.Path,
@@ -156,11 +156,11 @@ class _Set(AttributeAction):
     ) -> None:
         """Undo what the action set when the rule matched earlier.
 
-        The place gets the cleanup value. Without one, what is there is
-        removed; an attribute that cannot be removed stays as it is.
+        The place gets the cleanup value. Without a cleanup value, the present
+        value is removed; an attribute that cannot be removed stays as it is.
         """
         if cleanup is not None:
-            self._set(target, path, cleanup, port_id)
+            self._set_value(target, path, cleanup, port_id)
             return
         # Only for its errors: the path may not lead to an attribute.
         self.place(target, path, port_id)
@@ -181,13 +181,13 @@ class SetAttribute(_Set):
         value: typing.Any,
         cleanup: typing.Any = None,
     ) -> None:
-        self._set(target, path, value)
+        self._set_value(target, path, value)
 
     def revert(
         self, target: Target, path: data_path.Path, cleanup: typing.Any = None
     ) -> None:
         """Set the cleanup value, or remove the value."""
-        self._undo(target, path, cleanup)
+        self._undo_set(target, path, cleanup)
 
 
 class SetPortAttribute(_Set):
@@ -204,7 +204,7 @@ class SetPortAttribute(_Set):
         value: typing.Any,
         cleanup: typing.Any = None,
     ) -> None:
-        self._set(target, path, value, port_id)
+        self._set_value(target, path, value, port_id)
 
     def revert(
         self,
@@ -215,14 +215,16 @@ class SetPortAttribute(_Set):
     ) -> None:
         """Set the cleanup value, or remove the value."""
         if target.has_port(port_id):
-            self._undo(target, path, cleanup, port_id)
+            self._undo_set(target, path, cleanup, port_id)
 
 
 class _Extend(AttributeAction):
     """Base of the actions that append to a list inside of an attribute."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield self._write(arguments, value=arguments['value'], extends=True)
+        yield self._declare_write(
+            arguments, value=arguments['value'], extends=True
+        )
 
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
@@ -238,7 +240,7 @@ class _Extend(AttributeAction):
                 _('attribute "%s" is not a list') % path[0]
             )
 
-    def _extend(
+    def _extend_list(
         self,
         target: Target,
         path: data_path.Path,
@@ -266,7 +268,7 @@ class ExtendAttribute(_Extend):
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        self._extend(target, path, value, unique)
+        self._extend_list(target, path, value, unique)
 
     def revert(
         self, target: Target, path: data_path.Path, value: typing.Any
@@ -290,7 +292,7 @@ class ExtendPortAttribute(_Extend):
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        self._extend(target, path, value, unique, port_id)
+        self._extend_list(target, path, value, unique, port_id)
 
     def revert(
         self,
@@ -309,7 +311,7 @@ class _Delete(AttributeAction):
     """Base of the actions that remove an attribute, or a part of one."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        yield self._write(arguments)
+        yield self._declare_write(arguments)
 
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
