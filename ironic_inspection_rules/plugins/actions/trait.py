@@ -15,7 +15,7 @@ _NAME = {'$ref': '#/definitions/trait'}
 
 
 def _replace_all(target: Target, names: list[str]) -> None:
-    """Replace all traits of the node by those with some names.
+    """Replace all traits of the node by some names.
 
     :raises: :class:`.exceptions.OperationError` if a node cannot have so
         many.
@@ -57,8 +57,8 @@ class AddTrait(plugin.Action):
         _check_names([name])
         traits = target.traits
         if name in traits:
-            # Nothing changes. The record of the run says that this rule sets
-            # the trait all the same, for "explain".
+            # Nothing changes. For "explain", the record of the run says that
+            # this rule sets the trait, too.
             target.confirm_traits([name])
         else:
             _replace_all(target, [*traits, name])
@@ -93,9 +93,9 @@ class SetTraits(plugin.Action):
         )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield why names are no traits, or do not begin with the prefix.
+        """Yield the problems of names: no trait, or without the prefix.
 
-        They are those written in the rule; fields are checked when it runs.
+        Only literal names are checked; fields are checked when the rule runs.
         """
         names = arguments.get('names', [])
         prefix = arguments.get('prefix', '')
@@ -107,7 +107,7 @@ class SetTraits(plugin.Action):
             if problem is not None:
                 yield 'names', problem
         for name in names:
-            problem = _prefix_problem(name, prefix)
+            problem = _find_problem_of_prefix(name, prefix)
             if problem is not None:
                 yield 'names', problem
 
@@ -123,13 +123,15 @@ class SetTraits(plugin.Action):
             raise exceptions.OperationError(_('names must be a list'))
         _check_names(names)
         for name in names:
-            problem = _prefix_problem(name, prefix)
+            problem = _find_problem_of_prefix(name, prefix)
             if problem is not None:
                 raise exceptions.OperationError(problem)
-        # A run names this rule also for traits that the node had before. They
-        # are looked for first, as the node has all of them afterwards.
+        # For "explain", the record of the run says that this rule also sets
+        # traits that the node has already. This comes first, as the node has
+        # all names afterwards.
         target.confirm_traits(names)
-        # Every name begins with the empty prefix: without one, none is left.
+        # Every name begins with the empty prefix, so without a prefix no
+        # other traits are left.
         other_traits = [
             trait for trait in target.traits if not trait.startswith(prefix)
         ]
@@ -144,11 +146,8 @@ class SetTraits(plugin.Action):
         )
 
 
-def _prefix_problem(name: typing.Any, prefix: str) -> str | None:
-    """Return why a name is refused: it does not begin with the prefix.
-
-    :returns: None if it does.
-    """
+def _find_problem_of_prefix(name: typing.Any, prefix: str) -> str | None:
+    """Return the problem of a name without the prefix, None with the prefix."""
     if str(name).startswith(prefix):
         return None
     return _('"%(name)s" does not begin with the prefix "%(prefix)s"') % {
