@@ -16,12 +16,11 @@ Target = plugin.Target
 PATH = schema.CAPABILITIES
 
 
-def read(target: Target) -> dict[str, str]:
-    """Return the node's capabilities by name, out of their text.
+def read_capabilities(target: Target) -> dict[str, str]:
+    """Read the node's capabilities: ``boot_mode:uefi,raid:1`` by name.
 
-    The memory that they take is paid for out of the budget of the phase. A
-    name without a colon has an empty value; of a name that is there twice,
-    the last value counts.
+    The budget of the phase pays for their memory. A name without a colon has
+    an empty value; for a double name, the last value counts.
 
     :raises: :class:`.exceptions.OperationError` if they are no text.
     """
@@ -43,16 +42,18 @@ def read(target: Target) -> dict[str, str]:
 
 
 def _as_text(capabilities: dict[str, str]) -> str:
-    """Return the text of capabilities, in their order."""
+    """Return capabilities as text, in their order: ``boot_mode:uefi,raid:1``."""
     items = [f'{name}:{value}' for name, value in capabilities.items()]
     return ','.join(items)
 
 
-def _write(target: Target, capabilities: dict[str, str], name: str) -> None:
+def _write_all(
+    target: Target, capabilities: dict[str, str], name: str
+) -> None:
     """Write the text of all capabilities, or remove it if there are none.
 
-    :param name: the capability that was changed: a run names the rule that
-        set it, not only the text of all.
+    :param name: the capability that was changed, for the record of the run:
+        the rule has set only a part of the text.
     """
     if capabilities:
         target.set(plugin.NODE, PATH, _as_text(capabilities), (name,))
@@ -65,14 +66,15 @@ def declare(
 ) -> plugin.Write:
     """Return the declaration of a write of a capability.
 
-    :param name: as the rule has it.
-    :param value: as the rule has it; without it, the capability is removed.
+    :param name: the name as the rule has it.
+    :param value: the value as the rule has it; without a value, the capability
+        is removed.
     """
     if isinstance(name, str):
         name = name.strip()
     is_written_out = not interpolation.fields(value)
     if value is not data_path.ABSENT and is_written_out:
-        # What is written is text, and read without white space around it.
+        # Capabilities are texts, and are read without white space around.
         value = str(value).strip()
     return plugin.Write('capability', name, value, argument='name')
 
@@ -105,27 +107,26 @@ class SetCapability(plugin.Action):
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:
-        """Set the capability in the text that has them all.
+        """Set the capability in the text of all capabilities.
 
-        Where the text has it already, only that is noted, so that a run names
-        the rule that set it.
+        If the text has it already, the record of the run only says that the
+        rule sets it.
         """
         problems = self.problems({'name': name, 'value': value})
         first = next(problems, None)
         if first is not None:
             _argument, problem = first
             raise exceptions.OperationError(problem)
-        # As the text will be read again: Ironic and the next action that
-        # changes a capability leave out white space around names and values.
+        # Ironic, and the next action that changes a capability, ignore white
+        # space around names and values.
         name = name.strip()
         value = value.strip()
-        capabilities = {**read(target), name: value}
+        capabilities = {**read_capabilities(target), name: value}
         if target.get(plugin.NODE, PATH) == _as_text(capabilities):
-            # Nothing changes, and only this capability is noted as what the
-            # rule wants there: the others in the text are not its own.
+            # Nothing changes. Only this capability of the text is the rule's.
             target.confirm(plugin.NODE, (*PATH, name), value)
         else:
-            _write(target, capabilities, name)
+            _write_all(target, capabilities, name)
 
     def revert(self, target: Target, name: str) -> None:
         """Remove the capability."""
@@ -140,6 +141,6 @@ class UnsetCapability(plugin.Action):
 
     def __call__(self, target: Target, name: str) -> None:
         name = name.strip()
-        capabilities = read(target)
+        capabilities = read_capabilities(target)
         if capabilities.pop(name, None) is not None:
-            _write(target, capabilities, name)
+            _write_all(target, capabilities, name)

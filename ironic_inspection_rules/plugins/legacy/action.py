@@ -231,7 +231,10 @@ class InspectorSetCapability(FormattedAction):
             raise exceptions.OperationError(
                 _('the data has a comma, which cannot be part of a capability')
             )
-        capabilities = {**capability.read(target), name: formatted}
+        capabilities = {
+            **capability.read_capabilities(target),
+            name: formatted,
+        }
         items = []
         for name_in_text, value_in_text in capabilities.items():
             # This action removes a capability by setting it to null.
