@@ -133,7 +133,7 @@ def _is_url(url: str) -> bool:
     return parts.scheme in ('http', 'https') and bool(parts.netloc)
 
 
-def _is_text_by_text(value: typing.Any) -> bool:
+def _is_mapping_of_texts(value: typing.Any) -> bool:
     """Return whether a value is a mapping of strings to strings."""
     if not isinstance(value, dict):
         return False
@@ -168,10 +168,10 @@ class _Check(typing.NamedTuple):
 _CHECKS = {
     'url': _Check(_is_url, _('must be an http or https URL')),
     'headers': _Check(
-        _is_text_by_text, _('must be a mapping of strings to strings')
+        _is_mapping_of_texts, _('must be a mapping of strings to strings')
     ),
     'proxies': _Check(
-        _is_text_by_text, _('must be a mapping of strings to strings')
+        _is_mapping_of_texts, _('must be a mapping of strings to strings')
     ),
     'timeout': _Check(_is_timeout, _('must be greater than zero')),
     'retries': _Check(_is_count, _('must not be negative')),
