@@ -120,7 +120,7 @@ class _Set(AttributeAction):
     def cases(
         self,
     ) -> typing.Iterator[tuple[str, plugin.Schema, plugin.Schema]]:
-        yield from schema.cases(self.TABLE)
+        yield from schema.list_cases(self.TABLE)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield self._declare_write(arguments, value=arguments['value'])
@@ -324,7 +324,9 @@ class _Delete(AttributeAction):
 class DeleteAttribute(_Delete):
     """``del-attribute``: remove an attribute of the node, or a value in it."""
 
-    SCHEMAS = schema.path_schemas(schema.NODE, schema.removable(schema.NODE))
+    SCHEMAS = schema.path_schemas(
+        schema.NODE, schema.list_removable(schema.NODE)
+    )
 
     def __call__(self, target: Target, path: data_path.Path) -> None:
         self._remove(target, path)
@@ -334,7 +336,9 @@ class DeletePortAttribute(_Delete):
     """``del-port-attribute``: remove an attribute of a port."""
 
     TABLE = schema.PORT
-    SCHEMAS = schema.path_schemas(schema.PORT, schema.removable(schema.PORT))
+    SCHEMAS = schema.path_schemas(
+        schema.PORT, schema.list_removable(schema.PORT)
+    )
 
     def __call__(
         self, target: Target, port_id: str, path: data_path.Path

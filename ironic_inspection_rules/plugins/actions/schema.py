@@ -255,19 +255,19 @@ def path_schemas(
     }
 
 
-def removable(table: typing.Mapping[str, Attribute]) -> list[str]:
-    """Return the names of attributes that can be removed."""
+def list_removable(table: typing.Mapping[str, Attribute]) -> list[str]:
+    """Return the names of attributes that can be removed or set to null."""
     return [
         name for name, attribute in table.items() if attribute.is_removable
     ]
 
 
-def cases(
+def list_cases(
     table: typing.Mapping[str, Attribute],
 ) -> typing.Iterator[tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
     """Yield the schemas of the values of attributes, kind by kind.
 
-    For example, of all attributes that hold a mapping and may be removed::
+    For example, for all attributes that hold a mapping and may be removed::
 
         ('^/?(?:extra|properties)…',
          {'anyOf': [{'type': 'object'}, VARIES, NULL]},
@@ -276,8 +276,7 @@ def cases(
     :returns: a pattern of the path, then JSON Schemas of the value and of
         the cleanup value.
     """
-    # Attributes that differ only in their default have the same schemas: by
-    # what they have in common, their names.
+    # Attributes that differ only in their default have the same schemas.
     alike: dict[tuple[str, int, bool], list[str]] = {}
     for name, attribute in table.items():
         key = (attribute.kind, attribute.longest, attribute.is_removable)
@@ -326,9 +325,9 @@ def read_value(
     value: typing.Any,
     table: typing.Mapping[str, Attribute],
 ) -> typing.Any:
-    """Convert a value to the kind that the attribute at the path has.
+    """Convert a value to the kind of the attribute at a path.
 
-    A value below an attribute may be of any kind.
+    A value inside of an attribute may be of any kind.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :raises: :class:`.exceptions.OperationError` if it cannot hold the value.
@@ -349,16 +348,16 @@ def value_afterwards(
     value: typing.Any,
     table: typing.Mapping[str, Attribute],
 ) -> typing.Any:
-    """Return what is at a path after an action, as the action declares it.
+    """Return the value at a path after an action, as the action declares it.
 
-    A whole attribute always has a value of its kind: what a rule writes there
-    is converted, and one that is removed has its default. A value with fields
-    is returned as it is.
+    A whole attribute always has a value of its kind: a written value is
+    converted, and a removed attribute gets its default. A value with fields is
+    returned as it is.
 
-    :param path: as the rule has it, of any type.
-    :param value: :data:`.path.ABSENT` if it is removed.
+    :param path: any value, as the rule has it.
+    :param value: the written value; :data:`.path.ABSENT` for a removal.
     :param table: the attributes of nodes or of ports, by name.
-    :returns: :data:`.path.ABSENT` where nothing is left.
+    :returns: :data:`.path.ABSENT` if nothing is left.
     """
     if not isinstance(path, str) or interpolation.fields([path, value]):
         return value
@@ -379,20 +378,20 @@ def value_afterwards(
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     """Check that writing a value leaves ``properties/capabilities`` a text.
 
-    Ironic reads them as text in each later inspection, which fails otherwise.
+    Otherwise, every later inspection would fail, as Ironic reads it as text.
 
-    :param path: where the value is to be written: at the capabilities, inside
-        of them, at ``properties`` as a whole, or anywhere else.
-    :raises: :class:`.exceptions.OperationError` if they would be something
-        else than text, null or absent.
+    :param path: the place of the value: at the capabilities, inside of them,
+        at ``properties`` as a whole, or anywhere else.
+    :raises: :class:`.exceptions.OperationError` if they would become anything
+        but text, null or absent.
     """
     if path[0] != CAPABILITIES[0]:
-        # Most paths are in another attribute: that takes one comparison.
+        # Most paths are in another attribute.
         return
     common = min(len(path), len(CAPABILITIES))
     if path[:common] != CAPABILITIES[:common]:
         return
-    # A text has nothing inside: such a path would make a mapping of it.
+    # A path inside of the text would make a mapping of it.
     is_inside = len(path) > len(CAPABILITIES)
     # The value may be all of ``properties``, with capabilities or without.
     capabilities = data_path.get(value, CAPABILITIES[common:])
