@@ -216,7 +216,7 @@ def _compile_for_items(
 
 
 def _compile_with_data(texts: list[str]) -> pattern.Pattern:
-    """Compile an expression with escaped texts of a machine among its pieces."""
+    """Compile an expression with escaped texts of a machine in it."""
     return pattern.Pattern(''.join(texts), from_data=True)
 
 

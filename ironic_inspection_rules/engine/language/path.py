@@ -189,7 +189,7 @@ def replace_texts(
 def same(one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values of JSON are equal, types included.
 
-    ``[1]`` differs from ``[1.0]`` and ``[true]``, which Python takes for equal.
+    ``[1]`` differs from ``[1.0]`` and ``[true]``, unlike in Python.
     """
     # No recursion, as Ironic's threads have little stack.
     pairs = [(one, other)]
@@ -250,7 +250,7 @@ def _identity_of_float(number: float) -> typing.Hashable:
 
 
 def resolve_append(data: typing.Any, path: Path) -> Path:
-    """Replace ``-``, the end of a list, in a path by the index of its last item.
+    """Replace ``-`` in a path by the index of the last item of the list.
 
     ``/disks/-`` becomes ``/disks/2`` if the list has three items, so a record
     of a change names the item even if other items follow.

@@ -42,7 +42,7 @@ def read_capabilities(target: Target) -> dict[str, str]:
 
 
 def _as_text(capabilities: dict[str, str]) -> str:
-    """Return capabilities as text, in their order: ``boot_mode:uefi,raid:1``."""
+    """Return capabilities as text, such as ``boot_mode:uefi,raid:1``."""
     items = [f'{name}:{value}' for name, value in capabilities.items()]
     return ','.join(items)
 

@@ -147,7 +147,7 @@ class SetTraits(plugin.Action):
 
 
 def _find_problem_of_prefix(name: typing.Any, prefix: str) -> str | None:
-    """Return the problem of a name without the prefix, None with the prefix."""
+    """Return the problem of a name without the prefix, else None."""
     if str(name).startswith(prefix):
         return None
     return _('"%(name)s" does not begin with the prefix "%(prefix)s"') % {

@@ -190,7 +190,7 @@ def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
 def _convert_literal(
     parameter: engine_arguments.Argument, wanted: typing.Any
 ) -> dict[str, typing.Any]:
-    """Convert ``value`` of the filter as the condition gets it, by its name."""
+    """Convert ``value`` of the filter as the condition takes it, by name."""
     if parameter.variadic:
         return {parameter.name: [wanted]}
     return {parameter.name: engine_arguments.convert(wanted, parameter)}
