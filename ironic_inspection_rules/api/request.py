@@ -61,16 +61,16 @@ NO_OBJECT = _('The request must be a JSON object')
 def guard(request: webob.Request, app: Callable) -> Any:
     """Refuse bodies that are too large, too deep, or not UTF-8.
 
-    Ironic limits the size and the depth only of what claims to be JSON, but
-    parses other bodies as JSON too; its oldest releases limit neither. For
-    what is not UTF-8 its framework answers a bare 400.
+    Ironic limits only the size and the depth of bodies that claim to be JSON,
+    but parses other bodies as JSON, too; its oldest releases limit neither.
+    Its framework answers a bare 400 to a body that is not UTF-8.
 
     A header that claims another encoding, or a form in parts, is refused even
     without a body.
 
-    A body that may be large is put aside for :func:`body` alone, which counts
-    its depth. Ironic would keep it until the request is answered, and pecan
-    parses JSON twice to look for arguments, and keeps what it finds.
+    A body that may be large is put aside for :func:`body`, which counts its
+    depth. Ironic would keep the body until the request is answered, and pecan
+    would parse it twice to look for arguments.
 
     :returns: the application, which goes on with the request.
     :raises: an error of webob for a body that is refused.
@@ -88,15 +88,14 @@ def guard(request: webob.Request, app: Callable) -> Any:
     sent = _read_within(request, limit, is_large)
     if sent is None:
         if is_limited_by_ironic and place.strip('/').endswith(_FROM_RAMDISKS):
-            # Ironic refuses it, and logs what operators of ramdisks need to
-            # know.
+            # Ironic refuses it, and logs the reason for operators of ramdisks.
             return app
-        raise _refusal(
+        raise _make_refusal(
             webob_exc.HTTPRequestEntityTooLarge,
-            _too_large(limit, body_limit.option_of_size(place)),
+            _too_large_message(limit, body_limit.option_of_size(place)),
         )
     if not _is_utf_8(sent):
-        raise _refusal(
+        raise _make_refusal(
             webob_exc.HTTPBadRequest, _('The request must be encoded in UTF-8')
         )
     if is_large:
@@ -105,7 +104,7 @@ def guard(request: webob.Request, app: Callable) -> Any:
     elif not is_limited_by_ironic and budget.is_deeper(
         bytes(sent), body_limit.depth()
     ):
-        raise _refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
+        raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
     # A body that came in chunks had no length.
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
@@ -124,12 +123,12 @@ def _refuse_other_types(content_type: str) -> None:
     except LookupError:
         is_utf_8 = False
     if not is_utf_8:
-        raise _refusal(
+        raise _make_refusal(
             webob_exc.HTTPUnsupportedMediaType,
             _('The request must be encoded in UTF-8'),
         )
     if content_type.strip().lower().startswith('multipart/'):
-        raise _refusal(
+        raise _make_refusal(
             webob_exc.HTTPUnsupportedMediaType, _('The request must be JSON')
         )
 
@@ -139,20 +138,20 @@ def _read_within(
 ) -> bytes | memoryview | None:
     """Read the body of a request, unless it is too large.
 
-    It is put back for the application, which reads it next; a body that may
-    be large is not, and the application finds an empty one.
+    The body is put back for the application to read. In place of a body that
+    may be large, the application finds an empty body.
 
     :param limit: the most bytes to accept.
     :param is_large: whether the body may be large.
-    :returns: None if it has more bytes. If that is so by its length, which
-        the client has sent before it, it is not read.
+    :returns: None if it has more bytes. If the header says so, the body is not
+        read at all.
     """
     length = request.content_length
     if length is not None and length > limit:
         return None
     to_read = length
     if to_read is None:
-        # One more than is allowed, to know whether it is too large.
+        # One byte more than is allowed says that the body is too large.
         to_read = limit + 1
     stream = request.environ['wsgi.input']
     sent: bytes | memoryview
@@ -171,10 +170,10 @@ def _read_within(
 def _read_apart(stream: Any, most: int) -> memoryview:
     """Read a large body into memory that is mapped for it alone.
 
-    The system gets all of it back when the body is dropped. Large blocks of
+    The system gets this memory back when the body is dropped. Large blocks of
     the heap would leave memory in the process, see :mod:`.json_pieces`.
 
-    :param most: the number of bytes after which it stops reading.
+    :param most: the number of bytes after which reading stops.
     """
     # The size of a mapping of memory must not be zero.
     kept = mmap.mmap(
@@ -191,8 +190,8 @@ def _read_apart(stream: Any, most: int) -> memoryview:
 def _is_utf_8(sent: bytes | memoryview) -> bool:
     """Return whether bytes are text in UTF-8.
 
-    They are decoded piece by piece: the text of all of them would take up to
-    four times their memory.
+    They are decoded piece by piece: the whole text would take up to four times
+    the memory of the bytes.
     """
     decoder = codecs.getincrementaldecoder('utf-8')()
     try:
@@ -204,7 +203,7 @@ def _is_utf_8(sent: bytes | memoryview) -> bool:
     return True
 
 
-def _too_large(limit: int, option: str | None) -> str:
+def _too_large_message(limit: int, option: str | None) -> str:
     if option is None:
         return _('The request must not have more than %d bytes') % limit
     return _(
@@ -213,7 +212,7 @@ def _too_large(limit: int, option: str | None) -> str:
     ) % {'limit': limit, 'option': option}
 
 
-def _refusal(
+def _make_refusal(
     kind: type[webob_exc.HTTPError], reason: str
 ) -> webob_exc.HTTPError:
     return kind(json_body=fault(reason))
@@ -224,8 +223,8 @@ def fault(
 ) -> dict[str, Any]:
     """Return the body of an answer that refuses a request, as Ironic has it.
 
-    :param problems: what is wrong where, for clients that show it in their
-        own way; they are said in the reason, too.
+    :param problems: the problems with their places, for clients that show them
+        in their own way; the reason has them, too.
     """
     error: dict[str, Any] = {
         'faultcode': 'Client',
@@ -246,14 +245,14 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
 def body(*, lenient: bool = False) -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
-    Its size and charset are within what :func:`guard` and Ironic let through,
-    and so is its depth, unless it may be large: then it is counted here.
+    :func:`guard` and Ironic have checked its size and charset, and also the
+    depth of a body that cannot be large.
 
-    :param lenient: whether it may be all that Ironic would take, for calls
-        that Ironic has too: claim to be something else than JSON, and have a
+    :param lenient: whether the body may be whatever Ironic accepts, for calls
+        that Ironic has, too: it need not claim to be JSON, and may have a
         member twice. No such call takes large bodies.
     :returns: the document, None if there is no body.
-    :raises: Invalid if the body is no such document, or is nested too deeply.
+    :raises: Invalid if the body is no JSON, or is nested too deeply.
     :raises: InvalidBody if an object has a member twice, with its place.
     :raises: ClientSideError (415) if the body does not claim to be JSON.
     """
@@ -271,9 +270,9 @@ def body(*, lenient: bool = False) -> Any:
 def _parse(sent: bytes, lenient: bool = False) -> Any:
     """Parse a body as JSON in one piece.
 
-    Python would take NaN and infinity, which are no JSON (RFC 8259 "Numbers")
-    and could be stored, but not answered. Of two members of one name it would
-    drop the first, such as an action of a rule.
+    Python accepts NaN and infinity, which are no JSON (RFC 8259 "Numbers"):
+    they could be stored, but not answered. It drops the first of two members
+    of the same name, such as an action of a rule.
 
     :param lenient: whether an object may have a member twice.
     :returns: the document, None for an empty body.
@@ -305,22 +304,24 @@ def _parse(sent: bytes, lenient: bool = False) -> Any:
             }
         )
     if reader.doubled:
-        raise exceptions.InvalidBody([_twice(document, *reader.doubled[0])])
+        raise exceptions.InvalidBody(
+            [_problem_of_double_member(document, *reader.doubled[0])]
+        )
     return document
 
 
 def _parse_large(sent: memoryview) -> Any:
     """Parse a body that may be large, see :func:`body`.
 
-    Its depth is counted here, not by :func:`guard`: that takes a second for
-    the largest bodies, which only callers whom the policy allows may cost.
+    Its depth is counted here, not by :func:`guard`: for the largest bodies,
+    that takes a second, so the policy must allow the caller first.
 
-    :raises: Invalid also if it is nested too deeply.
+    :raises: Invalid if it is no JSON, or is nested too deeply.
     """
     if len(sent) > _AT_ONCE:
-        # Pieces take less memory than one text of the whole body. A body that
-        # is refused in pieces is parsed once more, as a whole: that says what
-        # is wrong, and where.
+        # Pieces take less memory than the text of the whole body. A body that
+        # is refused in pieces is parsed again as a whole, to find out what is
+        # wrong, and where.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
@@ -375,26 +376,26 @@ class _Reader:
         )
 
     def read_float(self, text: str) -> float:
-        """Return a number with a fraction; note one that is not finite."""
+        """Read a number with a fraction; note a number that is not finite."""
         number = float(text)
         if not math.isfinite(number):
             self.unusual.append(text)
         return number
 
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Build the dict of a JSON object; the decoder calls it for each.
+        """Build the dict of a JSON object, for the decoder.
 
-        An object with a name twice is noted in ``doubled``. Equal texts
-        become one text, which saves memory in large tables.
+        An object with a double name is noted in ``doubled``. Equal texts share
+        memory, of which large tables take much.
 
         :param members: names and values, in the order of the document.
         """
         decoded = self._equal_texts.build_mapping(members)
         if len(decoded) < len(members):
             counts = collections.Counter(name for name, _value in members)
-            # Only the first such name is reported.
-            twice = next(name for name, count in counts.items() if count > 1)
-            self.doubled.append((decoded, twice))
+            names = [name for name, count in counts.items() if count > 1]
+            # Only the first double name is reported.
+            self.doubled.append((decoded, names[0]))
         return decoded
 
 
@@ -408,13 +409,13 @@ def _read_integer(text: str) -> int:
         ) from exc
 
 
-def _twice(
+def _problem_of_double_member(
     document: Any, doubled: dict[str, Any], name: str
 ) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
-    Its pointer is empty where the object is not in the document: it has been
-    dropped with another member that is there twice.
+    The pointer is empty if the document has lost the object: it was inside of
+    another double member.
     """
     pointer = ''
     for parts, value in path.walk(document):
@@ -435,10 +436,8 @@ def _twice(
 def _place_of_unusual_number(document: Any) -> str:
     """Return the place of the first number that is not finite.
 
-    JSON has no such number.
-
-    :returns: a JSON pointer; empty if the number is not in the document, as
-        a later member of the same name has taken its place.
+    :returns: a JSON pointer; empty if the document has lost the number to a
+        later member of the same name.
     """
     for parts, value in path.walk(document):
         if isinstance(value, float) and not math.isfinite(value):
@@ -463,16 +462,16 @@ _Validator = jsonschema.validators.extend(
 def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     """Check a body by a JSON Schema, and fill in missing members.
 
-    Objects inside of it are not filled in.
+    Objects inside of the body are not filled in.
 
-    :returns: the document; of an object all members of the schema, None for
-        those that are not there.
+    :returns: the document; an object has all members of the schema, with None
+        for missing members.
     :raises: Invalid with the first problems, each with its place.
     """
     errors = _Validator(schema).iter_errors(document)
-    # No more are looked for: a large document could have very many.
+    # Only a few, as a large document could have very many.
     first_errors = itertools.islice(errors, exceptions.MOST_PROBLEMS)
-    problems = [_problem(error) for error in first_errors]
+    problems = [_convert_error(error) for error in first_errors]
     if problems:
         raise exceptions.InvalidBody(problems)
     if 'properties' not in schema:
@@ -481,9 +480,9 @@ def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     return {**absent, **document}
 
 
-def _problem(error: jsonschema.ValidationError) -> exceptions.Problem:
+def _convert_error(error: jsonschema.ValidationError) -> exceptions.Problem:
     return exceptions.Problem(
-        path.pointer(error.absolute_path), _detail(error)
+        path.pointer(error.absolute_path), _describe_error(error)
     )
 
 
@@ -491,11 +490,11 @@ _NAMES_OF_TYPES = {'array': 'list'}
 """Types of JSON Schema by the words of messages."""
 
 
-def _detail(error: jsonschema.ValidationError) -> str:
+def _describe_error(error: jsonschema.ValidationError) -> str:
     """Return the message for an error of JSON Schema, in words of our own.
 
-    It names the member of the request. What no other message is for is said
-    by the description in the schema.
+    It names the member of the request. Without a better message, it is the
+    description in the schema.
     """
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
@@ -546,8 +545,8 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     :param parameters: converters by the names that a request may have.
     :returns: the converted values by all these names, None for a parameter
         that is not given.
-    :raises: Invalid if there are others, one is there twice, or several are
-        wrong; what its converter raises if one is wrong.
+    :raises: Invalid for unknown or double parameters, and if several are
+        wrong; the error of the converter if a single parameter is wrong.
     """
     sent = api.request.GET.mixed()
     refusals: list[Exception] = []
@@ -571,10 +570,10 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
 
 
 def _only_value(name: str, value: Any) -> str:
-    """Return the value of a parameter.
+    """Return the value of a parameter that was given once.
 
-    :param value: a list if it was given several times.
-    :raises: Invalid if it was.
+    :param value: a list if the parameter was given several times.
+    :raises: Invalid for a list.
     """
     if not isinstance(value, str):
         raise exceptions.Invalid(
@@ -586,7 +585,7 @@ def _only_value(name: str, value: Any) -> str:
 def integer(name: str, value: str) -> int:
     """Convert a parameter to a whole number.
 
-    Ironic's own converter takes all that Python does, such as ``1_0``.
+    Ironic's own converter accepts whatever Python does, such as ``1_0``.
     """
     try:
         return int(arguments.read_number(value, int))
@@ -598,7 +597,7 @@ def integer(name: str, value: str) -> int:
 
 
 def one_of(known: Sequence[str]) -> Converter:
-    """Return the converter of a parameter that is one of some words."""
+    """Return the converter of a parameter that must be a known word."""
 
     def convert(name: str, value: str) -> str:
         if value not in known:
@@ -613,12 +612,11 @@ def one_of(known: Sequence[str]) -> Converter:
 def fields(known: Sequence[str]) -> Converter:
     """Return the converter of the parameter ``fields``, a list of names.
 
-    It makes ``['uuid', 'scope']`` of ``uuid,links,scope``, and refuses names
-    that are not known. ``links`` are left out, as answers that can have them
-    always do.
+    It makes ``['uuid', 'scope']`` of ``uuid,links,scope``, and refuses unknown
+    names. ``links`` are left out: answers with links always have them.
 
-    :param known: the names of fields, ``links`` among them if they may be
-        asked for.
+    :param known: the names of fields, ``links`` among them if the answers have
+        links.
     """
 
     def convert(name: str, value: str) -> list[str]:
@@ -636,9 +634,9 @@ SORT_DIR = one_of(('asc', 'desc'))
 
 
 def uuid_of(kind: str) -> Converter:
-    """Return the converter of a UUID into the form that it is stored in.
+    """Return the converter of a UUID into its stored form.
 
-    :param kind: what has the UUID, with its article, for the message.
+    :param kind: the owner of the UUID for the message, such as ``a rule``.
     """
 
     def convert(_name: str, value: str) -> str:
@@ -656,7 +654,7 @@ def uuid_of(kind: str) -> Converter:
 
 
 def marker(name: str, value: str) -> str:
-    """Convert the marker of a list into the form that UUIDs are stored in."""
+    """Convert the marker of a list into the stored form of UUIDs."""
     return str(uuid.UUID(args.uuid(name, value)))
 
 
@@ -664,7 +662,7 @@ RULE_UUID = uuid_of(_('a rule'))
 
 
 def rule_uuid(text: str) -> str:
-    """Bring the UUID of a rule into the form that it is stored in.
+    """Convert the UUID of a rule into its stored form.
 
     :raises: Invalid if it is no UUID.
     """

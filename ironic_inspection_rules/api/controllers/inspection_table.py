@@ -153,7 +153,7 @@ def machines(name: str, query: Query) -> Answer:
         raise exceptions.Invalid(_('"limit" must be positive'))
     # The marker is the number of findings on the pages before.
     first = query['marker'] or 0
-    pages = _readable_pages()
+    pages = _list_readable_pages()
     findings = _findings(
         api.request.context, inspection_table, pages, query['state']
     )
@@ -184,7 +184,7 @@ def _next_link(name: str, limit: int, marker: int) -> str:
     return str(url)
 
 
-def _readable_pages() -> list[fleet_page.Page]:
+def _list_readable_pages() -> list[fleet_page.Page]:
     """List the nodes whose inventory the caller may read, page by page.
 
     All pages are read before the answer begins: after that, an error could not
