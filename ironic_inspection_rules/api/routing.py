@@ -79,11 +79,14 @@ class Route:
         return self.parts[0] in inspector_forms.RESOURCES
 
     def match(self, path: list[str]) -> list[str] | None:
-        """Match a path against that of the route.
+        """Match a path against the path of the route.
 
-        :param path: all of its parts after ``/v1/``.
-        :returns: the parts that are any text, in their order; None if it is
-            no path of this route.
+        The route ``nodes/{node}/traits`` matches ``nodes``, ``n1``, ``traits``
+        and returns ``['n1']``.
+
+        :param path: all parts of the path after ``/v1/``.
+        :returns: the parts of any text, in their order; None if the path does
+            not match.
         """
         if len(path) != len(self.parts):
             return None
@@ -104,29 +107,28 @@ class Route:
     def answer(self, *path: str, **_pecan_arguments: Any) -> Any:
         """Answer a request: check it, call the handler, and set the status.
 
-        Checked are, in this order: the queue, a version of inspector's API,
-        the policy, the parameters and the body. The version of Ironic's API
-        was checked before that, see :attr:`exposed`.
+        The queue, a version of inspector's API, the policy, the parameters and
+        the body are checked in this order. The version of Ironic's API was
+        checked before, see :attr:`exposed`.
 
         :param path: the parts of the path that are any text.
-        :param _pecan_arguments: what pecan finds in the query and in the
-            body; both are read from the request itself.
-        :returns: what the handler returns; a fault where it has raised
-            InvalidInput.
+        :param _pecan_arguments: arguments that pecan finds in the query and in
+            the body; both are read from the request instead.
+        :returns: the result of the handler; a fault if it raises InvalidInput.
         """
         if self.is_queue:
             _check_queue()
         if self.is_inspector:
             inspector_forms.requested_version()
-            # The client asks for a version of inspector's API and of no
-            # other; Ironic's first versions know neither names of nodes nor
-            # states of inspection.
+            # The client asks only for a version of inspector's API. The first
+            # versions of Ironic's API know neither names of nodes nor states
+            # of inspection.
             api.request.version.minor = RULES
         arguments: list[Any] = list(path)
         if self.policy is not None:
             arguments = self._check_policy(self.policy, path)
         try:
-            # Without either, the handler reads the request itself.
+            # Without query and schema, the handler reads the request itself.
             if self.query is not None or self.schema is not None:
                 arguments += self._read_request()
             answered = self.handler(*arguments)
@@ -135,7 +137,7 @@ class Route:
             api.response.status = exc.code
             return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
-            # Whether the tables are there cannot be asked either.
+            # Without the database, the tables cannot be checked.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
             # Without the tables, the answer names what creates them.
@@ -148,8 +150,8 @@ class Route:
     def _check_policy(self, policy: str, path: Sequence[str]) -> list[Any]:
         """Check that the caller may make the call.
 
-        :returns: the path, in which the node has taken the place of its name
-            or UUID, if the policy is checked for a node.
+        :returns: the parts of the path. If the policy is checked for a node,
+            the node replaces its name or UUID.
         """
         arguments: list[Any] = list(path)
         if NODE in self.parts:
@@ -161,14 +163,14 @@ class Route:
         return arguments
 
     def _read_request(self) -> list[Any]:
-        """Read and check the parameters and the body, as far as it has them.
+        """Read and check the parameters and the body that the call has.
 
         :returns: the last arguments of the handler.
         """
         arguments: list[Any] = []
         if self.query is not None:
             query = request.query(self.query)
-            # A call that takes no parameters only has them refused.
+            # A call without parameters only refuses them.
             if self.query:
                 arguments.append(query)
         if self.schema is not None:
@@ -183,9 +185,9 @@ class Route:
     def _check_refused(
         self, refused: exceptions.InvalidBody, arguments: Sequence[Any]
     ) -> None:
-        """Find the problems that a refused body has besides those found.
+        """Find further problems of a refused body.
 
-        :raises: InvalidRuleSet with all of them if there are others.
+        :raises: InvalidRuleSet with all problems if there are further ones.
         """
         if self.check_refused is None:
             return
