@@ -90,21 +90,21 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 def put(connection: sa.Connection, document: Document) -> str:
     """Store a document; mark it as used if it is there already.
 
-    One with the names of a mapping in another order is another document.
+    ``{'a': 1, 'b': 2}`` and ``{'b': 2, 'a': 1}`` are different documents.
 
     :param connection: a transaction, which is over in :data:`FRESH` seconds.
     :returns: its digest.
     """
     sections: dict[str, str] = {}
     order: list[str] = []
-    frame = _encode(_frame(document, sections, order))
-    digest = _digest('\n'.join([frame, *order]))
-    is_stored = not _mark(connection, _CONTENTS, [digest])
+    frame = _encode(_cut_into_frame(document, sections, order))
+    digest = _compute_digest('\n'.join([frame, *order]))
+    is_stored = not _mark_as_used(connection, _CONTENTS, [digest])
     if is_stored:
         # The sections need no mark: while the document is there, its links
         # name them.
         return digest
-    missing = _mark(connection, _SECTIONS, sorted(sections))
+    missing = _mark_as_used(connection, _SECTIONS, sorted(sections))
     _insert(
         connection,
         _SECTIONS,
@@ -140,7 +140,7 @@ def put(connection: sa.Connection, document: Document) -> str:
 def get(
     connection: sa.Connection, digests: Iterable[str]
 ) -> dict[str, Document]:
-    """Read documents by their digests; what is not there is left out."""
+    """Read documents by their digests; missing documents are left out."""
     unique_digests = sorted(set(digests))
     # Compressed JSON, by the digest of the document; and by its digest and
     # the position in it.
@@ -156,7 +156,7 @@ def get(
     documents = {}
     for digest, compressed in frames.items():
         frame = json.loads(zlib.decompress(compressed))
-        documents[digest] = _fill(frame, digest, sections)
+        documents[digest] = _fill_frame(frame, digest, sections)
     return documents
 
 
@@ -180,7 +180,7 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 
 
 def sweep(grace: float = GRACE) -> int:
-    """Remove documents and sections that no row names or has used of late.
+    """Remove documents and sections that no row names or has used lately.
 
     :param grace: seconds since the last mark, after which a row may go.
     :returns: how many documents and sections were removed.
@@ -196,9 +196,9 @@ def sweep(grace: float = GRACE) -> int:
 
 
 def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
-    """Remove the rows of a table that nothing names or has used of late.
+    """Remove the rows of a table that nothing names or has used lately.
 
-    At most :data:`_MOST_REMOVED` go, those unused for longest first.
+    At most :data:`_MOST_REMOVED` rows go, the longest unused first.
 
     :param is_unnamed: the SQL condition of rows that no other row names.
     :param grace: seconds since the last mark, after which a row may go.
@@ -213,7 +213,7 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     )
     removed = 0
     for digest in digests:
-        # Both conditions are asked again: the row may be in use by now.
+        # Both conditions are checked again, as the row may be in use by now.
         if _remove(table, digest, is_old, is_unnamed):
             removed += 1
     return removed
@@ -236,9 +236,9 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
         ).first()
         if locked is None:
             return False
-        # A query of its own: MySQL would wait for rows that a DELETE looks at
-        # in other tables. The answer holds: who wants to name the row from
-        # now on has to mark it first, and waits for this transaction.
+        # A query of its own: MySQL would wait for rows that a DELETE reads in
+        # other tables. The answer stays true: a writer that wants to name the
+        # row has to mark it first, and waits for this transaction.
         unnamed = session.execute(
             sa.select(table.c.digest).where(
                 table.c.digest == digest, is_unnamed
@@ -283,16 +283,18 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
     return True
 
 
-def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
+def _cut_into_frame(
+    value: Any, sections: dict[str, str], order: list[str]
+) -> Any:
     """Return the frame of a value, and take its sections out.
 
-    A text or a part of at least :data:`SMALLEST` characters becomes a
-    section; a part above :data:`LARGEST` is taken apart first. The value is
-    not changed. The frame of ``{'log': <2000 characters>, 'size': 3}`` is
-    ``{'log': {'\\0': 0}, 'size': 3}``, with the position of the section.
+    The frame of ``{'log': <2000 characters>, 'size': 3}`` is
+    ``{'log': {'\\0': 0}, 'size': 3}``, with the position of the section. A
+    text or a part of at least :data:`SMALLEST` characters becomes a section; a
+    part above :data:`LARGEST` is taken apart first. The value is not changed.
 
-    What is stored depends on every step here: a value that is cut in another
-    way has another digest, and is stored once more.
+    Every step here decides on the digests: a value that is cut in another way
+    is stored once more.
 
     :param value: a dict or a list.
     :param sections: gets the text of each section, by its digest.
@@ -314,14 +316,14 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
         has_to_be_cut = len(text) > LARGEST or may_hold_reference
         if has_to_be_cut and not isinstance(child, str):
             count_before = len(order)
-            frame[name] = _frame(child, sections, order)
+            frame[name] = _cut_into_frame(child, sections, order)
             was_cut = len(order) > count_before
             # A section is not searched for references when it is read.
             if was_cut or may_hold_reference:
                 continue
-            # No part of it is large enough: it becomes a section as a whole.
+            # None of its parts is large enough: it becomes a whole section.
         if len(text) >= SMALLEST:
-            digest = _digest(text)
+            digest = _compute_digest(text)
             sections[digest] = text
             frame[name] = {_REFERENCE: len(order)}
             order.append(digest)
@@ -331,20 +333,20 @@ def _frame(value: Any, sections: dict[str, str], order: list[str]) -> Any:
     return frame
 
 
-def _fill(
+def _fill_frame(
     frame: Any, digest: str, sections: Mapping[tuple[str, int], bytes]
 ) -> Any:
     """Return a document, or a part of it, from its frame and its sections.
 
-    This undoes :func:`_frame`.
+    This undoes :func:`_cut_into_frame`.
 
-    :param frame: the frame of the document, or a part of that.
-    :param digest: that of the document.
+    :param frame: the frame of the document, or a part of the frame.
+    :param digest: the digest of the document.
     :param sections: compressed JSON, by the digest of a document and the
         position of the section in it.
     """
     if isinstance(frame, list):
-        return [_fill(child, digest, sections) for child in frame]
+        return [_fill_frame(child, digest, sections) for child in frame]
     if not isinstance(frame, dict):
         return frame
     children = frame
@@ -356,24 +358,24 @@ def _fill(
         # No reference, but a mapping in which a machine chose that name.
         children = reference[0]
     return {
-        name: _fill(child, digest, sections)
+        name: _fill_frame(child, digest, sections)
         for name, child in children.items()
     }
 
 
-def _digest(text: str) -> str:
+def _compute_digest(text: str) -> str:
     """Return 160 bits as the 27 characters of :data:`.models.DIGEST`."""
     digest = hashlib.blake2b(text.encode(), digest_size=20).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip('=')
 
 
-def _mark(
+def _mark_as_used(
     connection: sa.Connection, table: Any, digests: Sequence[str]
 ) -> list[str]:
-    """Mark rows as used, and return the digests of those that are missing.
+    """Mark rows as used, and return the digests of missing rows.
 
-    :param digests: sorted; all writers lock rows in that order, so that no
-        two of them wait for each other.
+    :param digests: sorted digests: as all writers lock rows in this order, no
+        two writers wait for each other.
     """
     needs_mark: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
@@ -403,9 +405,9 @@ def _mark(
 def _insert(
     connection: sa.Connection, table: Any, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows, marked as used; leave rows that are there as they are.
+    """Insert rows, marked as used; leave present rows as they are.
 
-    Another writer may have inserted the same meanwhile.
+    Another writer may have inserted the same rows meanwhile.
     """
     values: Any = {}
     # Links have no mark of their own.
