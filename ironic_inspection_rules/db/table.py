@@ -60,10 +60,10 @@ Stored = Sequence[str | None]
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
     """Yield the rows of a table in chunks, as they are stored.
 
-    A chunk ends behind a row whose key says so, or when it is full. So a row
-    that is added or changed makes one chunk another, and the rest stays.
-    What is stored depends on every step here: rows that are split in another
-    way are stored once more.
+    A chunk ends behind a row whose key says so, or when it is full. So a new
+    or changed row changes a single chunk, and all other chunks stay.
+    Every step here decides on the digests: rows that are split in another way
+    are stored once more.
     """
     members: list[Pair] = []
     texts: list[str] = []
@@ -79,22 +79,22 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
         is_boundary = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
         is_full = len(texts) >= _MOST_ROWS or characters >= _MOST_CHARACTERS
         if is_boundary or is_full:
-            yield _chunk(texts, members)
-            # New lists: the chunk keeps that of its members.
+            yield _make_chunk(texts, members)
+            # New lists, as the chunk keeps its own.
             members = []
             texts = []
             characters = 0
     if texts:
-        yield _chunk(texts, members)
+        yield _make_chunk(texts, members)
 
 
-def _chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
-    """Return the chunk of some rows, with a digest of its text.
+def _make_chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
+    """Make the chunk of some rows, with a digest of its text.
 
     :param texts: the JSON of the pairs, one by one.
     :param pairs: the keys of the rows, and the rows.
     """
-    # What the encoder would make of all pairs at once.
+    # The same text as the encoder makes of all pairs at once.
     text = f'[{",".join(texts)}]'
     hashed = hashlib.blake2b(text.encode(), digest_size=20)
     encoded = base64.urlsafe_b64encode(hashed.digest())
@@ -144,11 +144,11 @@ def read_chunks(
 ) -> dict[str, list[Pair]]:
     """Read the rows of some chunks of a table.
 
-    :param digests: those that :func:`list_digests` has given.
-    :param revision: the revision that had the chunks; None for those in
+    :param digests: digests from :func:`list_digests`.
+    :param revision: the revision that had the chunks; None for the chunks in
         force.
-    :returns: pairs of key and row, by the digest of the chunk. A chunk that a
-        change has replaced since its digest was read is not among them.
+    :returns: pairs of key and row, by the digest of the chunk. A chunk that
+        was replaced since its digest was read is left out.
     """
     chunks: dict[str, list[Pair]] = {}
     for part in transaction.chunks(digests, _BATCH):
@@ -175,13 +175,13 @@ def put(
 ) -> str | None:
     """Store a table as a revision has it, if it has changed.
 
-    Rows of earlier revisions stay: those that are no longer in force end with
+    Rows of earlier revisions stay: rows that are no longer in force end with
     this revision.
 
-    :param definition: all of it but its rows.
+    :param definition: the table without its rows.
     :param size: the number of its rows.
-    :param chunks: all of its chunks, in order; one without its text must be
-        among those of this table in force.
+    :param chunks: all chunks of the table, in order; a chunk without its text
+        must be in force in this table.
     :returns: ``created`` or ``updated``, None where nothing has changed.
     """
     before = session.execute(
@@ -192,7 +192,7 @@ def put(
     has_changed = _put_chunks(session, revision, name, chunks)
     if before == definition and not has_changed:
         return None
-    _end(session, _VERSIONS, revision, _VERSIONS.c.name == name)
+    _end_rows(session, _VERSIONS, revision, _VERSIONS.c.name == name)
     session.execute(
         sa.insert(_VERSIONS),
         [
@@ -218,13 +218,13 @@ def remove(session: orm.Session, revision: int, name: str) -> bool:
 
     :param revision: the first that does not have the table.
     """
-    ended = _end(session, _VERSIONS, revision, _VERSIONS.c.name == name)
-    _end(session, _CHUNKS, revision, _CHUNKS.c.name == name)
+    ended = _end_rows(session, _VERSIONS, revision, _VERSIONS.c.name == name)
+    _end_rows(session, _CHUNKS, revision, _CHUNKS.c.name == name)
     return bool(ended)
 
 
 def forget(session: orm.Session, oldest: int) -> None:
-    """Remove what no revision has any more.
+    """Remove rows that no revision has any more.
 
     :param oldest: the oldest revision that is kept.
     """
@@ -237,8 +237,8 @@ def _put_chunks(
 ) -> bool:
     """Store the chunks of a table, and return whether any has changed.
 
-    Only chunks that are new or have moved are written; the rows of those that
-    have moved or are gone end with this revision.
+    Only new and moved chunks are written; the rows of moved and removed chunks
+    end with this revision.
 
     :param chunks: pairs of digest and text, in order; the text is None for a
         chunk that the table has already.
@@ -248,10 +248,10 @@ def _put_chunks(
         .where(_CHUNKS.c.name == name, _CHUNKS.c.end_revision.is_(None))
         .order_by(_CHUNKS.c.position)
     ).all()
-    staying = _staying_rows(rows_before, chunks)
+    staying = _find_staying_rows(rows_before, chunks)
     if len(staying) == len(rows_before) == len(chunks):
         return False
-    positions = _positions(staying, len(chunks))
+    positions = _place_chunks(staying, len(chunks))
     if positions is None:
         # All chunks get new positions, so none may stay.
         staying = {}
@@ -272,24 +272,26 @@ def _put_chunks(
     staying_ids = {row.id for row in staying.values()}
     ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
     for part in transaction.chunks(new_rows, _BATCH):
-        session.execute(sa.insert(_CHUNKS), _with_data(session, name, part))
+        session.execute(
+            sa.insert(_CHUNKS), _compress_texts(session, name, part)
+        )
     # Only now: the data of a chunk that moves are copied from its old row.
     for part in transaction.chunks(ended_ids, _BATCH):
-        _end(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
+        _end_rows(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
     return True
 
 
-def _staying_rows(
+def _find_staying_rows(
     rows: Sequence[Any], chunks: Sequence[Stored]
 ) -> dict[int, Any]:
-    """Return the rows of the database that stay as they are.
+    """Find the rows of the database that stay as they are.
 
-    A chunk keeps its row where it stands in the same order to others that
-    stay. Chunks that have moved are written anew, as a row has its position.
+    Chunks keep their rows if their order stays the same. A chunk that has
+    moved is written anew, as a row has its position.
 
-    :param rows: of the database, all chunks of the stored table in order.
-    :param chunks: those that the table is to have, in order.
-    :returns: by the index of the chunk in ``chunks``.
+    :param rows: rows of the database, all chunks of the stored table in order.
+    :param chunks: the chunks that the table will have, in order.
+    :returns: rows by the index of the chunk in ``chunks``.
     """
     matcher = difflib.SequenceMatcher(
         None,
@@ -305,15 +307,17 @@ def _staying_rows(
     return staying
 
 
-def _positions(staying: Mapping[int, Any], count: int) -> list[float] | None:
+def _place_chunks(
+    staying: Mapping[int, Any], count: int
+) -> list[float] | None:
     """Return the positions of all chunks of a table, in order.
 
-    Chunks that stay keep the position of their row, and new ones come between
-    them: so the change of a row of the table writes one chunk, not all.
+    Chunks that stay keep the positions of their rows, and new chunks come
+    between them: a changed row of the table writes a single chunk.
 
     :param staying: rows of the database by the number of their chunk.
-    :param count: how many chunks the table has.
-    :returns: None if floating-point numbers leave no room between two of them.
+    :param count: the number of chunks of the table.
+    :returns: None if floating-point numbers leave no room between two chunks.
     """
     known: list[float | None] = [None] * count
     for number, row in staying.items():
@@ -321,14 +325,14 @@ def _positions(staying: Mapping[int, Any], count: int) -> list[float] | None:
     return _fill_positions(known)
 
 
-def _with_data(
+def _compress_texts(
     session: orm.Session, name: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return rows of chunks with compressed data in place of their texts.
 
-    A chunk without a text has not changed but only moved: its data are copied
-    from the row that is in force until now, so that they need not be sent
-    again. The caller ends that row only afterwards.
+    A chunk without a text has only moved: its data are copied from its old
+    row, so that the client need not send them again. The caller ends the old
+    row only afterwards.
 
     :param rows: the rows to insert, with a ``text`` that may be None.
     """
@@ -354,14 +358,14 @@ def _with_data(
 
 
 def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
-    """Return rising positions, with new ones between those that are known.
+    """Return rising positions, with new positions between known positions.
 
-    New ones divide the room between their neighbours evenly. Before the first
-    known one, and after the last, they are a whole number apart:
-    ``[None, 1.0, None, 2.0, None]`` becomes ``[0.0, 1.0, 1.5, 2.0, 3.0]``.
+    ``[None, 1.0, None, 2.0, None]`` becomes ``[0.0, 1.0, 1.5, 2.0, 3.0]``: new
+    positions divide the room between their neighbours evenly. Before the first
+    and after the last known position, they are a whole number apart.
 
-    :param positions: None for those that are new.
-    :returns: None if there is no room between two of them.
+    :param positions: known positions, None for new positions.
+    :returns: None if there is no room between two positions.
     """
     filled: list[float] = []
     # New positions since the last known one.
@@ -388,7 +392,9 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
     return filled
 
 
-def _end(session: orm.Session, table: Any, revision: int, which: Any) -> int:
+def _end_rows(
+    session: orm.Session, table: Any, revision: int, which: Any
+) -> int:
     """End the present rows of a table of the database with a revision.
 
     :param which: the condition of the rows.
