@@ -142,7 +142,9 @@ def _find(parsed_args: argparse.Namespace) -> list[lint.Finding]:
     target = inventory_fields.InspectionTarget(
         parsed_args.interface, parsed_args.ironic
     )
-    with progress.steps(len(inventories), hidden=not inventories) as advance:
+    with progress.show_machine_bar(
+        len(inventories), hidden=not inventories
+    ) as advance:
         site = lint.Site(target, inventories, advance)
         findings = lint.lint(parsed_args.files, registry.installed(), site)
     return [

@@ -86,7 +86,7 @@ class Diff(arguments.FileCommand):
         new_set = machine_test.RuleSet(rules, new.tables)
         paths = machine_test.find_inventories(parsed_args.inventory)
         differences = _Differences(changes, rule_diff.compare_tables(old, new))
-        with progress.steps(len(paths)) as advance:
+        with progress.show_machine_bar(len(paths)) as advance:
             treated = machine_diff.compare(
                 old_set,
                 new_set,

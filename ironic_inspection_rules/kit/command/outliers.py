@@ -45,7 +45,7 @@ class Outliers(arguments.FileCommand):
         """
         paths = machine_test.find_inventories(parsed_args.inventories)
         problems: list[str] = []
-        with progress.steps(len(paths)) as advance:
+        with progress.show_machine_bar(len(paths)) as advance:
             result = peer_files.compare(
                 paths,
                 parsed_args.by,
@@ -71,7 +71,7 @@ class Outliers(arguments.FileCommand):
         self, result: peers.Result, parsed_args: argparse.Namespace
     ) -> None:
         """Write rules for machines like those that are not odd."""
-        with progress.steps(result.normal) as advance:
+        with progress.show_machine_bar(result.normal) as advance:
             written = peer_files.learn(result, parsed_args.by, advance)
         arguments.write(
             parsed_args.learn, peer_arguments.rules(written), self.app.stdout

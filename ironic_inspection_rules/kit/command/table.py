@@ -103,7 +103,7 @@ class TableCommand(arguments.FileCommand):
             )
         paths = machine_test.find_inventories(parsed_args.inventory)
         problems: list[str] = []
-        with progress.steps(len(paths)) as advance:
+        with progress.show_machine_bar(len(paths)) as advance:
             findings = expected_machines.compare(
                 expected,
                 machine_test.Nodes(parsed_args.node),

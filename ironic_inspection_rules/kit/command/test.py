@@ -134,7 +134,7 @@ class Test(arguments.FileCommand):
             tried, or a rule had an error; EXIT_UNCOVERED below
             ``--threshold``.
         """
-        with progress.steps(len(paths)) as advance:
+        with progress.show_machine_bar(len(paths)) as advance:
             measured = coverage.measure(
                 rule_set.rules, nodes, paths, advance, rule_set.tables
             )
@@ -202,7 +202,7 @@ class Test(arguments.FileCommand):
         results: collections.Counter[str] = collections.Counter()
         # Machines are printed while the bar is drawn: on one terminal both
         # would mix.
-        with progress.steps(
+        with progress.show_machine_bar(
             len(paths), hidden=self.app.stdout.isatty()
         ) as advance:
             tried = machine_test.run_all(

@@ -55,7 +55,7 @@ class RequestThreads:
         self._stop = threading.Event()
         self._jobs = jobs
         self._pool = futures.ThreadPoolExecutor(jobs)
-        self._bar = progress.bar(rich_progress.MofNCompleteColumn())
+        self._bar = progress.build_bar(rich_progress.MofNCompleteColumn())
 
     def __enter__(self) -> 'RequestThreads':
         self._bar.start()

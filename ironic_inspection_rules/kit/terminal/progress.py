@@ -13,8 +13,8 @@ from rich import progress
 from ironic_inspection_rules.i18n import _
 
 
-def bar(*more: progress.ProgressColumn) -> progress.Progress:
-    """Return a bar on standard error that disappears at the end.
+def build_bar(*more: progress.ProgressColumn) -> progress.Progress:
+    """Build a progress bar on standard error, which disappears at the end.
 
     :param more: columns beside the usual ones.
     """
@@ -31,15 +31,17 @@ def bar(*more: progress.ProgressColumn) -> progress.Progress:
 
 
 @contextlib.contextmanager
-def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
-    """Show a bar that counts the machines that are done.
+def show_machine_bar(
+    total: int, hidden: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar that counts machines.
 
     :param total: the number of machines.
     :param hidden: show nothing.
     :returns: a function to call with the number of machines done since the
         last call.
     """
-    progress_bar = bar()
+    progress_bar = build_bar()
     if hidden:
         progress_bar.disable = True
     with progress_bar:

@@ -20,7 +20,7 @@ from rich import text
 
 from ironic_inspection_rules import escapes
 
-_COLOURS = {
+_COLOUR_BY_VERDICT = {
     'error': 'red',
     'failed': 'red',
     'warning': 'yellow',
@@ -29,22 +29,22 @@ _COLOURS = {
 }
 """Colours of verdicts."""
 
-_SIGNS = {
+_COLOUR_BY_SIGN = {
     '+': 'green',
     '-': 'red',
     '~': 'yellow',
     '>': 'cyan',
     '@': 'cyan',
 }
-"""Colours of lines of a difference, by their first character."""
+"""Colours of lines of a difference, by the first character."""
 
-_PIPED = 200
+_WIDTH_WITHOUT_TERMINAL = 200
 """Columns of characters where the output is no terminal."""
 
-_ENDLESS = 1 << 20
+_UNLIMITED_WIDTH = 1 << 20
 """A width that no table reaches."""
 
-_WIDTH = 'CLIFF_MAX_TERMINAL_WIDTH'
+_WIDTH_VARIABLE = 'CLIFF_MAX_TERMINAL_WIDTH'
 """The environment variable that sets the width for commands of cliff."""
 
 
@@ -66,18 +66,18 @@ def render(
         on width and colour; standard output if not given.
     """
     output = output or sys.stdout
-    width = _width(output)
+    width = _choose_width(output)
     grid = table.Table(box=box.ASCII2, header_style='')
     for name in columns:
         grid.add_column(text.Text(name), overflow='fold')
     texts = []
     for row in rows:
-        texts.append([_printable(cell) for cell in row])
-    for block in _blocks(texts, columns, width):
+        texts.append([_escape_cell(cell) for cell in row])
+    for block in _divide_into_blocks(texts, columns, width):
         # A row of the grid costs a millisecond, so it holds a whole block:
         # each of its cells has one line for every row of the block.
         texts_by_column = zip(*block, strict=True)
-        grid.add_row(*[_cell(lines) for lines in texts_by_column])
+        grid.add_row(*[_colour_cell(lines) for lines in texts_by_column])
     colours: typing.Literal['standard'] | None = None
     if output.isatty():
         colours = 'standard'
@@ -93,32 +93,32 @@ def render(
     return lines.getvalue().rstrip('\n')
 
 
-def _printable(cell: typing.Any) -> str:
+def _escape_cell(cell: typing.Any) -> str:
     """Return the text of a cell, without control characters."""
     return escapes.escaped(str(cell)).expandtabs()
 
 
-def _width(output: typing.TextIO) -> int:
+def _choose_width(output: typing.TextIO) -> int:
     """Return how many columns of characters a table may have."""
-    most_columns = os.environ.get(_WIDTH, '')
+    most_columns = os.environ.get(_WIDTH_VARIABLE, '')
     if most_columns.isdecimal():
         # As in cliff, zero is no limit.
-        return int(most_columns) or _ENDLESS
+        return int(most_columns) or _UNLIMITED_WIDTH
     if output.isatty():
         return shutil.get_terminal_size().columns
-    return _PIPED
+    return _WIDTH_WITHOUT_TERMINAL
 
 
-def _blocks(
+def _divide_into_blocks(
     rows: list[list[str]], columns: typing.Sequence[str], width: int
 ) -> list[list[list[str]]]:
-    """Divide rows into blocks; those of one block are laid out together.
+    """Divide rows into blocks, which are laid out as a whole.
 
-    All are one block if they fit the width and no cell has several lines.
-    Otherwise each row is a block, for rich to break its lines: that costs
-    about a millisecond for a row.
+    The rows are one block if they fit the width and no cell has several
+    lines. Otherwise each row is a block, for rich to break its lines: that
+    costs about a millisecond for a row.
 
-    :param rows: the texts of their cells.
+    :param rows: the texts of the cells.
     :param columns: the heads of the columns.
     """
     if not rows:
@@ -133,20 +133,25 @@ def _blocks(
     return [[row] for row in rows]
 
 
-def _cell(lines: typing.Iterable[str]) -> text.Text:
-    """Return a cell with these lines; those that are verdicts are coloured.
+def _colour_cell(lines: typing.Iterable[str]) -> text.Text:
+    """Join lines into one cell, and colour verdicts, e.g. ``failed`` in red.
 
     :param lines: the texts of one column for all rows of a block, or the only
         text of a row.
     """
     coloured = []
     for line in lines:
-        coloured.append(text.Text(line, style=_COLOURS.get(line, '')))
+        coloured.append(
+            text.Text(line, style=_COLOUR_BY_VERDICT.get(line, ''))
+        )
     return text.Text('\n').join(coloured)
 
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
-    """Print lines that begin with a sign; in colour on a terminal."""
+    """Print the lines of a diff, e.g. ``+ rack: 7``; in colour on a terminal.
+
+    :param lines: the first character decides on the colour.
+    """
     draw_diff(
         lines, console.Console(file=output, highlight=False, soft_wrap=True)
     )
@@ -155,4 +160,4 @@ def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
 def draw_diff(lines: typing.Iterable[str], paper: console.Console) -> None:
     """Print the lines of :func:`print_diff` on a console of rich."""
     for line in lines:
-        paper.print(text.Text(line, style=_SIGNS.get(line[:1], '')))
+        paper.print(text.Text(line, style=_COLOUR_BY_SIGN.get(line[:1], '')))

@@ -68,7 +68,7 @@ class TableTestCase(base.TestCase):
             self.useFixture(fixtures.EnvironmentVariable('COLUMNS', columns))
             together = table.render(['A', 'B', 'C'], rows, output)
             with fixtures.MonkeyPatch(
-                'ironic_inspection_rules.kit.terminal.table._blocks',
+                'ironic_inspection_rules.kit.terminal.table._divide_into_blocks',
                 lambda rows, *_sizes: [[row] for row in rows],
             ):
                 self.assertEqual(
