@@ -206,7 +206,7 @@ def _as_json(findings: typing.Sequence[lint.Finding]) -> str:
 
 
 def _as_sarif(findings: typing.Sequence[lint.Finding]) -> str:
-    return json.dumps(sarif.report(findings), indent=2)
+    return json.dumps(sarif.build_log(findings), indent=2)
 
 
 _PRINTERS: dict[str, typing.Callable[[typing.Sequence[lint.Finding]], str]] = {

@@ -176,12 +176,12 @@ class _Differences:
             output.write(yaml_text.dump(self.as_dict()))
         elif form == 'markdown':
             output.write(
-                diff_text.markdown(
+                diff_text.as_markdown(
                     self.changes, self.machines, self.count, self.tables
                 )
             )
         else:
-            lines = diff_text.lines(
+            lines = diff_text.terminal_lines(
                 self.changes, self.machines, self.count, self.tables
             )
             table.print_diff(lines, output)
@@ -235,7 +235,7 @@ def _render_page(
     :param treatments: of all machines; they are tried while it is rendered.
     """
     rules = [change.as_dict() for change in differences.changes]
-    rules += diff_text.table_changes(differences.tables)
+    rules += diff_text.rules_of_tables(differences.tables)
     return diff_page.render(
         {
             'old': old.paths,

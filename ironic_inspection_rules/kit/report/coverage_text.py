@@ -25,23 +25,25 @@ def render(covered: coverage.Coverage) -> str:
     rows = []
     for rule in covered.rules:
         missed = '\n'.join(covered.missed(rule))
-        percent = _percent(covered.percent_of(rule))
+        percent = _format_percent(covered.percent_of(rule))
         rows.append([machine_test.title(rule), percent, missed])
     lines = [table.render([_('Rule'), _('Covered'), _('Not reached')], rows)]
     for name in covered.tables:
         keys = covered.unmatched(name)
         if keys:
-            lines.append(_unmatched(name, keys, len(covered.tables[name])))
-    lines.append(_('Covered: %s') % _percent(covered.percent))
+            lines.append(
+                _unmatched_line(name, keys, len(covered.tables[name]))
+            )
+    lines.append(_('Covered: %s') % _format_percent(covered.percent))
     return '\n'.join(lines)
 
 
-def _unmatched(name: str, keys: list[str], rows: int) -> str:
-    """Return a line on the rows of a table that no machine looked up.
+def _unmatched_line(name: str, keys: list[str], rows: int) -> str:
+    """Return a line with the number of unmatched rows and their first keys.
 
-    It has their number and the first keys.
+    For example, ``Table orders: 2 rows of 3 matched no machine: A1, B2``.
 
-    :param keys: the keys of these rows.
+    :param keys: the keys of the rows that no machine looked up.
     :param rows: the number of rows of the whole table.
     """
     first = ', '.join(keys[:_MOST_KEYS])
@@ -62,7 +64,7 @@ def _unmatched(name: str, keys: list[str], rows: int) -> str:
     }
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Return a percentage as text, rounded down to a whole number."""
     # Rounded up, 100 % would not mean full coverage.
     return f'{math.floor(share)} %'

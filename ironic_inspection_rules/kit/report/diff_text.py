@@ -18,13 +18,13 @@ Groups = Mapping[machine_diff.SameTreatment, list[str]]
 Tables = Sequence[Mapping[str, typing.Any]]
 """Changes of tables as in a plan."""
 
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 """Machines of a group that are named at most."""
 
-_LONGEST = 60_000
+_MAX_CHARACTERS = 60_000
 """Characters of a comment at most; GitHub takes 65,536."""
 
-_BETWEEN = '\n\n'
+_BLOCK_SEPARATOR = '\n\n'
 """Between two blocks of Markdown."""
 
 _SIGNS_AND_WORDS = {
@@ -38,18 +38,20 @@ _SIGNS_AND_WORDS = {
 """The character that a change of a rule begins with, and its word."""
 
 
-def lines(
+def terminal_lines(
     changes: Sequence[rule_diff.RuleChange],
     groups: Groups,
     count: int,
     tables: Tables = (),
 ) -> Iterator[str]:
-    """Yield all that changes, as lines for a terminal.
+    """Yield the changes of tables, rules and machines, as lines of text.
 
-    First come the tables, then the rules, then the machines that are treated
-    otherwise, and last the numbers of these.
+    The last lines have the numbers of changed rules and machines.
+
+    :param groups: the machines that are treated differently.
+    :param count: the number of machines that were tried.
     """
-    for title, rows in _of_tables(tables):
+    for title, rows in _titled_lines(tables):
         yield title
         yield from rows
         yield ''
@@ -62,48 +64,57 @@ def lines(
         yield from change.lines
         yield ''
     for treatment, paths in groups.items():
-        yield ', '.join(_shortened(paths))
+        yield ', '.join(_shorten_names(paths))
         yield from treatment.lines
         yield ''
-    yield from _totals(changes, groups, count)
+    yield from _total_lines(changes, groups, count)
 
 
-def markdown(
+def as_markdown(
     changes: Sequence[rule_diff.RuleChange],
     groups: Groups,
     count: int,
     tables: Tables = (),
 ) -> str:
-    """Return all that changes, as a comment on a change of the rules.
+    """Return the changes as Markdown, e.g. to comment on a pull request.
 
-    What machines and authors have written is code, so that nothing of it is
-    a link, a name or a picture. What is too much for a comment is left out.
+    Texts of machines and authors are code there, so that they make no link,
+    no mention and no picture. Blocks that a comment cannot hold are left out.
+
+    :param groups: the machines that are treated differently.
+    :param count: the number of machines that were tried.
     """
-    parts = [*_totals(changes, groups, count)]
+    parts = [*_total_lines(changes, groups, count)]
     blocks = []
     for change in changes:
         _sign, word = _SIGNS_AND_WORDS[change.change]
-        blocks.append(_block(f'{word}: {_code(change.title)}', change.lines))
-    for title, differing in _of_tables(tables):
-        blocks.append(_block(_code(title), differing))
+        blocks.append(
+            _diff_block(f'{word}: {_as_code(change.title)}', change.lines)
+        )
+    for title, differing in _titled_lines(tables):
+        blocks.append(_diff_block(_as_code(title), differing))
     for treatment, paths in groups.items():
-        names = ', '.join(map(_code, _shortened(paths)))
-        blocks.append(_block(names, treatment.lines))
+        names = ', '.join(map(_as_code, _shorten_names(paths)))
+        blocks.append(_diff_block(names, treatment.lines))
     length = sum(map(len, parts))
     for number, block in enumerate(blocks):
-        length += len(block) + len(_BETWEEN)
-        if length > _LONGEST:
-            rest = len(blocks) - number
+        length += len(block) + len(_BLOCK_SEPARATOR)
+        if length > _MAX_CHARACTERS:
+            left_out = len(blocks) - number
             parts.append(
-                _P('%d more is left out', '%d more are left out', rest) % rest
+                _P('%d more is left out', '%d more are left out', left_out)
+                % left_out
             )
             break
         parts.append(block)
-    return _BETWEEN.join(parts) + '\n'
+    return _BLOCK_SEPARATOR.join(parts) + '\n'
 
 
-def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
-    """Return changes of tables as the page shows those of rules."""
+def rules_of_tables(tables: Tables) -> list[dict[str, typing.Any]]:
+    """Convert changes of tables to changes of rules, which the page shows.
+
+    :returns: mappings with ``title``, ``change`` and ``lines``.
+    """
     words = {
         table_change.CREATED: rule_diff.ADDED,
         table_change.DELETED: rule_diff.REMOVED,
@@ -111,7 +122,7 @@ def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
     }
     changes = []
     for step, (title, differing) in zip(
-        tables, _of_tables(tables), strict=True
+        tables, _titled_lines(tables), strict=True
     ):
         changes.append(
             {
@@ -125,8 +136,8 @@ def table_changes(tables: Tables) -> list[dict[str, typing.Any]]:
     return changes
 
 
-def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
-    """Return a title for each table, and its rows as lines of a diff."""
+def _titled_lines(tables: Tables) -> list[tuple[str, list[str]]]:
+    """Return the title of every table, with its rows as lines of a diff."""
     titled = []
     for step in tables:
         title, *differing = table_change.plan_lines([step])
@@ -134,7 +145,7 @@ def _of_tables(tables: Tables) -> list[tuple[str, list[str]]]:
     return titled
 
 
-def _totals(
+def _total_lines(
     changes: Sequence[rule_diff.RuleChange], groups: Groups, count: int
 ) -> Iterator[str]:
     """Yield how many rules changed, and how many machines are affected.
@@ -172,36 +183,37 @@ def _totals(
         ) % {'different': different, 'all': count}
 
 
-def _shortened(paths: list[str]) -> list[str]:
+def _shorten_names(paths: list[str]) -> list[str]:
     """Return the first paths, and how many more there are."""
-    if len(paths) <= _MOST_NAMES:
+    left_out = len(paths) - _MAX_NAMES
+    if left_out <= 0:
         return paths
-    return [*paths[:_MOST_NAMES], _('%d more') % (len(paths) - _MOST_NAMES)]
+    return [*paths[:_MAX_NAMES], _('%d more') % left_out]
 
 
-def _code(text: str) -> str:
-    """Return a text as code in Markdown, whatever characters it has."""
+def _as_code(text: str) -> str:
+    """Return a text as code in Markdown, between ticks."""
     text = ' '.join(text.split())
-    ticks = _fence(text, 1)
+    ticks = _choose_ticks(text, least=1)
     if '`' in text:
-        # A tick beside the text would be taken for one around it.
+        # A tick at an end of the text would count as one of those around it.
         return f'{ticks} {text} {ticks}'
     return f'{ticks}{text}{ticks}'
 
 
-def _block(title: str, differing: Sequence[str]) -> str:
-    """Return a title and the lines of a diff below it, if there are any."""
+def _diff_block(title: str, differing: Sequence[str]) -> str:
+    """Return a title, and below it the lines of a diff as a code block."""
     if not differing:
         return title
     text = '\n'.join(differing)
-    ticks = _fence(text, 3)
+    ticks = _choose_ticks(text, least=3)
     return f'{title}\n\n{ticks}diff\n{text}\n{ticks}'
 
 
-def _fence(text: str, least: int) -> str:
-    """Return the ticks around code: more than stand in a row in its text.
+def _choose_ticks(text: str, least: int) -> str:
+    """Return the ticks to put around code: more than its text has in a row.
 
-    :param least: how many there are if the text has none.
+    :param least: the number of ticks around a text without ticks.
     """
     longest = max(map(len, re.findall('`+', text)), default=0)
     return '`' * max(least, longest + 1)

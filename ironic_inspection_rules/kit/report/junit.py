@@ -27,8 +27,8 @@ class JunitCase(typing.NamedTuple):
 def render(cases: Sequence[JunitCase]) -> str:
     """Return JUnit XML with a test case for each machine.
 
-    The format has no standard. These elements and attributes are those that
-    its readers have in common; ``classname`` is what they group cases by.
+    The format has no standard: all its readers know these elements and
+    attributes. They group cases by ``classname``.
     """
     results = collections.Counter(case.result for case in cases)
     suite = ElementTree.Element(
@@ -44,19 +44,19 @@ def render(cases: Sequence[JunitCase]) -> str:
         element = ElementTree.SubElement(
             suite,
             'testcase',
-            {'classname': 'inventory', 'name': _as_xml(case.name)},
+            {'classname': 'inventory', 'name': _replace_non_xml(case.name)},
         )
         if case.result == 'ok':
             continue
         tag = 'error'
         if case.result == 'failed':
             tag = 'failure'
-        # The message is shown in lists of cases, the text with one case.
+        # Lists of cases show the message; the page of a case shows the text.
         first_line = case.why.partition('\n')[0]
         problem = ElementTree.SubElement(
-            element, tag, {'message': _as_xml(first_line)}
+            element, tag, {'message': _replace_non_xml(first_line)}
         )
-        problem.text = _as_xml(case.why)
+        problem.text = _replace_non_xml(case.why)
     ElementTree.indent(suite)
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -64,6 +64,6 @@ def render(cases: Sequence[JunitCase]) -> str:
     )
 
 
-def _as_xml(text: str) -> str:
-    """Return a text with a mark for each character that XML does not have."""
+def _replace_non_xml(text: str) -> str:
+    """Replace the characters that XML does not allow by a mark."""
     return _NOT_XML.sub('\N{REPLACEMENT CHARACTER}', text)

@@ -14,10 +14,10 @@ from ironic_inspection_rules.kit.terminal import table
 
 
 def render(result: peers.Result) -> str:
-    """Return findings as text: a table of them, and what else is of note.
+    """Return a table of the findings, and lines about the groups below it.
 
-    Lines below are on groups with several kinds of machines, on groups that
-    are too small to compare, and on how many machines were compared.
+    The lines name groups with several kinds of machines, and groups that are
+    too small to compare. The last line has the number of machines.
     """
     lines = []
     for group in result.groups:
@@ -26,7 +26,7 @@ def render(result: peers.Result) -> str:
                 _('%(group)s: there are %(number)d kinds')
                 % {'group': group.label, 'number': len(group.kinds)}
             )
-            lines += [f'  {_kind(of_group)}' for of_group in group.kinds]
+            lines += [f'  {_kind_line(of_group)}' for of_group in group.kinds]
     for skipped in result.skipped:
         lines.append(
             _('%(group)s: not compared, %(reason)s')
@@ -45,16 +45,17 @@ def render(result: peers.Result) -> str:
     # A table escapes what is in its cells itself.
     lines = [escapes.escaped(line) for line in lines]
     if result.findings:
-        lines.insert(0, _table(result.findings))
+        lines.insert(0, _findings_table(result.findings))
     return '\n'.join(lines) + '\n'
 
 
-def _table(findings: Sequence[finding.Outlier]) -> str:
+def _findings_table(findings: Sequence[finding.Outlier]) -> str:
     """Return a table with a row for each finding.
 
-    It says since when, if earlier inspections were searched.
+    A last column has the time since when the machine is odd, if earlier
+    inspections were searched.
 
-    :param findings: one at least.
+    :param findings: at least one finding.
     """
     columns = [
         _('Machine'),
@@ -63,7 +64,7 @@ def _table(findings: Sequence[finding.Outlier]) -> str:
         _('What is odd'),
         _('How odd'),
     ]
-    # They were searched for all findings or for none.
+    # Earlier inspections were searched for all findings or for none.
     is_dated = findings[0].dated
     if is_dated:
         columns.append(_('Since'))
@@ -82,8 +83,8 @@ def _table(findings: Sequence[finding.Outlier]) -> str:
     return table.render(columns, rows)
 
 
-def _kind(machine_kind: kind.MachineKind) -> str:
-    """Return how many machines are of a kind, and by what it differs."""
+def _kind_line(machine_kind: kind.MachineKind) -> str:
+    """Return a line on a kind of machines, e.g. ``3 machines: CPUs: 2``."""
     count = len(machine_kind.sketches)
     machines = _P('%d machine', '%d machines', count) % count
     if not machine_kind.differs:

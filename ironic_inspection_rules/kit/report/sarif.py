@@ -16,11 +16,13 @@ _SCHEMA = (
 _DISTRIBUTION = 'ironic-inspection-rules'
 
 
-def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
-    """Return the findings of lint as a SARIF log with one run.
+def build_log(
+    findings: typing.Iterable[lint.Finding],
+) -> dict[str, typing.Any]:
+    """Build a SARIF log with one run from the findings of lint.
 
-    Paths are as the findings have them; a relative one is relative to the
-    directory the tool ran in.
+    Paths stay as they are in the findings: a relative path starts at the
+    directory in which the tool ran.
     """
     checks = list(lint.DESCRIPTIONS)
     results = []
@@ -34,7 +36,7 @@ def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
                 'ruleIndex': checks.index(finding.check),
                 'level': finding.level,
                 'message': {'text': message},
-                'locations': [_location(finding)],
+                'locations': [_build_location(finding)],
             }
         )
     return {
@@ -59,7 +61,7 @@ def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
     }
 
 
-def _location(finding: lint.Finding) -> dict[str, typing.Any]:
+def _build_location(finding: lint.Finding) -> dict[str, typing.Any]:
     """Return the file, the line and the column of a finding."""
     path = pathlib.PurePath(finding.path)
     if path.is_absolute():

@@ -14,7 +14,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.terminal import table as terminal_table
 from ironic_inspection_rules.machine import table_comparison
 
-_FORMULA = ('=', '+', '-', '@', '\t', '\r')
+_FORMULA_SIGNS = ('=', '+', '-', '@', '\t', '\r')
 
 _COLUMNS = ('key', 'node', 'state', 'column', 'expected', 'found')
 
@@ -33,8 +33,8 @@ def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
                 _('%(column)s: expected %(expected)s, found %(found)s')
                 % {
                     'column': difference.column,
-                    'expected': _text(difference.expected),
-                    'found': _text(difference.found),
+                    'expected': _format_value(difference.expected),
+                    'found': _format_value(difference.found),
                 }
             )
         rows.append(
@@ -52,7 +52,7 @@ def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
                 [_('Key'), _('Node'), _('State'), _('Differences')], rows
             )
         )
-    numbers = counts(findings)
+    numbers = count_by_state(findings)
     lines.append(
         ', '.join(
             f'{numbers[state]} {state}' for state in table_comparison.STATES
@@ -62,7 +62,7 @@ def as_table(findings: Sequence[table_comparison.TableFinding]) -> str:
 
 
 def as_json(findings: Iterable[table_comparison.TableFinding]) -> str:
-    """Return machines as the API shows them."""
+    """Return the findings as JSON, as the API answers it."""
     machines = [finding.as_dict() for finding in findings]
     return json.dumps({'machines': machines}, indent=2) + '\n'
 
@@ -72,21 +72,18 @@ def as_csv(
 ) -> str:
     """Return the findings as CSV for a spreadsheet.
 
-    A line has one difference, then the columns of the row of the table, which
-    somebody needs who orders a missing machine.
+    A line has one difference; a finding without differences has one line.
+    Behind the difference are the columns of the table's row, e.g. to order
+    what is missing. Secret columns are left out.
 
     :param expected: the table with which machines were compared.
     """
-    secret = expected.definition.secret
-    # Columns named like ours are left out: a header names a column once.
-    columns = [
-        column
-        for column in expected.columns
-        if column not in secret and column not in _COLUMNS
-    ]
+    # A header names a column once, so that a name of ours leaves it out.
+    left_out = {*expected.definition.secret, *_COLUMNS}
+    columns = [column for column in expected.columns if column not in left_out]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator='\n')
-    writer.writerow(map(_cell, (*_COLUMNS, *columns)))
+    writer.writerow(map(_csv_cell, (*_COLUMNS, *columns)))
     for finding in findings:
         row = None
         if finding.key is not None:
@@ -98,13 +95,14 @@ def as_csv(
         head = (finding.key, finding.machine, finding.state)
         for difference in finding.differences:
             values = (difference.column, difference.expected, difference.found)
-            writer.writerow(map(_cell, (*head, *values, *cells)))
+            writer.writerow(map(_csv_cell, (*head, *values, *cells)))
         if not finding.differences:
-            writer.writerow(map(_cell, (*head, None, None, None, *cells)))
+            no_values = (None, None, None)
+            writer.writerow(map(_csv_cell, (*head, *no_values, *cells)))
     return stream.getvalue()
 
 
-def counts(
+def count_by_state(
     findings: Iterable[table_comparison.TableFinding],
 ) -> dict[str, int]:
     """Return the number of findings by state, 0 for states without any."""
@@ -114,8 +112,8 @@ def counts(
     return numbers
 
 
-def _text(value: typing.Any) -> str:
-    """Return a value as the terminal's table shows it."""
+def _format_value(value: typing.Any) -> str:
+    """Return a text as it is, None as a word, and other values as JSON."""
     if value is None:
         return _('nothing')
     if isinstance(value, str):
@@ -123,16 +121,16 @@ def _text(value: typing.Any) -> str:
     return json.dumps(value)
 
 
-def _cell(value: typing.Any) -> str:
-    """Return a value as the text of a cell that no spreadsheet evaluates.
+def _csv_cell(value: typing.Any) -> str:
+    """Return a value as text that no spreadsheet evaluates as a formula.
 
-    Machines may send text that Excel takes for a formula: it gets an
-    apostrophe. Control characters are escaped.
+    Machines may send formulas: ``=1+1`` becomes ``'=1+1``. Control
+    characters are escaped.
     """
     if value is None:
         return ''
     if not isinstance(value, str):
         return json.dumps(value)
-    if value.startswith(_FORMULA):
+    if value.startswith(_FORMULA_SIGNS):
         value = f"'{value}"
     return escapes.escaped(value)

@@ -20,18 +20,18 @@ from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import machine_test
 from ironic_inspection_rules.rule_file import yaml_text
 
-_MOST_REASONS = 3
-_MOST_NAMES = 3
-"""Reasons of a rule and names of machines that a cell has at most; of others
-it has the number."""
+_MAX_REASONS = 3
+_MAX_NAMES = 3
+"""Most reasons of a rule, and names of machines, in a cell; after them it has
+the number of others."""
 
-_ONE_BY_ONE = 20
-"""Machines that a table lists one by one at most. Of more of them it has a row
-for all that are alike."""
+_MAX_SINGLE_ROWS = 20
+"""Most machines that a table lists one by one. A longer table has one row for
+all machines that are alike."""
 
 
 class MachineRow(typing.NamedTuple):
-    """A machine as the table has it: its result and three numbers.
+    """A row of the table: a machine, its result and three numbers.
 
     :ivar matched: how many rules matched.
     :ivar changes: how many changes they make.
@@ -47,9 +47,9 @@ class MachineRow(typing.NamedTuple):
 
 
 class MachineDetails(typing.NamedTuple):
-    """All about a machine.
+    """What the details say of a machine.
 
-    :ivar verdict: a sentence on what becomes of its inspection.
+    :ivar verdict: e.g. ``inspection would succeed``.
     :ivar body: its rules and changes, several lines.
     """
 
@@ -69,15 +69,17 @@ def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
 
 
 def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
-    """Return a trial as JSON; indented it takes far longer."""
+    """Return a trial as JSON.
+
+    :param indent: the spaces of a level; None is far faster.
+    """
     return json.dumps(as_dict(test), indent=indent)
 
 
-def diff(changes: typing.Iterable[engine_change.Change]) -> list[str]:
-    """Return the changes as lines of a diff, under each object's name."""
-    return list(
-        machine_diff.change_lines(change.with_before() for change in changes)
-    )
+def diff_lines(changes: typing.Iterable[engine_change.Change]) -> list[str]:
+    """Return the changes as lines of a diff, under the name of the object."""
+    changes_with_before = [change.with_before() for change in changes]
+    return list(machine_diff.change_lines(changes_with_before))
 
 
 class Listing:
@@ -96,12 +98,12 @@ class Listing:
     def add(self, entry: typing.Any) -> None:
         """Print one more machine, at once or at the end.
 
-        :param entry: what :attr:`extract` returned of its test.
+        :param entry: the result of :attr:`extract` for the machine.
         """
         self._output.write(entry)
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Print what is left.
+        """Print the rest of the listing.
 
         :param results: the number of machines by result.
         """
@@ -116,12 +118,12 @@ class JsonListing(Listing):
         if indented:
             indent = 2
         self.extract = functools.partial(as_json, indent=indent)
-        # What stands before the next machine. There is at least one.
-        self._before = '['
+        # There is at least one machine, so that the list always begins.
+        self._separator = '['
 
     def add(self, entry: str) -> None:
-        super().add(self._before + entry)
-        self._before = ',\n'
+        super().add(self._separator + entry)
+        self._separator = ',\n'
 
     def end(self, results: collections.Counter[str]) -> None:
         self._output.write(']\n')
@@ -151,17 +153,17 @@ class TableListing(Listing):
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        # Paths by the row of machines that are alike, which has none. Only the
-        # first ones: a table names no more.
+        # Machines that are alike have one row, with an empty path. The first
+        # paths are kept: a table names no more.
         self._paths: dict[MachineRow, list[str]] = {}
         self._counts: collections.Counter[MachineRow] = collections.Counter()
 
     def add(self, entry: MachineRow) -> None:
-        """Count a machine with those that are alike; note the first paths."""
+        """Count a machine among its like, and keep the first paths."""
         alike = entry._replace(path='')
         self._counts[alike] += 1
         paths = self._paths.setdefault(alike, [])
-        if len(paths) < _ONE_BY_ONE:
+        if len(paths) < _MAX_SINGLE_ROWS:
             paths.append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
@@ -187,8 +189,12 @@ class TableListing(Listing):
         self._output.write(f'{text}\n')
 
     def _table(self) -> str:
-        """Return a table; it has a column of audit where some rule has it."""
-        if self._counts.total() <= _ONE_BY_ONE:
+        """Return the table of machines.
+
+        It has a column of audit where a rule in mode ``audit`` would do
+        something.
+        """
+        if self._counts.total() <= _MAX_SINGLE_ROWS:
             rows = self._rows_of_machines()
         else:
             rows = self._rows_of_kinds()
@@ -214,16 +220,16 @@ class TableListing(Listing):
         return sorted(rows)
 
     def _rows_of_kinds(self) -> list[MachineRow]:
-        """Return a row for all machines that are alike.
+        """Return one row for all machines that are alike.
 
-        In place of a path it has some of them, and the number of others.
+        In place of a path it has the first paths, and the number of others.
         """
         rows = []
         for alike, paths in self._paths.items():
-            lines = paths[:_MOST_NAMES]
-            more = self._counts[alike] - len(lines)
-            if more:
-                lines.append(_('and %d more') % more)
+            lines = paths[:_MAX_NAMES]
+            left_out = self._counts[alike] - len(lines)
+            if left_out:
+                lines.append(_('and %d more') % left_out)
             rows.append(alike._replace(path='\n'.join(lines)))
         return rows
 
@@ -251,13 +257,13 @@ class DetailsListing(Listing):
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineDetails:
-        """Return all that is printed of a machine.
+        """Return the verdict on a machine, its rules and its changes as text.
 
-        That is a verdict, a table of rules with the reasons why they did not
-        match, the changes, and what rules in mode ``audit`` would do.
+        The rules are a table with the reasons why they did not match. Last
+        comes what rules in mode ``audit`` would do.
         """
         if test.problem is not None:
-            reason = _reason(test.path, test.problem)
+            reason = _why_unreadable(test.path, test.problem)
             return MachineDetails(
                 path=test.path,
                 verdict=_('it cannot be read: %s') % reason,
@@ -267,12 +273,16 @@ class DetailsListing(Listing):
             [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
             _rule_rows(test.outcome.traces),
         )
-        changes = diff(test.outcome.changes) or [_('nothing would change')]
+        changes = diff_lines(test.outcome.changes) or [
+            _('nothing would change')
+        ]
         lines = [rules, *changes]
         for traced in test.outcome.audited:
             lines += _audit_lines(traced)
         return MachineDetails(
-            path=test.path, verdict=_verdict(test), body='\n'.join(lines)
+            path=test.path,
+            verdict=_verdict_sentence(test),
+            body='\n'.join(lines),
         )
 
     def __init__(self, output: typing.TextIO) -> None:
@@ -281,7 +291,7 @@ class DetailsListing(Listing):
         self._paths_of_alike: dict[tuple[str, str], list[str]] = {}
 
     def add(self, entry: MachineDetails) -> None:
-        """Note the path of a machine with those that are alike."""
+        """Keep the path of a machine among its like."""
         verdict_and_body = (entry.verdict, entry.body)
         self._paths_of_alike.setdefault(verdict_and_body, []).append(
             entry.path
@@ -302,8 +312,11 @@ class DetailsListing(Listing):
         self._output.write('\n\n'.join(texts) + '\n')
 
 
-def _verdict(test: machine_test.MachineTest) -> str:
-    """Return what becomes of an inspection, with the error if it has one."""
+def _verdict_sentence(test: machine_test.MachineTest) -> str:
+    """Return what becomes of an inspection, with its error.
+
+    For example, ``inspection would fail: no disk``.
+    """
     verdicts = {
         'ok': _('inspection would succeed'),
         'failed': _('inspection would fail'),
@@ -315,20 +328,19 @@ def _verdict(test: machine_test.MachineTest) -> str:
     return verdict
 
 
-def _reason(path: str, problem: exceptions.InvalidDocument) -> str:
-    """Return why a machine cannot be read, for a line that has its path.
-
-    It may also be the file of its node that has the problem.
-    """
+def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
+    """Return why a machine cannot be read, for a line that has its path."""
     if problem.path == path and problem.place is None:
         return problem.reason
+    # It names another file, as that of the node, or a place in the file.
     return str(problem)
 
 
 def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
-    """Return a row for each rule in mode ``enforce``: whether it matched.
+    """Return a row for every rule in mode ``enforce``.
 
-    It says why not, or which of its actions did not run, and why.
+    Its last cell says why the rule did not match, or why some of its actions
+    did not run.
     """
     rows = []
     for traced in traces:
@@ -337,57 +349,62 @@ def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
         matched = _('no')
         if traced.matched:
             matched = _('yes')
-        why_not = _why_not(traced)
-        if len(why_not) > _MOST_REASONS:
-            more = len(why_not) - _MOST_REASONS + 1
-            why_not[_MOST_REASONS - 1 :] = [_('%d more') % more]
-        reasons = disclosure.disclose_text(
-            traced.rule, '\n'.join(why_not), _('withheld')
+        reasons = _list_reasons(traced)
+        if len(reasons) > _MAX_REASONS:
+            # The last line is the number of the others.
+            first_reasons = reasons[: _MAX_REASONS - 1]
+            left_out = len(reasons) - len(first_reasons)
+            reasons = [*first_reasons, _('%d more') % left_out]
+        why_not = disclosure.disclose_text(
+            traced.rule, '\n'.join(reasons), _('withheld')
         )
         rows.append(
             [
                 machine_test.title(traced.rule),
                 traced.rule.phase,
                 matched,
-                reasons,
+                why_not,
             ]
         )
     return rows
 
 
 def _audit_lines(traced: trace.RuleTrace) -> list[str]:
-    """Return what a rule in mode ``audit`` would do, under its title."""
-    lines = [_('audit: %s') % machine_test.title(traced.rule)]
+    """Return what a rule in mode ``audit`` would do, below its title."""
+    title = _('audit: %s') % machine_test.title(traced.rule)
+    details = []
     if traced.error:
-        lines.append('  ' + _('would fail: %s') % traced.error)
-    changes = diff(
-        change for action in traced.actions for change in action.changes
-    )
-    lines += [f'  {line}' for line in changes]
-    if not changes and not traced.error:
-        lines.append('  ' + _('would change nothing'))
-    return lines
+        details.append(_('would fail: %s') % traced.error)
+    changes: list[engine_change.Change] = []
+    for action in traced.actions:
+        changes += action.changes
+    details += diff_lines(changes)
+    if not details:
+        details.append(_('would change nothing'))
+    return [title, *(f'  {line}' for line in details)]
 
 
-def _why_not(traced: trace.RuleTrace) -> list[str]:
-    """Return why a rule does not match, or which of its actions do not run.
+def _list_reasons(traced: trace.RuleTrace) -> list[str]:
+    """List why a rule does not match, or which of its actions do not run.
 
-    :returns: ops of conditions or of actions, with the reason if it is known;
-        equal ones once.
+    :returns: e.g. ``eq: values=[2, 4]`` or ``log``: the op, with the reason if
+        it is known; equal texts once.
     """
     reasons = []
     if traced.matched:
         for action in traced.actions:
             if action.idle:
-                reasons.append(_with_reason(action.op, action.idle.reason))
+                reasons.append(
+                    _name_with_reason(action.op, action.idle.reason)
+                )
     else:
         for decided in traced.conditions:
             if not decided.result:
-                reasons.append(_with_reason(decided.op, decided.reason))
+                reasons.append(_name_with_reason(decided.op, decided.reason))
     return list(dict.fromkeys(reasons))
 
 
-def _with_reason(op: str, reason: str | None) -> str:
+def _name_with_reason(op: str, reason: str | None) -> str:
     if reason:
         return f'{op}: {reason}'
     return op

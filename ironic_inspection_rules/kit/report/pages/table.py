@@ -213,7 +213,7 @@ def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
 
     A click on one shows only the rows of that state.
     """
-    numbers = table_machines.counts(findings)
+    numbers = table_machines.count_by_state(findings)
     tiles = []
     for state in table_comparison.STATES:
         tiles.append(

@@ -288,7 +288,7 @@ def _column(
         test.path,
         test.result,
         test.error,
-        tuple(trial_text.diff(test.outcome.changes)),
+        tuple(trial_text.diff_lines(test.outcome.changes)),
         tuple(cells),
     )
 

@@ -434,7 +434,7 @@ class LintTestCase(files.FilesTestCase):
 class SarifTestCase(files.FilesTestCase):
     def test_findings_are_where_reviewers_see_them(self):
         path = self.write('a rule.yaml', '- {actions: [{op: fail}]}')
-        log = sarif.report(lint.lint([path], registry.installed()))
+        log = sarif.build_log(lint.lint([path], registry.installed()))
         (run,) = log['runs']
         (result,) = run['results']
         self.assertEqual('error', result['level'])

@@ -10,7 +10,7 @@ from ironic_inspection_rules.tests.unit import base
 
 class MarkdownTestCase(base.TestCase):
     def test_what_is_written_by_others_stays_code(self):
-        text = diff_text.markdown(
+        text = diff_text.as_markdown(
             [
                 rule_diff.RuleChange(
                     '@all `x` ``y``\n# head',
@@ -27,7 +27,7 @@ class MarkdownTestCase(base.TestCase):
 
     def test_a_comment_has_a_size(self):
         lines = ('+' + 'x' * 999,) * 50
-        text = diff_text.markdown(
+        text = diff_text.as_markdown(
             [rule_diff.RuleChange(name, 'changed', lines) for name in 'abc'],
             {},
             0,
@@ -40,7 +40,7 @@ class MarkdownTestCase(base.TestCase):
     def test_many_machines_that_are_alike_are_counted(self):
         self.assertIn(
             '`4`, `5 more`',
-            diff_text.markdown(
+            diff_text.as_markdown(
                 [],
                 {
                     machine_diff.SameTreatment('ok', 'ok', ('+ x',)): list(

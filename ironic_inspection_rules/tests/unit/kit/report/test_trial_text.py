@@ -142,7 +142,7 @@ class DiffTestCase(base.TestCase):
         ]
         facts = working_copy.Facts({}, {}, {'traits': []})
         lines = [
-            trial_text.diff(
+            trial_text.diff_lines(
                 evaluation.evaluate(
                     machine_test.compile_rules([rule]), facts
                 ).changes

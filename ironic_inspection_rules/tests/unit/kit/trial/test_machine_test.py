@@ -273,7 +273,7 @@ class TrialTestCase(MachinesTestCase):
                 'port 52:54:00:00:00:01',
                 '+ /extra/a: 1',
             ],
-            trial_text.diff(made.outcome.changes),
+            trial_text.diff_lines(made.outcome.changes),
         )
 
 
