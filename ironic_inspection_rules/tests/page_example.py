@@ -21,26 +21,26 @@ def render(machines: Sequence[Mapping[str, str]]) -> str:
     :param machines: each with ``name``, ``rack``, ``expected`` and ``has``.
     """
     rows = [_row(machine) for machine in machines]
-    racks = page.alike([machine['rack'] for machine in machines])
+    racks = page.group_equal([machine['rack'] for machine in machines])
     wrong = [machine for machine in machines if _is_wrong(machine)]
     choices = {'show=wrong': 'that are not as ordered'}
     items = []
     for positions in racks:
         rack = machines[positions[0]]['rack']
         choices[f'rack={rack}'] = f'in rack {rack}'
-        words = page.count(len(positions), 'machine', 'machines')
+        words = page.with_noun(len(positions), 'machine', 'machines')
         items.append(
             page.Item((f'Rack {rack}', page.Link(words, 'rack', rack)), ())
         )
     table = page.PageTable(
         'machines', ('machine', 'machines'), _COLUMNS, tuple(rows), choices
     )
-    machines_differ = page.count(len(wrong), 'machine is', 'machines are')
+    machines_differ = page.with_noun(len(wrong), 'machine is', 'machines are')
     return page.render(
         page.HtmlPage(
             title='Machines beside the order',
             headline=f'{machines_differ} not as ordered.',
-            about=f'order.csv, {shell.now()}',
+            about=f'order.csv, {shell.format_now()}',
             parts=(
                 page.Tiles(
                     (

@@ -68,29 +68,28 @@ def render(
     :param machines: the number of machines that were tried.
     :param files: the names of the files with the rules.
     """
-    names = shell.names(files)
-    now = shell.now()
-    rows = [_row(covered, rule) for rule in covered.rules]
+    names = shell.join_names(files)
+    now = shell.format_now()
+    count = page.with_noun(machines, 'machine', 'machines')
+    percent = _format_percent(covered.percent)
+    rows = [_build_row(covered, rule) for rule in covered.rules]
     table = page.PageTable(
         'rules', ('rule', 'rules'), _COLUMNS, tuple(rows), _CHOICES, below=True
     )
     return page.render(
         page.HtmlPage(
             title=f'Coverage of {names}, {now}',
-            headline=f'{_percent(covered.percent)} of the rules is covered.',
-            about=f'{names} on {page.count(machines, "machine", "machines")}, '
-            f'{now}',
+            headline=f'{percent} of the rules is covered.',
+            about=f'{names} on {count}, {now}',
             parts=(
-                _tiles(rows),
+                _build_tiles(rows),
                 page.Card(
                     'rules',
                     'Rules',
                     'Rules',
                     '',
                     (
-                        page.Meter(
-                            covered.percent, 100, _percent(covered.percent)
-                        ),
+                        page.Meter(covered.percent, 100, percent),
                         _LEGEND,
                         table,
                     ),
@@ -101,11 +100,11 @@ def render(
     )
 
 
-def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
-    """Return how many rules are reached whole, in part and never.
+def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
+    """Build the tiles: how many rules are reached whole, in part and never.
 
-    A rule that is never reached also counts as reached in part, as the rows
-    that a click chooses do.
+    A rule that is never reached also counts as reached in part: a click on
+    that tile chooses its row as well.
     """
     marks = [mark for row in rows for mark in row.marks]
     return page.Tiles(
@@ -135,18 +134,17 @@ def _tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
     )
 
 
-def _percent(percent: float) -> str:
+def _format_percent(percent: float) -> str:
     """Return a percentage as text, rounded down to a whole number."""
     # Rounded up, 100 % would not mean that everything was reached.
     return f'{math.floor(percent)} %'
 
 
-def _row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
+def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     """Build the row of a rule, which opens to its text in colours.
 
-    Its cells are the title, what machines did not reach, and a meter of the
-    parts that they reached. Its marks are those by which the tiles choose
-    rows.
+    The cells are the title, what machines did not reach, and a meter of the
+    parts that they reached. The tiles choose the row by its marks.
     """
     # One truth value for every result of a condition and every action.
     parts = covered.reached(rule)
@@ -160,26 +158,29 @@ def _row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     if parts and not any(parts):
         look = 'bad'
         marks.append('show=never')
-    lines = [Line(text) for text in rule_text.head(rule)]
+    lines = [Line(text) for text in rule_text.head_lines(rule)]
     lines += _operations(covered, rule)
     opened: list[page.Part] = [RuleSource(tuple(lines))]
     if len(missed) > 1:
         opened.append(page.Block('Not reached', tuple(missed)))
     meter = page.Meter(
-        sum(parts), len(parts), _percent(covered.percent_of(rule)), look
+        sum(parts), len(parts), _format_percent(covered.percent_of(rule)), look
     )
     return page.PageRow(
-        (machine_test.title(rule), _missed_words(missed), meter),
+        (machine_test.title(rule), _summarize_missed(missed), meter),
         tuple(marks),
         tuple(opened),
     )
 
 
-def _missed_words(missed: Sequence[str]) -> page.Words:
+def _summarize_missed(missed: Sequence[str]) -> page.Words:
     """Return the first thing that is not reached, and how many more."""
-    if len(missed) > 1:
-        return page.Words(f'{missed[0]}, and {len(missed) - 1} more')
-    return page.Words(''.join(missed))
+    if not missed:
+        return page.Words('')
+    first, *others = missed
+    if others:
+        return page.Words(f'{first}, and {len(others)} more')
+    return page.Words(first)
 
 
 def _operations(
@@ -187,10 +188,10 @@ def _operations(
 ) -> Iterator[Line]:
     """Yield the lines of a rule's conditions and actions, in their colours.
 
-    A sensitive rule has none.
+    A sensitive rule yields nothing.
     """
-    conditions = rule_text.operations(rule, 'conditions')
-    actions = rule_text.operations(rule, 'actions')
+    conditions = rule_text.visible_operations(rule, 'conditions')
+    actions = rule_text.visible_operations(rule, 'actions')
     if conditions:
         yield Line('conditions:')
     for index, condition in enumerate(conditions):
@@ -201,16 +202,16 @@ def _operations(
         )
         # False for a group in which a condition was never true or false.
         is_whole = all(covered.reached(rule, place))
-        yield from _operation(condition, true_and_false, is_whole)
+        yield from _operation_lines(condition, true_and_false, is_whole)
     if actions:
         yield Line('actions:')
     for index, action in enumerate(actions):
         place = (rule.uuid, 'actions', index)
         ran = (covered.counts[*place, coverage.RAN],)
-        yield from _operation(action, ran, why=covered.why_idle(place))
+        yield from _operation_lines(action, ran, why=covered.why_idle(place))
 
 
-def _operation(
+def _operation_lines(
     operation: rule_text.Operation,
     counts: tuple[int, ...],
     whole: bool = True,
@@ -218,20 +219,21 @@ def _operation(
 ) -> Iterator[Line]:
     """Yield the lines of a condition or an action, all in one colour.
 
-    It is covered if machines reached all of its results, half covered if
-    they reached some. The first line has the counts.
+    An operation is covered if machines reached all of its results, and half
+    covered if they reached some. The first line has the counts.
 
-    :param counts: how often a condition was true, and how often false; or
-        how often an action ran.
+    :param counts: how often a condition was true and how often false, e.g.
+        ``(3, 0)``; or how often an action ran, e.g. ``(3,)``.
     :param whole: whether all conditions of a group were reached, too.
     :param why: why an action did not run where its rule matched.
     """
+    has_every_result = all(counts)
     state = 'missed'
-    if all(counts) and whole:
+    if has_every_result and whole:
         state = 'covered'
     elif any(counts):
         state = 'half'
-    first, *others = rule_text.operation(operation)
+    first, *others = rule_text.operation_lines(operation)
     yield Line(first, state, counts, why)
     for text in others:
         yield Line(text, state)

@@ -29,7 +29,7 @@ _CHOICES = {
     'show=worse': 'that succeeded and would not',
 }
 # Machines that are named in a heading.
-_NAMES = 3
+_MAX_NAMES = 3
 
 
 def render(difference: Plain) -> str:
@@ -41,40 +41,44 @@ def render(difference: Plain) -> str:
         ``machines`` with ``name``, ``differs``, ``lines`` and their results
         ``old`` and ``new``.
     """
-    now = shell.now()
-    old_files = shell.names(difference['old'])
-    new_files = shell.names(difference['new'])
+    now = shell.format_now()
+    old_files = shell.join_names(difference['old'])
+    new_files = shell.join_names(difference['new'])
     files = f'{old_files} → {new_files}'
     rules = difference['rules']
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
     # Groups of machines that are treated alike, by positions in "differing".
-    groups = page.alike([_treatment(machine) for machine in differing])
+    groups = page.group_equal(
+        [_treatment_key(machine) for machine in differing]
+    )
     description = page.HtmlPage(
         title=f'{files}, {now}',
-        headline=_headline(rules, machines, differing),
+        headline=_write_headline(rules, machines, differing),
         about=f'{files}, {now}',
         parts=(
-            _tiles(rules, machines, differing),
-            _rules_card(rules),
-            _groups_card(differing, groups),
-            _machines_card(machines, differing, groups),
+            _build_tiles(rules, machines, differing),
+            _build_rules_card(rules),
+            _build_groups_card(differing, groups),
+            _build_machines_card(machines, differing, groups),
         ),
     )
     return page.render(description)
 
 
-def _treatment(machine: Plain) -> tuple[typing.Any, ...]:
-    """Return a key that is equal for machines that are treated alike."""
+def _treatment_key(machine: Plain) -> tuple[typing.Any, ...]:
+    """Return a key by which machines that are treated alike are grouped."""
     return tuple(machine['lines']), machine['old'], machine['new']
 
 
 def _is_worse(machine: Plain) -> bool:
-    """Return whether an inspection succeeded and would not any more."""
-    return bool(machine['old'] == 'ok' and machine['new'] != 'ok')
+    """Return whether an inspection succeeded and would fail now."""
+    succeeded = machine['old'] == 'ok'
+    would_succeed = machine['new'] == 'ok'
+    return succeeded and not would_succeed
 
 
-def _headline(
+def _write_headline(
     rules: Sequence[Plain],
     machines: Sequence[Plain],
     differing: Sequence[Plain],
@@ -87,14 +91,14 @@ def _headline(
     changed = len(_with_another_meaning(rules))
     about_rules = 'No rule differs'
     if changed:
-        about_rules = page.count(changed, 'rule differs', 'rules differ')
+        about_rules = page.with_noun(changed, 'rule differs', 'rules differ')
     if not machines:
         return f'{about_rules}.'
     verb = 'are'
     if len(differing) == 1:
         verb = 'is'
-    number = page.number(len(differing), nothing='none')
-    whole = page.count(len(machines), 'machine', 'machines')
+    number = page.format_number(len(differing), nothing='none')
+    whole = page.with_noun(len(machines), 'machine', 'machines')
     return f'{about_rules}; {number} of {whole} {verb} treated differently.'
 
 
@@ -103,15 +107,15 @@ def _with_another_meaning(rules: Sequence[Plain]) -> list[Plain]:
     return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
 
 
-def _tiles(
+def _build_tiles(
     rules: Sequence[Plain],
     machines: Sequence[Plain],
     differing: Sequence[Plain],
 ) -> page.Tiles:
     """Build the tiles at the top of the page, which link to its tables.
 
-    They have the numbers of rules by kind of change, of machines that are
-    treated differently, and of those whose inspection no longer succeeds.
+    Tiles have the numbers of rules by kind of change, of machines that are
+    treated differently, and of inspections that no longer succeed.
     """
     kinds = [rule['change'] for rule in rules]
     tiles = []
@@ -154,8 +158,8 @@ def _tiles(
     return page.Tiles(tuple(tiles))
 
 
-def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
-    """Build the card with the changes of rules; None without any.
+def _build_rules_card(rules: Sequence[Plain]) -> page.Card | None:
+    """Build the card with the changes of rules; None without changes.
 
     A change has its kind, the title of the rule and the lines of a diff.
     """
@@ -179,29 +183,31 @@ def _rules_card(rules: Sequence[Plain]) -> page.Card | None:
 
 
 def _result_tag(machine: Plain) -> page.Tag:
-    """Return the old and the new result of a machine, in a colour.
+    """Return the result of a machine as a tag, e.g. ``ok → failed``, in red.
 
-    Bad is any new result but ``ok``, good a change to ``ok``; a machine that
-    was ``ok`` before has no colour.
+    Any new result but ``ok`` is bad, and a change to ``ok`` is good. A machine
+    that stays ``ok`` has no colour.
     """
     old = machine['old']
     new = machine['new']
+    is_changed = old != new
     text = str(new)
-    if old != new:
+    if is_changed:
         text = f'{old} → {new}'
     if new != 'ok':
         return page.Tag(text, 'bad')
-    if old != new:
+    if is_changed:
         return page.Tag(text, 'good')
     return page.Tag(text)
 
 
-def _groups_card(
+def _build_groups_card(
     machines: Sequence[Plain], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Build the card of differences, equal ones once; None without any.
+    """Build the card of differences; None without differences.
 
-    A difference names its first machines, and links to all of them.
+    Equal differences are one, which names its first machines and links to
+    all of its machines.
 
     :param machines: those that are treated differently.
     :param groups: positions in ``machines``; those of a group are treated
@@ -212,13 +218,13 @@ def _groups_card(
     items = []
     for number, group in enumerate(groups, 1):
         first = machines[group[0]]
-        words = page.count(len(group), 'machine', 'machines')
+        words = page.with_noun(len(group), 'machine', 'machines')
         link = page.Link(words, 'difference', str(number))
         first_names = [
-            machines[position]['name'] for position in group[:_NAMES]
+            machines[position]['name'] for position in group[:_MAX_NAMES]
         ]
         names = ', '.join(first_names)
-        if len(group) > _NAMES:
+        if len(group) > _MAX_NAMES:
             names += ' …'
         items.append(
             page.Item(
@@ -235,15 +241,15 @@ def _groups_card(
     )
 
 
-def _machines_card(
+def _build_machines_card(
     machines: Sequence[Plain],
     differing: Sequence[Plain],
     groups: Sequence[Sequence[int]],
 ) -> page.Card | None:
-    """Build the card with the table of all machines; None without any.
+    """Build the card with the table of machines; None without machines.
 
-    Links of the page choose rows by the marks of machines: those that differ,
-    became worse, or have a difference of some number.
+    Links of the page choose rows by marks: machines that differ, that became
+    worse, or that have a difference of some number.
 
     :param differing: the machines that are treated differently.
     :param groups: positions in ``differing``; those of a group are treated
@@ -255,27 +261,26 @@ def _machines_card(
     choices = dict(_CHOICES)
     for number, group in enumerate(groups, 1):
         first = differing[group[0]]
-        number_by_treatment[_treatment(first)] = number
+        number_by_treatment[_treatment_key(first)] = number
         choices[f'difference={number}'] = f'with difference {number}'
     rows = []
     for machine in machines:
         number_of_difference = None
         if machine['differs']:
-            number_of_difference = number_by_treatment[_treatment(machine)]
-        rows.append(_machine_row(machine, number_of_difference))
+            number_of_difference = number_by_treatment[_treatment_key(machine)]
+        rows.append(_build_machine_row(machine, number_of_difference))
     table = page.PageTable(
         'machines', ('machine', 'machines'), _COLUMNS, tuple(rows), choices
     )
     return page.Card('machines', 'Machines', 'Machines', '', (table,))
 
 
-def _machine_row(
+def _build_machine_row(
     machine: Plain, number_of_difference: int | None
 ) -> page.PageRow:
     """Build the row of a machine: its name, its results, how it is treated.
 
-    Opened, it shows what changes. Its marks are those by which links choose
-    it.
+    The row opens to the changes. Links choose it by its marks.
 
     :param number_of_difference: None if the machine is treated as before.
     """

@@ -18,9 +18,9 @@ _ASSETS = (
     'fleet_map.js',
     'fleet.js',
 )
-# Stands in lists of indexes for what is not there: the script of the page
+# A value that is missing has this number in the data: the script of the page
 # reads it so.
-_NOTHING = -1
+_NO_NUMBER = -1
 
 Plain = typing.Mapping[str, typing.Any]
 
@@ -107,17 +107,15 @@ class _PackedFleet:
         self.data = self._pack(fleet)
 
     def _pack(self, fleet: Plain) -> dict[str, typing.Any]:
-        """Return the data of a fleet, and give its values their numbers.
-
-        The lists of values are whole only when all nodes and flavors are
-        packed.
-        """
-        nodes = [self._node(node) for node in fleet['nodes']]
+        """Return the data of a fleet, and give its values their numbers."""
+        # The lists of values are complete only when all nodes and flavors are
+        # packed.
+        nodes = [self._pack_node(node) for node in fleet['nodes']]
         places = {
             node['uuid']: place for place, node in enumerate(fleet['nodes'])
         }
         capacity = [
-            self._flavor(flavor, places)
+            self._pack_flavor(flavor, places)
             for flavor in fleet.get('capacity') or ()
         ]
         # Nodes may name rules that are not listed, such as deleted ones: the
@@ -140,11 +138,11 @@ class _PackedFleet:
             'texts': self._texts.values,
         }
 
-    def _node(self, node: Plain) -> _PackedNode:
-        """Return a node with numbers for what others may have too."""
+    def _pack_node(self, node: Plain) -> _PackedNode:
+        """Return a node, with numbers for values that others may have too."""
         in_force = node.get('in_force') or {}
         changes = tuple(
-            self._change(change) for change in node.get('changes') or ()
+            self._number_change(change) for change in node.get('changes') or ()
         )
         # The audit also has rules that do not match.
         audited = [
@@ -162,23 +160,26 @@ class _PackedFleet:
         return _PackedNode(
             uuid=node['uuid'] or '',
             name=node.get('name'),
-            result=_result(node),
-            error=self._message(node.get('error')),
-            matched=self._rule_set(node.get('matched') or ()),
-            audited=self._rule_set(audited),
+            result=_result_on_page(node),
+            error=self._number_message(node.get('error')),
+            matched=self._number_rule_set(node.get('matched') or ()),
+            audited=self._number_rule_set(audited),
             changes=self._outcomes.number_of(changes),
             differs=int(bool(differs)),
             invalid=int(invalid),
             result_in_force=in_force.get('result'),
-            error_in_force=self._message(in_force.get('error')),
+            error_in_force=self._number_message(in_force.get('error')),
             traits=self._traits.number_of(tuple(traits)),
-            resource_class=self._text(node.get('resource_class')),
+            resource_class=self._number_text(node.get('resource_class')),
         )
 
-    def _flavor(
+    def _pack_flavor(
         self, flavor: Plain, places: typing.Mapping[str, int]
     ) -> dict[str, typing.Any]:
-        """Return a flavor, and the nodes that it loses by their places."""
+        """Return a flavor with the nodes that it loses.
+
+        :param places: of nodes in the list of the page, by UUID.
+        """
         lost = []
         for node in flavor['lost']:
             rules = tuple(
@@ -195,53 +196,54 @@ class _PackedFleet:
             'lost': lost,
         }
 
-    def _change(self, change: Plain) -> int:
+    def _number_change(self, change: Plain) -> int:
         """Return the number of a change, whose texts are numbers too.
 
-        Values are texts of JSON. A removed value has no new one, an added one
-        none before.
+        The values before and after are JSON texts. A removed value has no
+        value after, an added one no value before.
         """
-        value = _NOTHING
+        value = _NO_NUMBER
         if change['op'] != 'remove' and 'value' in change:
-            value = self._json(change['value'])
-        before = _NOTHING
+            value = self._number_json(change['value'])
+        before = _NO_NUMBER
         if change['op'] != 'add' and 'before' in change:
-            before = self._json(change['before'])
+            before = self._number_json(change['before'])
         where = self._texts.number_of(change['object'])
         op = self._texts.number_of(change['op'])
         path = self._texts.number_of(change['path'])
         return self._changes.number_of((where, op, path, value, before))
 
-    def _json(self, value: typing.Any) -> int:
-        """Return the number of a value, which is text in the page."""
-        return self._texts.number_of(shell.dumps(value, sort_keys=True))
+    def _number_json(self, value: typing.Any) -> int:
+        """Return the number of a value, which is JSON text in the page."""
+        return self._texts.number_of(shell.dump_json(value, sort_keys=True))
 
-    def _rule_set(self, uuids: typing.Iterable[str]) -> int:
-        """Return the number of a set of rules."""
+    def _number_rule_set(self, uuids: typing.Iterable[str]) -> int:
+        """Return the number of a set of rules, given by their UUIDs."""
         rules = sorted(self._rules.number_of(uuid) for uuid in uuids)
         return self._matches.number_of(tuple(rules))
 
-    def _message(self, text: str | None) -> int:
+    def _number_message(self, text: str | None) -> int:
         """Return the number of a message that calls rules by their names."""
         if text is not None:
-            text = shell.named(text, self._names)
-        return self._text(text)
+            text = shell.with_rule_names(text, self._names)
+        return self._number_text(text)
 
-    def _text(self, text: str | None) -> int:
+    def _number_text(self, text: str | None) -> int:
         """Return the number of a text, -1 if there is none."""
         if text is None:
-            return _NOTHING
+            return _NO_NUMBER
         return self._texts.number_of(text)
 
 
-def _result(node: Plain) -> str:
+def _result_on_page(node: Plain) -> str:
     """Return the result of a node as :class:`_PackedNode` has it.
 
     The API calls a node that could not be evaluated an ``error``. The page
-    calls it untried; its errors are those that rules raise.
+    calls it untried, and keeps ``error`` for errors of rules.
     """
     if node['result'] == 'error':
         return 'untried'
-    if (node.get('failed_by') or {}).get('kind') == 'error':
+    failed_by = node.get('failed_by') or {}
+    if failed_by.get('kind') == 'error':
         return 'error'
     return str(node['result'])

@@ -49,24 +49,27 @@ def render(result: peers.Result) -> str:
     It has numbers, links that choose findings by kind, and cards with the
     groups of peers, all findings, and the machines with too few peers.
     """
-    made = shell.now()
+    made = shell.format_now()
     description = page.HtmlPage(
         title=f'Odd machines, {made}',
-        headline=_headline(result),
+        headline=_write_headline(result),
         about=made,
         parts=(
-            _tiles(result),
-            _kinds_of_findings(result.findings),
-            _groups_card(result),
-            _findings_card(result.findings),
-            _skipped_card(result.skipped),
+            _build_tiles(result),
+            _build_kind_links(result.findings),
+            _build_groups_card(result),
+            _build_findings_card(result.findings),
+            _build_skipped_card(result.skipped),
         ),
     )
     return page.render(description, _ASSETS)
 
 
-def _name(machine: str) -> str:
-    """Return what to call a machine: its file without folder and ending."""
+def _short_name(machine: str) -> str:
+    """Return the short name of a machine: its file without folder and ending.
+
+    :param machine: the name of a node, or a path such as ``data/r1.json``.
+    """
     return os.path.splitext(os.path.basename(machine))[0] or machine
 
 
@@ -75,20 +78,21 @@ def _count_machines(result: peers.Result) -> int:
     return sum(group.size for group in result.groups)
 
 
-def _headline(result: peers.Result) -> str:
+def _write_headline(result: peers.Result) -> str:
     """Return how many machines are odd, as a sentence."""
-    odd = _count_machines(result) - result.normal
-    machines = page.count(_count_machines(result), 'machine', 'machines')
+    compared = _count_machines(result)
+    odd = compared - result.normal
+    machines = page.with_noun(compared, 'machine', 'machines')
     if odd == 1:
         return f'1 of {machines} is unlike its peers.'
-    number = page.number(odd, nothing='None')
+    number = page.format_number(odd, nothing='None')
     return f'{number} of {machines} are unlike their peers.'
 
 
-def _tiles(result: peers.Result) -> page.Tiles:
+def _build_tiles(result: peers.Result) -> page.Tiles:
     """Build the tiles at the top of the page, which link to its cards.
 
-    They have the numbers of normal and odd machines, of groups, and of
+    Tiles have the numbers of normal and odd machines, of groups, and of
     machines with too few peers.
     """
     odd = _count_machines(result) - result.normal
@@ -121,7 +125,7 @@ def _tiles(result: peers.Result) -> page.Tiles:
     )
 
 
-def _kinds_of_findings(
+def _build_kind_links(
     findings: Sequence[finding.Outlier],
 ) -> page.Chips | None:
     """Build the links that choose findings by kind, the most frequent first.
@@ -132,14 +136,14 @@ def _kinds_of_findings(
         return None
     kinds = [odd.kind for odd in findings]
     links = []
-    for positions in page.alike(kinds):
+    for positions in page.group_equal(kinds):
         kind = kinds[positions[0]]
         links.append(page.Link(f'{kind} {len(positions):,}', 'kind', kind))
     return page.Chips(tuple(links))
 
 
-def _groups_card(result: peers.Result) -> page.Card | None:
-    """Build the card of the groups of peers, those with most findings first.
+def _build_groups_card(result: peers.Result) -> page.Card | None:
+    """Build the card of the groups of peers, most findings first.
 
     :returns: None if no machine has peers.
     """
@@ -154,7 +158,10 @@ def _groups_card(result: peers.Result) -> page.Card | None:
         counted.append((len(findings), group, findings))
     # Groups with equally many findings stay in their order.
     counted.sort(key=operator.itemgetter(0), reverse=True)
-    items = [_group(group, findings) for _count, group, findings in counted]
+    items = [
+        _build_group_item(group, findings)
+        for _count, group, findings in counted
+    ]
     return page.Card(
         'groups',
         'Groups',
@@ -164,7 +171,7 @@ def _groups_card(result: peers.Result) -> page.Card | None:
     )
 
 
-def _group(
+def _build_group_item(
     group: peers.PeerGroup, findings: Sequence[finding.Outlier]
 ) -> page.Item:
     """Build the entry of a group of peers.
@@ -173,35 +180,35 @@ def _group(
     for every machine, and two tables: the findings beside what the peers
     have, and what the kinds of machines of the group differ in.
 
-    :param findings: those of the group.
+    :param findings: the findings on machines of the group.
     """
     texts_by_machine: dict[str, list[str]] = {}
     for odd in findings:
         texts_by_machine.setdefault(odd.machine, []).append(odd.text)
     if findings:
-        # It chooses the findings of the group in their table.
+        # The link chooses the findings of the group in their table.
         label: page.Part = page.Link(group.label, 'group', group.label)
         number = f'{len(texts_by_machine):,} of {group.size:,} odd'
         tag = page.Tag(number, 'bad')
     else:
         label = group.label
-        text = page.count(group.size, 'machine, alike', 'machines, alike')
+        text = page.with_noun(group.size, 'machine, alike', 'machines, alike')
         tag = page.Tag(text, 'good')
     odd_machines = []
     for machine, texts in texts_by_machine.items():
         odd_machines.append(
-            OddMachine(_name(machine), machine, '; '.join(texts))
+            OddMachine(_short_name(machine), machine, '; '.join(texts))
         )
     parts: list[page.Part] = [Crowd(group.size, tuple(odd_machines))]
     if findings:
-        parts.append(_beside(findings))
+        parts.append(_build_comparison(findings))
     if len(group.kinds) > 1:
-        parts.append(_kinds(group))
+        parts.append(_build_kinds_grid(group))
     return page.Item((label, tag), tuple(parts))
 
 
-def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
-    """Build the table of what odd machines have beside what their peers have.
+def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
+    """Build the table that compares odd machines with their peers.
 
     It has a row for every finding.
     """
@@ -211,8 +218,11 @@ def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
         share = f'{of_peers.count:,} of {of_peers.of:,}'
         rows.append(
             (
-                page.Link(_name(odd.machine), 'machine', odd.machine),
-                (f'{_part(odd)} ', page.Words(_has(odd), 'bad')),
+                page.Link(_short_name(odd.machine), 'machine', odd.machine),
+                (
+                    f'{_part_name(odd)} ',
+                    page.Words(_describe_deviation(odd), 'bad'),
+                ),
                 of_peers.value,
                 page.Meter(of_peers.count, of_peers.of, share),
             )
@@ -224,15 +234,15 @@ def _beside(findings: Sequence[finding.Outlier]) -> page.Grid:
     )
 
 
-def _kinds(group: peers.PeerGroup) -> page.Grid:
+def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
     """Build the table of the fields in which the kinds of a group differ.
 
-    Peers may be of several kinds, each of which is normal. A kind has a
-    column with its number of machines, a field has a row with the values.
+    Peers may be of several kinds, which are all normal. A kind has a column
+    with its number of machines, a field has a row with the values.
     """
     heads = ['Kinds differ in']
     for kind in group.kinds:
-        heads.append(page.count(len(kind.sketches), 'machine', 'machines'))
+        heads.append(page.with_noun(len(kind.sketches), 'machine', 'machines'))
     rows = []
     # All kinds have the same fields in the same order.
     for position, difference in enumerate(group.kinds[0].differs):
@@ -241,39 +251,44 @@ def _kinds(group: peers.PeerGroup) -> page.Grid:
     return page.Grid('Kinds', tuple(heads), tuple(rows))
 
 
-def _part(odd: finding.Outlier) -> str:
-    """Return what the odd part is called: its kind, with its slot if known."""
+def _part_name(odd: finding.Outlier) -> str:
+    """Return the name of an odd part, e.g. ``memory DIMM_A1``.
+
+    Without a known slot it is the kind of the part.
+    """
     if odd.slot:
         return f'{odd.kind} {odd.slot}'
     return odd.kind
 
 
-def _has(odd: finding.Outlier) -> str:
-    """Return in words what a machine has where its peers have another value.
+def _describe_deviation(odd: finding.Outlier) -> str:
+    """Return what a machine has where its peers have another value.
 
-    That is its value; of a missing part, "missing", or what is left of
-    several parts: "only 3" of equal ones, or "missing, …" with the total.
+    It is a value; of a missing part "missing"; of several parts also what is
+    left: "only 3", or "missing, 96 GiB" for a total.
     """
     if odd.what != finding.MISSING:
         return str(odd.has)
     if odd.has is None:
         return 'missing'
-    # Without a slot, some of several equal parts are missing, and the value is
-    # how many there are.
+    # Without a slot, some of several equal parts are missing: the value is the
+    # number of parts that are left.
     if odd.slot is None:
         return f'only {odd.has}'
     return f'missing, {odd.has}'
 
 
-def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
-    """Build the card with the table of all findings; None without any.
+def _build_findings_card(
+    findings: Sequence[finding.Outlier],
+) -> page.Card | None:
+    """Build the card with the table of findings; None without findings.
 
     Links of the page choose rows by machine, group or kind. A row opens to
     the sentence, the group, the path and the file.
     """
     if not findings:
         return None
-    # What a link may choose, in words.
+    # The words for every choice that a link may make.
     choices: dict[str, str] = {}
     rows = []
     for odd in findings:
@@ -282,7 +297,7 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
             f'group={odd.group}',
             f'kind={odd.kind}',
         )
-        choices[f'machine={odd.machine}'] = f'of {_name(odd.machine)}'
+        choices[f'machine={odd.machine}'] = f'of {_short_name(odd.machine)}'
         choices[f'group={odd.group}'] = f'in {odd.group}'
         choices[f'kind={odd.kind}'] = f'of kind {odd.kind}'
         opened = [
@@ -291,9 +306,14 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
             page.Block('Where it stands', (page.Code(odd.field),)),
         ]
         # Machines that Ironic knows are not files.
-        if odd.machine != _name(odd.machine):
+        if odd.machine != _short_name(odd.machine):
             opened.append(page.Block('File', (page.Code(odd.machine),)))
-        cells = (_name(odd.machine), _part(odd), odd.text, round(odd.odd, 1))
+        cells = (
+            _short_name(odd.machine),
+            _part_name(odd),
+            odd.text,
+            round(odd.odd, 1),
+        )
         rows.append(page.PageRow(cells, marks, tuple(opened)))
     table = page.PageTable(
         'findings', ('finding', 'findings'), _COLUMNS, tuple(rows), choices
@@ -303,16 +323,17 @@ def _findings_card(findings: Sequence[finding.Outlier]) -> page.Card | None:
     )
 
 
-def _skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
+def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
     """Build the card of machines that have too few peers to be compared.
 
-    It has a line for every group that is too small; None if there is none.
+    :returns: a line for every group that is too small; None without such
+        groups.
     """
     if not skipped:
         return None
     lines = []
     for group in skipped:
-        names = ', '.join(map(_name, group.machines))
+        names = ', '.join(map(_short_name, group.machines))
         lines.append((f'{peers.label(group.key)}: ', page.Words(names)))
     return page.Card(
         'few',

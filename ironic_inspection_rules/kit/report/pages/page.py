@@ -255,18 +255,18 @@ def render(page: HtmlPage, assets: Iterable[str] = ()) -> str:
 
     :param assets: the scripts and styles of pictures of its own.
     """
-    return shell.render(page.title, assets, _plain(page))
+    return shell.render(page.title, assets, _as_json_data(page))
 
 
-def count(number: int, one: str, more: str) -> str:
-    """Return a number with its noun: ``1,200 machines``."""
+def with_noun(number: int, one: str, more: str) -> str:
+    """Return a number with its noun, e.g. ``1,200 machines``."""
     if number == 1:
         return f'1 {one}'
     return f'{number:,} {more}'
 
 
-def number(amount: int, *, nothing: str) -> str:
-    """Return a number as a sentence has it: ``1,200``.
+def format_number(amount: int, *, nothing: str) -> str:
+    """Return a number for a sentence, e.g. ``1,200``.
 
     :param nothing: the word for 0.
     """
@@ -275,10 +275,11 @@ def number(amount: int, *, nothing: str) -> str:
     return f'{amount:,}'
 
 
-def alike(keys: Sequence[Hashable]) -> list[list[int]]:
-    """Return the positions of equal keys, those of the most frequent first.
+def group_equal(keys: Sequence[Hashable]) -> list[list[int]]:
+    """Group the positions of equal keys, the most frequent key first.
 
-    :returns: lists of positions; of equally frequent keys in their order.
+    For example, ``['a', 'b', 'b']`` gives ``[[1, 2], [0]]``. Equally frequent
+    keys stay in their order.
     """
     positions: dict[Hashable, list[int]] = {}
     for position, key in enumerate(keys):
@@ -286,57 +287,57 @@ def alike(keys: Sequence[Hashable]) -> list[list[int]]:
     return sorted(positions.values(), key=len, reverse=True)
 
 
-def _plain(value: typing.Any) -> typing.Any:
+def _as_json_data(value: typing.Any) -> typing.Any:
     """Return a part of a page as JSON data, which the page draws.
 
-    An object becomes a mapping of its fields, with the name of its class as
-    its kind.
+    For example, ``Note('odd')`` becomes ``{'kind': 'note', 'text': 'odd',
+    'look': ''}``.
     """
     if isinstance(value, PageTable):
-        return _plain_table(value)
+        return _table_as_json_data(value)
     if dataclasses.is_dataclass(value):
         plain = {'kind': type(value).__name__.lower()}
         for field in dataclasses.fields(value):
-            plain[field.name] = _plain(getattr(value, field.name))
+            plain[field.name] = _as_json_data(getattr(value, field.name))
         return plain
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_as_json_data(item) for item in value]
     return value
 
 
-def _plain_table(table: PageTable) -> dict[str, typing.Any]:
+def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
     """Return a table as JSON data, column by column.
 
-    The values of a column are often equal: by columns, the page has them once.
+    A column often has equal values, which its data have once.
     """
     cells = []
     for position, _column in enumerate(table.columns):
-        values = [row.cells[position] for row in table.rows]
-        cells.append(_plain_values(values))
+        cells.append(
+            _values_as_json_data([row.cells[position] for row in table.rows])
+        )
     return {
         'kind': 'pagetable',
         'id': table.id,
         'noun': table.noun,
-        'columns': _plain(table.columns),
+        'columns': _as_json_data(table.columns),
         'cells': cells,
-        'marks': _plain_values([row.marks for row in table.rows]),
-        'opened': _plain_values([row.opened for row in table.rows]),
+        'marks': _values_as_json_data([row.marks for row in table.rows]),
+        'opened': _values_as_json_data([row.opened for row in table.rows]),
         'choices': dict(table.choices),
         'below': table.below,
     }
 
 
-def _plain_values(values: Sequence[Hashable]) -> dict[str, typing.Any]:
-    """Return the values of a column, without repetitions if most repeat.
+def _values_as_json_data(values: Sequence[Hashable]) -> dict[str, typing.Any]:
+    """Return the values of a column, in short where many are equal.
 
-    For ``a, b, a, a`` return values ``[a, b]`` and places ``[0, 1, 0, 0]``.
-
-    :returns: ``values``, one for every row; or the distinct ``values``, and
-        ``places``: for every row the index of its value.
+    :returns: ``values``; and ``places`` where ``values`` has equal values
+        once: the place of the value of every row in ``values``.
     """
-    distinct = shell.DistinctValues()
-    places = [distinct.number_of(value) for value in values]
-    if 2 * len(distinct.values) > len(values):
+    numbers = shell.Numbers()
+    places = [numbers.number_of(value) for value in values]
+    different = numbers.all
+    if 2 * len(different) > len(values):
         # Places would take more room than they save.
-        return {'values': _plain(values)}
-    return {'values': _plain(distinct.values), 'places': places}
+        return {'values': _as_json_data(values)}
+    return {'values': _as_json_data(different), 'places': places}

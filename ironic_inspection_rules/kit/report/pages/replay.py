@@ -22,7 +22,7 @@ _CHOICES = {
     'show=worse': 'that succeeded and would not',
 }
 # Machines that are named in a heading.
-_NAMES = 3
+_MAX_NAMES = 3
 
 
 def render(
@@ -34,32 +34,32 @@ def render(
 
     :param title: which rules decided, and on what.
     :param replayed: the numbers ``same``, ``different``, ``incomparable`` and
-        ``error``; ``reasons`` with how often each was one; ``runs``, those
-        that end otherwise or could not be decided, as ``POST
-        /v1/inspection_rules/replay`` answers, each with the ``name`` of its
-        node. What the answer withholds is not in the page.
+        ``error``; ``reasons`` with their numbers; ``runs``, which end
+        otherwise or could not be decided, as ``POST
+        /v1/inspection_rules/replay`` answers, with the ``name`` of the node.
+        What the answer withholds is not in the page.
     :param names: descriptions of rules by their UUIDs.
     """
-    now = shell.now()
+    now = shell.format_now()
     runs = [_Replayed(run, names) for run in replayed['runs']]
     # Groups of runs that differ in the same way, by their positions.
-    groups = page.alike([(run.tag, run.opened) for run in runs])
+    groups = page.group_equal([(run.tag, run.opened) for run in runs])
 
     def is_no_worse(group: Sequence[int]) -> bool:
         return not runs[group[0]].is_worse
 
-    # What has become worse is what somebody has to look at: it comes first.
-    # The others stay in their order, the most frequent first.
+    # Somebody has to look at what has become worse: it comes first. The other
+    # groups stay in their order, the most frequent first.
     groups.sort(key=is_no_worse)
     description = page.HtmlPage(
         title=f'{title}, {now}',
-        headline=_headline(replayed),
+        headline=_write_headline(replayed),
         about=f'{title}, {now}',
         parts=(
-            _tiles(replayed, runs),
-            _groups_card(runs, groups),
-            _runs_card(runs, groups),
-            _reasons_card(replayed['reasons']),
+            _build_tiles(replayed, runs),
+            _build_groups_card(runs, groups),
+            _build_runs_card(runs, groups),
+            _build_reasons_card(replayed['reasons']),
         ),
     )
     return page.render(description)
@@ -78,8 +78,9 @@ class _Replayed:
         then = run.get('then') or {}
         now = run.get('now') or {}
         self.name: str = run['name'] or run['node']
-        # To the second, without the time zone: that is what fits.
-        self.when = (run.get('created_at') or '').replace('T', ' ')[:19]
+        # A cell has no room for fractions of a second and the time zone.
+        time = (run.get('created_at') or '').replace('T', ' ')
+        self.when = time[: len('2026-01-31 10:00:00')]
         self.outcome: str = run['outcome']
         self.before = then.get('result')
         self.after = now.get('result')
@@ -87,56 +88,57 @@ class _Replayed:
         if run['reason']:
             parts.append(page.Note(run['reason'], 'warn'))
         if now.get('error') and now['error'] != then.get('error'):
-            message = shell.named(now['error'], names)
+            message = shell.with_rule_names(now['error'], names)
             parts.append(page.Note(message, 'warn'))
         lines = tuple(machine_diff.change_lines(now.get('changes', ())))
         if lines:
             parts.append(page.Lines(lines))
-        parts += _only(names, 'Matched then, not now', then, now)
-        parts += _only(names, 'Matches now, not then', now, then)
+        parts += _block_of_rules(names, 'Matched then, not now', then, now)
+        parts += _block_of_rules(names, 'Matches now, not then', now, then)
         self.opened = tuple(parts)
 
     @property
     def is_worse(self) -> bool:
-        """Whether it succeeded then and does not now."""
+        """Whether the inspection succeeded then and would fail now."""
         return self.before == 'ok' and self.after != 'ok'
 
     @property
     def tag(self) -> page.Tag:
-        """The results then and now, in a colour.
+        """The results then and now, e.g. ``ok → failed``, in a colour.
 
         It is bad if the inspection fails now or could not be decided, and good
-        if its result is another one that is no failure.
+        if another result is no failure.
         """
         if self.outcome == 'error':
             return page.Tag('not decided', 'bad')
+        is_changed = self.before != self.after
         text = str(self.after)
-        if self.before != self.after:
+        if is_changed:
             text = f'{self.before} → {self.after}'
         if self.after == 'failed':
             return page.Tag(text, 'bad')
-        if self.before != self.after:
+        if is_changed:
             return page.Tag(text, 'good')
         return page.Tag(text)
 
     @property
     def marks(self) -> list[str]:
-        """The marks by which links of the page choose its row."""
+        """The marks by which links of the page choose the row."""
         marks = [f'show={self.outcome}']
         if self.is_worse:
             marks.append('show=worse')
         return marks
 
 
-def _only(
+def _block_of_rules(
     names: Mapping[str, str | None], title: str, run: Plain, other: Plain
 ) -> list[page.Block]:
-    """Build a block with the rules that match in one outcome only.
+    """Build a block with the rules that match then but not now, or vice versa.
 
     :param names: descriptions of rules by their UUIDs.
     :param title: of the block.
-    :param run: the outcome in which they match, ``then`` or ``now``.
-    :param other: the outcome in which they do not.
+    :param run: the outcome in which the rules match, ``then`` or ``now``.
+    :param other: the outcome in which they do not match.
     :returns: a list with the block; an empty list if there is no such rule.
     """
     uuids_of_other = other.get('matched', ())
@@ -149,19 +151,19 @@ def _only(
     return [page.Block(title, (', '.join(rules),))]
 
 
-def _headline(replayed: Plain) -> str:
+def _write_headline(replayed: Plain) -> str:
     """Return how many inspections would end otherwise, as a sentence."""
     outcomes = ('same', 'different', 'incomparable', 'error')
     whole = sum(replayed[outcome] for outcome in outcomes)
-    number = page.number(replayed['different'], nothing='None')
-    inspections = page.count(whole, 'inspection', 'inspections')
+    number = page.format_number(replayed['different'], nothing='None')
+    inspections = page.with_noun(whole, 'inspection', 'inspections')
     return f'{number} of {inspections} would have ended otherwise.'
 
 
-def _tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
+def _build_tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
     """Build the tiles at the top of the page: inspections by outcome.
 
-    They link to the rows of the table, or to the reasons.
+    Tiles link to the rows of the table, or to the reasons.
     """
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
@@ -200,12 +202,13 @@ def _tiles(replayed: Plain, runs: Sequence[_Replayed]) -> page.Tiles:
     )
 
 
-def _groups_card(
+def _build_groups_card(
     runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Build the card of differences, equal ones once; None without any.
+    """Build the card of differences; None without differences.
 
-    A difference names some of its machines, and links to its inspections.
+    Equal differences are one, which names some of its machines and links to
+    its inspections.
 
     :param groups: positions in ``runs``; those of a group differ in the same
         way.
@@ -217,10 +220,10 @@ def _groups_card(
         first = runs[group[0]]
         # A machine may have been inspected more than once.
         names = list(dict.fromkeys(runs[position].name for position in group))
-        text = ', '.join(names[:_NAMES])
-        if len(names) > _NAMES:
+        text = ', '.join(names[:_MAX_NAMES])
+        if len(names) > _MAX_NAMES:
             text += ' …'
-        words = page.count(len(group), 'inspection', 'inspections')
+        words = page.with_noun(len(group), 'inspection', 'inspections')
         link = page.Link(words, 'difference', str(number))
         items.append(
             page.Item(
@@ -237,15 +240,17 @@ def _groups_card(
     )
 
 
-def _runs_card(
+def _build_runs_card(
     runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
-    """Build the card with the table of inspections; None without any.
+    """Build the card with the table of inspections; None without inspections.
 
-    They end otherwise or could not be decided. Links choose rows by their
-    outcome or the number of their difference.
+    Links choose rows by outcome or by the number of the difference.
 
-    :param groups: positions in ``runs``, by difference.
+    :param runs: the inspections that end otherwise or could not be decided.
+
+    :param groups: positions in ``runs``; those of a group differ in the same
+        way.
     """
     if not runs:
         return None
@@ -277,11 +282,11 @@ def _runs_card(
     )
 
 
-def _reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
+def _build_reasons_card(reasons: Mapping[str, int]) -> page.Card | None:
     """Build the card of reasons why inspections cannot be compared.
 
-    :param reasons: how many inspections have a reason.
-    :returns: None without any reason.
+    :param reasons: the number of inspections by reason.
+    :returns: None without reasons.
     """
     if not reasons:
         return None

@@ -8,74 +8,86 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.rule_file import yaml_text
 
-_WIDTH = 88
-_HEAD = ('priority', 'phase', 'scope', 'mode', 'sensitive')
+_MAX_COLUMNS = 88
+_HEAD_FIELDS = ('priority', 'phase', 'scope', 'mode', 'sensitive')
 
 Operation = typing.Mapping[str, typing.Any]
 
 
-def head(rule: model.Rule) -> list[str]:
+def head_lines(rule: model.Rule) -> list[str]:
     """Return a rule as lines of YAML, without its conditions and actions.
 
-    It has the description, or else the UUID, then what is not as by default,
-    and the variables. Of a sensitive rule it says that the rest is withheld.
+    The first line is its description or UUID. Then come fields that differ
+    from the default, and variables. A sensitive rule has the remark that the
+    rest is withheld.
     """
     mapping = rule.to_mapping()
-    name = 'uuid'
+    title_field = 'uuid'
     if rule.description:
-        name = 'description'
-    fields = {name: mapping[name]}
-    for field in _HEAD:
+        title_field = 'description'
+    fields = {title_field: mapping[title_field]}
+    for field in _HEAD_FIELDS:
         if mapping[field] != model.DEFAULTS[field]:
             fields[field] = mapping[field]
     fields.update(disclosure.mark(rule))
-    return _lines(fields) + variables(rule)
+    return _yaml_lines(fields) + variable_lines(rule)
 
 
-def variables(rule: model.Rule) -> list[str]:
+def variable_lines(rule: model.Rule) -> list[str]:
     """Return the variables of a rule as lines of YAML, with secrets masked.
 
-    :returns: no lines if it has none, or is sensitive.
+    :returns: no lines for a rule that has no variables or is sensitive.
     """
     own_vars = dict(disclosure.disclose_rule(rule).vars)
     if not own_vars:
         return []
-    return _lines({model.VARS: disclosure.data(own_vars)})
+    return _yaml_lines({model.VARS: disclosure.data(own_vars)})
 
 
-def operations(rule: model.Rule, name: str) -> model.Operations:
-    """Return the conditions or the actions of a rule; none of a sensitive one.
+def visible_operations(rule: model.Rule, name: str) -> model.Operations:
+    """Return the conditions or the actions of a rule that may be shown.
 
     :param name: ``conditions`` or ``actions``.
+    :returns: nothing of a sensitive rule.
     """
     visible: model.Operations = getattr(disclosure.disclose_rule(rule), name)
     return visible
 
 
-def operation(written: Operation) -> list[str]:
-    """Return the lines of one condition or action."""
-    first, *others = _lines(disclosure.operation(written))
+def operation_lines(written: Operation) -> list[str]:
+    """Return the lines of one condition or action, as an item of a list.
+
+    For example, ``- op: log`` and ``  args: {msg: done}``.
+    """
+    first, *others = _yaml_lines(disclosure.operation(written))
     return [f'- {first}', *(f'  {line}' for line in others)]
 
 
-def arguments(written: Operation) -> str:
-    """Return an operation as lines of YAML, without its op and indents."""
+def argument_text(written: Operation) -> str:
+    """Return an operation as lines of YAML, without its op and indents.
+
+    For example, ``args: {msg: done}``.
+    """
     fields = dict(disclosure.operation(written))
     fields.pop('op', None)
-    return '\n'.join(line.strip() for line in _lines(fields))
+    return '\n'.join(line.strip() for line in _yaml_lines(fields))
 
 
-def _lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
-    """Return fields as lines of YAML: one for a field, more for a long one."""
+def _yaml_lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
+    """Return fields as lines of YAML: one for a field, more for a long one.
+
+    A list or a mapping of scalars is on one line, as in ``args: {msg: done}``.
+    """
+    # What PyYAML takes these values for.
+    always_block = False
+    short_on_one_line = None
     lines = []
     for name, value in fields.items():
-        # With None, PyYAML puts lists and mappings of scalars on one line.
-        # With False, it writes a single value in block style.
-        flow_style: bool | None = False
+        flow_style: bool | None = always_block
         if isinstance(value, dict | list):
-            flow_style = None
+            flow_style = short_on_one_line
         text = yaml_text.dump(
-            {name: value}, width=_WIDTH, default_flow_style=flow_style
+            {name: value}, width=_MAX_COLUMNS, default_flow_style=flow_style
         )
         lines += text.splitlines()
     return lines

@@ -30,10 +30,10 @@ _PROGRAM = (
     'page.js',
 )
 
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 """Files that a title names at most."""
 
-_LONE = re.compile('[\ud800-\udfff]')
+_LONE_SURROGATE = re.compile('[\ud800-\udfff]')
 """Halves of characters, which JSON of a machine may have as escapes. In UTF-8,
 and so in a file, there are none."""
 
@@ -68,20 +68,20 @@ def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     :param data: plain JSON data, which the script draws.
     """
     names = (*_PROGRAM, *assets)
-    style = _joined(names, '.css')
-    script = _joined(names, '.js')
+    style = _join_assets(names, '.css')
+    script = _join_assets(names, '.js')
     return _PAGE.format(
         title=html.escape(title),
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=_policy_hash(style),
+        script_hash=_policy_hash(script),
         # Without "<" nothing in the data can end the script element.
-        data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'),
+        data=dump_json(data, separators=(',', ':')).replace('<', '\\u003c'),
     )
 
 
-def _joined(names: typing.Iterable[str], ending: str) -> str:
+def _join_assets(names: typing.Iterable[str], ending: str) -> str:
     """Return the text of the assets with an ending, in their order."""
     texts = ['']
     for name in names:
@@ -90,26 +90,29 @@ def _joined(names: typing.Iterable[str], ending: str) -> str:
     return '\n'.join(texts)
 
 
-def now() -> str:
+def format_now() -> str:
     """Return the time as pages show it: local, to the minute."""
     return datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
 
 
-def names(files: typing.Sequence[str]) -> str:
+def join_names(files: typing.Sequence[str]) -> str:
     """Return the names of files for a title: the first, and how many more."""
     parts = [os.path.basename(os.path.normpath(path)) for path in files]
-    if len(parts) > _MOST_NAMES:
-        more = len(parts) - _MOST_NAMES
-        parts[_MOST_NAMES:] = [f'{more} more']
+    if len(parts) > _MAX_NAMES:
+        more = len(parts) - _MAX_NAMES
+        parts[_MAX_NAMES:] = [f'{more} more']
     return ', '.join(parts)
 
 
-def named(message: str, names: typing.Mapping[str, str | None]) -> str:
-    """Return a message that calls rules by their descriptions.
+def with_rule_names(
+    message: str, names: typing.Mapping[str, str | None]
+) -> str:
+    """Replace the UUIDs of rules in a message by their descriptions.
 
     :param message: an error from Ironic; in it a rule is its UUID, with the
         description behind it in parentheses.
-    :param names: descriptions by UUID; rules without one keep their UUID.
+    :param names: descriptions by UUID; a rule without a description keeps its
+        UUID.
     """
     for uuid in set(_UUID.findall(message)):
         name = names.get(uuid)
@@ -118,11 +121,11 @@ def named(message: str, names: typing.Mapping[str, str | None]) -> str:
     return message
 
 
-def dumps(value: typing.Any, **options: typing.Any) -> str:
+def dump_json(value: typing.Any, **options: typing.Any) -> str:
     """Return a value as JSON text.
 
-    Numbers that JSON does not know, as Python reads them from a ramdisk, are
-    text there: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    Python reads numbers from a ramdisk that JSON does not know. They become
+    text: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
     """
     try:
         text = json.dumps(
@@ -132,18 +135,18 @@ def dumps(value: typing.Any, **options: typing.Any) -> str:
         text = json.dumps(
             _with_text_for_nan(value), ensure_ascii=False, **options
         )
-    return _LONE.sub(_escaped, text)
+    return _LONE_SURROGATE.sub(_escape_character, text)
 
 
-def _escaped(character: re.Match[str]) -> str:
-    """Return a character as an escape of JSON."""
+def _escape_character(character: re.Match[str]) -> str:
+    """Return a character as an escape of JSON: four hexadecimal digits."""
     return f'\\u{ord(character[0]):04x}'
 
 
 def _with_text_for_nan(value: typing.Any) -> typing.Any:
-    """Return a value with texts in place of NaN and the infinities.
+    """Replace NaN and the infinities in a value by texts.
 
-    JSON does not know these numbers, and a browser would read none of it.
+    JSON does not know these numbers: a browser would refuse all of the data.
     """
     if isinstance(value, dict):
         return {key: _with_text_for_nan(item) for key, item in value.items()}
@@ -154,23 +157,23 @@ def _with_text_for_nan(value: typing.Any) -> typing.Any:
     return value
 
 
-class DistinctValues:
-    """A list of values without repetitions, numbered from 0 on."""
+class Numbers:
+    """Numbers values from 0 on; equal values get the same number."""
 
     def __init__(self) -> None:
         self._numbers: dict[typing.Hashable, int] = {}
 
     def number_of(self, value: typing.Hashable) -> int:
-        """Return the number of a value, which is added if it is new."""
+        """Return the number of a value; a new value gets the next number."""
         return self._numbers.setdefault(value, len(self._numbers))
 
     @property
-    def values(self) -> list[typing.Any]:
-        """All values, at the index that is their number."""
+    def all(self) -> list[typing.Any]:
+        """All values; the index of a value is its number."""
         return list(self._numbers)
 
 
-def _hash(text: str) -> str:
+def _policy_hash(text: str) -> str:
     """Return the hash by which the policy of the page allows a text."""
     digest = hashlib.sha256(text.encode()).digest()
     return f'sha256-{base64.b64encode(digest).decode()}'

@@ -30,7 +30,7 @@ _CHOICES = {
     'show=right': 'as their rows expect',
 }
 # Machines that are named in a heading.
-_NAMES = 12
+_MAX_NAMES = 12
 
 
 def render(
@@ -45,28 +45,28 @@ def render(
     """
     name = expected.definition.name
     entries = [_Entry(finding) for finding in findings]
-    # What is not right is why somebody opens the page: it comes first.
+    # Somebody opens the page for what is not right: it comes first.
     entries.sort(key=operator.attrgetter('is_right'))
     groups: list[_Group] = []
     if by is not None:
-        groups = _groups(entries)
-    title = f'Table {name}, {shell.now()}'
+        groups = _group_entries(entries)
+    title = f'Table {name}, {shell.format_now()}'
     return page.render(
         page.HtmlPage(
             title=title,
-            headline=_headline(entries),
+            headline=_write_headline(entries),
             about=title,
             parts=(
-                _tiles(findings),
-                _groups_card(by, groups),
-                _entries_card(by, entries, groups),
+                _build_tiles(findings),
+                _build_groups_card(by, groups),
+                _build_entries_card(by, entries, groups),
             ),
         )
     )
 
 
 class _Entry:
-    """A machine beside its row, or one of both without the other.
+    """A machine and its row; or a machine without row, or a row without one.
 
     :ivar machine: its name; empty for a row without a machine.
     :ivar label: the key; the name of a machine that has none.
@@ -91,17 +91,17 @@ class _Entry:
 
     @property
     def tag(self) -> page.Tag:
-        """Its state, as a tag."""
+        """The state, as a tag in its colour."""
         return page.Tag(self.state, _LOOKS[self.state])
 
     @property
     def opened(self) -> tuple[page.Part, ...]:
-        """What a click on its row shows: differences of machine and row."""
+        """What a click on the entry shows: differences of machine and row."""
         lines = []
         for difference in self.differences:
             column = difference.column
-            lines.append(f'- {column}: {_text(difference.expected)}')
-            lines.append(f'+ {column}: {_text(difference.found)}')
+            lines.append(f'- {column}: {_format_value(difference.expected)}')
+            lines.append(f'+ {column}: {_format_value(difference.found)}')
         if not lines:
             return ()
         return (
@@ -123,7 +123,7 @@ class _Group:
         self.not_right = [entry for entry in entries if not entry.is_right]
 
     def as_item(self, by: str) -> page.Item:
-        """Return the item of the list of groups that is about this one.
+        """Return the group as an item of the list of groups.
 
         It says how many entries are as expected, and which are not.
 
@@ -131,7 +131,7 @@ class _Group:
         """
         whole = len(self.entries)
         right = whole - len(self.not_right)
-        words = page.count(whole, 'entry', 'entries')
+        words = page.with_noun(whole, 'entry', 'entries')
         heading = (self.title(by), page.Link(words, 'group', self.mark))
         look: page.Look = 'good'
         if self.not_right:
@@ -142,16 +142,16 @@ class _Group:
         return page.Item(heading, (meter, *self._by_state()))
 
     def title(self, by: str) -> str:
-        """Return its name, or that there is none.
+        """Return the title of the group, e.g. ``No rack`` without a name.
 
         :param by: the column that groups entries.
         """
         return self.name or f'No {by}'
 
-    def order(self) -> tuple[int, list[str | int]]:
-        """Return what groups are sorted by.
+    def sort_key(self) -> tuple[int, list[str | int]]:
+        """Return the key that groups are sorted by.
 
-        Those with most that is not right come first; where it is as much, R2
+        Groups with most wrong entries come first. Of groups with as many, R2
         comes before R10.
         """
         # The texts and the numbers of a name alternate, a text first, so that
@@ -175,14 +175,14 @@ class _Group:
             labels = list(dict.fromkeys(labels))
             if not labels:
                 continue
-            text = ', '.join(labels[:_NAMES])
-            if len(labels) > _NAMES:
+            text = ', '.join(labels[:_MAX_NAMES])
+            if len(labels) > _MAX_NAMES:
                 text += ' …'
             yield (page.Tag(state, _LOOKS[state]), page.Words(f' {text}'))
 
 
-def _groups(entries: Sequence[_Entry]) -> list[_Group]:
-    """Return the entries in groups, those with most that is wrong first."""
+def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
+    """Divide the entries into groups, the group with most wrong ones first."""
     by_name: dict[str, list[_Entry]] = {}
     for entry in entries:
         by_name.setdefault(entry.group, []).append(entry)
@@ -190,28 +190,30 @@ def _groups(entries: Sequence[_Entry]) -> list[_Group]:
         _Group(number, members)
         for number, members in enumerate(by_name.values(), 1)
     ]
-    groups.sort(key=_Group.order)
+    groups.sort(key=_Group.sort_key)
     return groups
 
 
-def _headline(entries: Sequence[_Entry]) -> str:
+def _write_headline(entries: Sequence[_Entry]) -> str:
     """Return the sentence that counts what is not as expected.
 
-    Such as "5 of 32 rows and machines are not as expected."
+    For example, "5 of 32 rows and machines are not as expected."
     """
-    whole = page.count(len(entries), 'row or machine', 'rows and machines')
+    whole = page.with_noun(len(entries), 'row or machine', 'rows and machines')
     not_right = sum(not entry.is_right for entry in entries)
     verb = 'are'
     if not_right == 1:
         verb = 'is'
-    number = page.number(not_right, nothing='None')
+    number = page.format_number(not_right, nothing='None')
     return f'{number} of {whole} {verb} not as expected.'
 
 
-def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
-    """Return the tiles with the count of every state.
+def _build_tiles(
+    findings: Sequence[table_comparison.TableFinding],
+) -> page.Tiles:
+    """Build the tiles with the count of every state.
 
-    A click on one shows only the rows of that state.
+    A click on a tile shows only the rows of its state.
     """
     numbers = table_machines.count_by_state(findings)
     tiles = []
@@ -224,8 +226,10 @@ def _tiles(findings: Sequence[table_comparison.TableFinding]) -> page.Tiles:
     return page.Tiles(tuple(tiles))
 
 
-def _groups_card(by: str | None, groups: Sequence[_Group]) -> page.Card | None:
-    """Return the card that lists the groups, None if entries have no groups.
+def _build_groups_card(
+    by: str | None, groups: Sequence[_Group]
+) -> page.Card | None:
+    """Build the card that lists the groups; None if entries have no groups.
 
     :param by: the column that groups entries.
     """
@@ -241,15 +245,15 @@ def _groups_card(by: str | None, groups: Sequence[_Group]) -> page.Card | None:
     )
 
 
-def _entries_card(
+def _build_entries_card(
     by: str | None, entries: Sequence[_Entry], groups: Sequence[_Group]
 ) -> page.Card | None:
-    """Return the card with the table of all entries, None for no entries.
+    """Build the card with the table of entries; None without entries.
 
-    Its rows can be filtered by state and by group. A click on one shows the
-    differences of machine and row.
+    Links filter the rows by state and by group. A click on a row shows the
+    differences of the machine from its row in the table of rules.
 
-    :param entries: those that are not as expected come first.
+    :param entries: the wrong ones come first.
     """
     if not entries:
         return None
@@ -287,8 +291,8 @@ def _entries_card(
     )
 
 
-def _text(value: typing.Any) -> str:
-    """Return a value as a line of a difference shows it."""
+def _format_value(value: typing.Any) -> str:
+    """Return a text as it is, None as a word, and other values as JSON."""
     if value is None:
         return 'nothing'
     if isinstance(value, str):

@@ -19,12 +19,12 @@ from ironic_inspection_rules.rule_set import repository
 
 _ASSETS = ('matrix.css', 'matrix.js', 'test.js')
 
-_MOST_CELLS = 1000
-"""Different cells of a rule that keep their reasons at most: the reasons have
+_MAX_CELLS = 1000
+"""How many different cells of a rule keep their reasons: the reasons have
 values of the machines, and the page must stay small enough for a browser."""
 
 _LEFT_OUT = (
-    f'left out: more than {_MOST_CELLS:,} machines have values of '
+    f'left out: more than {_MAX_CELLS:,} machines have values of '
     'their own here'
 )
 
@@ -78,7 +78,7 @@ class RuleCell(typing.NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> 'RuleCell':
-        """Return the cell of a JSON text, see :meth:`as_text`."""
+        """Read a cell from the JSON text of :meth:`as_text`."""
         state, conditions, actions = json.loads(text)
         if conditions is None or actions is None:
             return cls(state)
@@ -92,7 +92,7 @@ class RuleCell(typing.NamedTuple):
         )
 
     def without_reasons(self) -> 'RuleCell':
-        """Return the cell with a remark in place of why and what.
+        """Return the cell with a remark in place of its reasons and changes.
 
         Machines that differ in nothing else then share a cell.
         """
@@ -114,7 +114,7 @@ class RuleCell(typing.NamedTuple):
 
 
 class MachineColumn(typing.NamedTuple):
-    """A machine of the matrix: what the page has of its test.
+    """The column of a machine in the matrix.
 
     :param path: the file with its inventory.
     :param diff: lines of a diff: what the rules change.
@@ -156,7 +156,7 @@ class Matrix:
         # What a rule does to a machine, as texts of RuleCell.
         self._cells = shell.DistinctValues()
         # For every rule, in their order: the cells that keep their reasons,
-        # the first _MOST_CELLS different ones.
+        # the first _MAX_CELLS different ones.
         self._full_cells: list[set[str]] = [set() for _rule in self._rules]
         # What rules change on a machine: tuples of numbers of texts.
         self._diffs = shell.DistinctValues()
@@ -170,34 +170,34 @@ class Matrix:
     @property
     def extract(self) -> machine_test.Extract:
         """A function that returns the column of an explained trial."""
-        return functools.partial(_column, self._rules)
+        return functools.partial(_build_column, self._rules)
 
     def add(self, column: MachineColumn) -> None:
-        """Add a machine.
+        """Add the column of a machine.
 
-        Its lines, its cells and its outcome as a whole get numbers, so that
-        the page has equal ones once.
+        Its lines, its cells and its whole outcome get numbers, so that the
+        page has equal values once.
         """
         error = column.error
         if error is not None:
-            error = shell.named(error, self._names)
+            error = shell.with_rule_names(error, self._names)
         lines = tuple(self._texts.number_of(line) for line in column.diff)
         diff = self._diffs.number_of(lines)
-        row = self._rows.number_of(self._row(column.cells))
+        row = self._rows.number_of(self._number_cells(column.cells))
         outcome = self._outcomes.number_of((column.result, error, diff, row))
         self._machines.append((column.path, outcome))
 
-    def _row(self, cells: tuple[str, ...]) -> tuple[int, ...]:
+    def _number_cells(self, cells: tuple[str, ...]) -> tuple[int, ...]:
         """Return the numbers of the cells of a machine.
 
-        The first :data:`_MOST_CELLS` different cells of a rule keep their
-        reasons. Later ones lose them, so that many machines share a cell.
+        The first :data:`_MAX_CELLS` different cells of a rule keep their
+        reasons. Later cells lose them, so that many machines share a cell.
 
-        :param cells: one for each rule, as texts.
+        :param cells: the cells of :class:`MachineColumn`.
         """
         row = []
         for cell, full_cells in zip(cells, self._full_cells, strict=True):
-            if len(full_cells) < _MOST_CELLS:
+            if len(full_cells) < _MAX_CELLS:
                 full_cells.add(cell)
             shown_cell = cell
             if cell not in full_cells:
@@ -214,12 +214,13 @@ class Matrix:
                 for path, _outcome in self._machines
             ]
         )
-        # First the cells: conditions, actions and texts in them get numbers.
-        cells = []
-        for text in self._cells.values:
-            cells.append(self._packed(RuleCell.from_text(text)))
-        now = shell.now()
-        names = shell.names(self._files)
+        # The cells number conditions, actions and texts: they come first.
+        cells = [
+            self._pack_cell(RuleCell.from_text(text))
+            for text in self._cells.all
+        ]
+        made = shell.format_now()
+        names = shell.join_names(self._files)
         return shell.render(
             f'{names} on machines, {now}',
             _ASSETS,
@@ -228,7 +229,7 @@ class Matrix:
                 'files': names,
                 # Only the name: the path may have that of a user.
                 'directory': os.path.basename(directory),
-                'rules': [_rule(rule) for rule in self._rules],
+                'rules': [_rule_data(rule) for rule in self._rules],
                 'machines': [
                     (os.path.relpath(path, directory), outcome)
                     for path, outcome in self._machines
@@ -243,17 +244,21 @@ class Matrix:
             },
         )
 
-    def _packed(self, cell: RuleCell) -> list[typing.Any]:
-        """Return a cell with numbers for its conditions and its actions."""
+    def _pack_cell(self, cell: RuleCell) -> list[typing.Any]:
+        """Return a cell as JSON data, with numbers for operations.
+
+        :returns: the state; where the rule ran, also the numbers of its
+            conditions and of its actions.
+        """
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
         conditions = [
-            self._condition(condition) for condition in cell.conditions
+            self._number_condition(condition) for condition in cell.conditions
         ]
-        actions = [self._action(action) for action in cell.actions]
+        actions = [self._number_action(action) for action in cell.actions]
         return [cell.state, conditions, actions]
 
-    def _condition(self, condition: ConditionCell) -> int:
+    def _number_condition(self, condition: ConditionCell) -> int:
         """Return the number of a condition, whose texts are numbers too."""
         op = self._texts.number_of(condition.op)
         reason = None
@@ -261,17 +266,17 @@ class Matrix:
             reason = self._texts.number_of(condition.reason)
         return self._conditions.number_of((op, condition.result, reason))
 
-    def _action(self, action: ActionCell) -> int:
+    def _number_action(self, action: ActionCell) -> int:
         """Return the number of an action, whose texts are numbers too."""
         op = self._texts.number_of(action.op)
         lines = tuple(self._texts.number_of(line) for line in action.lines)
         return self._actions.number_of((op, action.reverted, lines))
 
 
-def _column(
+def _build_column(
     rules: typing.Sequence[model.Rule], test: machine_test.MachineTest
 ) -> MachineColumn:
-    """Return what the matrix shows of the test of a machine.
+    """Build the column of a machine from its test.
 
     :param rules: in the order of the matrix.
     """
@@ -282,7 +287,7 @@ def _column(
         ended_as = None
         if error and error.rule_uuid == rule.uuid:
             ended_as = test.result
-        cell = _cell(traces.get(rule.uuid), ended_as)
+        cell = _build_cell(traces.get(rule.uuid), ended_as)
         cells.append(cell.as_text())
     return MachineColumn(
         test.path,
@@ -293,11 +298,13 @@ def _column(
     )
 
 
-def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
-    """Return the cell that says what became of a rule on a machine.
+def _build_cell(
+    traced: trace.RuleTrace | None, ended_as: str | None
+) -> RuleCell:
+    """Build the cell that says what became of a rule on a machine.
 
     :param traced: None where the rule did not run, or ended the inspection
-        before anything of it could be traced.
+        before it left a trace.
     :param ended_as: the result of the machine if the rule ended its
         inspection, else None.
     """
@@ -306,24 +313,24 @@ def _cell(traced: trace.RuleTrace | None, ended_as: str | None) -> RuleCell:
     state = 'unmatched'
     if traced.matched:
         state = 'matched'
-    if _finds_defect(traced):
+    if _has_found_defect(traced):
         state = 'differs'
     conditions = [
         ConditionCell(condition.op, condition.result, condition.reason)
         for condition in traced.conditions
     ]
     actions = [
-        ActionCell(action.op, action.reverted, tuple(_lines(action)))
+        ActionCell(action.op, action.reverted, tuple(_action_lines(action)))
         for action in traced.actions
     ]
     return RuleCell(ended_as or state, tuple(conditions), tuple(actions))
 
 
-def _finds_defect(traced: trace.RuleTrace) -> bool:
+def _has_found_defect(traced: trace.RuleTrace) -> bool:
     """Return whether a rule found a defect without failing the inspection.
 
-    It would fail it, were it not in audit mode, or it notes in plugin data
-    what differs, as rules of ``profile`` do.
+    In mode ``audit`` such a rule only would fail. A rule of ``profile`` notes
+    the difference in plugin data.
     """
     if traced.error:
         return True
@@ -333,10 +340,11 @@ def _finds_defect(traced: trace.RuleTrace) -> bool:
     return False
 
 
-def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Yield what an action did to a machine, as :class:`ActionCell` has it.
+def _action_lines(action: trace.ActionTrace) -> typing.Iterator[str]:
+    """Yield what an action did to a machine, as lines of :class:`ActionCell`.
 
-    The conditions under ``when`` come with how many items they hold for.
+    A condition under ``when`` has the number of items for which it holds, as
+    in ``when eq: 1/4``.
     """
     if action.idle:
         line = 'did not run'
@@ -355,7 +363,7 @@ def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
 
 
 def _change_line(change: engine_change.Change) -> str:
-    """Return a change as text: op, object and path, and the new value."""
+    """Return a change as text, e.g. ``add node /extra/rack = "r1"``."""
     line = f'{change.op} {change.object} {change.path}'
     if change.op == 'remove':
         return line
@@ -363,8 +371,8 @@ def _change_line(change: engine_change.Change) -> str:
     return f'{line} = {value}'
 
 
-def _rule(rule: model.Rule) -> dict[str, typing.Any]:
-    """Return what the page shows of a rule itself."""
+def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
+    """Return the data of a rule for the page, with secrets masked."""
     plain: dict[str, typing.Any] = {
         'title': machine_test.title(rule),
         'uuid': rule.uuid,
@@ -372,12 +380,12 @@ def _rule(rule: model.Rule) -> dict[str, typing.Any]:
         'priority': rule.priority,
         'scope': rule.scope,
         'mode': rule.mode,
-        'vars': '\n'.join(rule_text.variables(rule)),
+        'vars': '\n'.join(rule_text.variable_lines(rule)),
     }
     # Its conditions and its actions.
     for name in model.OPERATIONS:
-        operations = rule_text.operations(rule, name)
+        written = rule_text.visible_operations(rule, name)
         plain[name] = [
-            rule_text.arguments(operation) for operation in operations
+            rule_text.argument_text(operation) for operation in written
         ]
     return plain

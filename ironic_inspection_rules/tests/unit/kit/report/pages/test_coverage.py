@@ -43,7 +43,7 @@ class CoveragePageTestCase(files.FilesTestCase):
             ],
             lambda count: None,
         )
-        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        self.patch(shell, 'format_now', lambda: '2026-11-22 04:00')
         self.page = coverage.render(self.covered, 2, ['a/rules.yaml'])
         self.data = page_data.read(self.page)
         self.lines = [

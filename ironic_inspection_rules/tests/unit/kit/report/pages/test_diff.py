@@ -40,7 +40,7 @@ SAMPLE = {
 
 class DiffPageTestCase(base.TestCase):
     def test_the_title_has_the_files_and_the_date(self):
-        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        self.patch(shell, 'format_now', lambda: '2026-11-22 04:00')
         page = diff.render(
             {
                 'old': ['a/old'],

@@ -13,7 +13,7 @@ from ironic_inspection_rules.tests.unit.kit.report.pages import page_data
 
 class OutliersTestCase(base.TestCase):
     def page(self, found):
-        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        self.patch(shell, 'format_now', lambda: '2026-11-22 04:00')
         return outliers.render(found)
 
     def test_groups_have_their_findings_the_most_first(self):

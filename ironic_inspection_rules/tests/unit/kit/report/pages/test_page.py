@@ -85,11 +85,14 @@ class PageTestCase(base.TestCase):
 
     def test_the_most_frequent_are_first(self):
         self.assertEqual(
-            [[1, 3, 4], [0], [2]], page.alike(['a', 'b', 'c', 'b', 'b'])
+            [[1, 3, 4], [0], [2]], page.group_equal(['a', 'b', 'c', 'b', 'b'])
         )
 
     def test_one_is_not_many(self):
         self.assertEqual(
             ['0 disks', '1 disk', '1,200 disks'],
-            [page.count(number, 'disk', 'disks') for number in (0, 1, 1200)],
+            [
+                page.with_noun(number, 'disk', 'disks')
+                for number in (0, 1, 1200)
+            ],
         )

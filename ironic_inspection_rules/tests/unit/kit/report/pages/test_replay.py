@@ -12,7 +12,7 @@ from ironic_inspection_rules.tests.unit.kit.report.pages import page_data
 class ReplayTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
-        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        self.patch(shell, 'format_now', lambda: '2026-11-22 04:00')
         found = page_samples.replay(30)
         self.page = replay.render('new.yaml', found, {'a': 'Note the rack'})
         self.data = page_data.read(self.page)

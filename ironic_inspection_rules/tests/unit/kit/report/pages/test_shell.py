@@ -37,7 +37,7 @@ class ShellTestCase(base.TestCase):
         )
         self.assertEqual(
             '["NaN","\\udfff"]',
-            shell.dumps((math.nan, '\udfff'), separators=(',', ':')),
+            shell.dump_json((math.nan, '\udfff'), separators=(',', ':')),
         )
 
     def test_messages_call_rules_by_their_descriptions(self):
@@ -45,7 +45,7 @@ class ShellTestCase(base.TestCase):
         other = 'cd613e30-d8f1-4adf-91b7-584a2265b1f5'
         self.assertEqual(
             f'Rule “Size (big)”, fail: {other} is not {first}',
-            shell.named(
+            shell.with_rule_names(
                 f'Rule {first} (Size (big)), fail: {other} is not {first}',
                 {first: 'Size (big)', other: None},
             ),

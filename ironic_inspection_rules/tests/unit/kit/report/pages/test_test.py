@@ -29,7 +29,7 @@ SMALL = {**files.INVENTORY, 'memory': {'physical_mb': 5}}
 class TestPageTestCase(files.FilesTestCase):
     def setUp(self):
         super().setUp()
-        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        self.patch(shell, 'format_now', lambda: '2026-11-22 04:00')
         self.page = self.draw(
             ('m/a.json', {'inventory': files.INVENTORY, 'kind': 'dell'}),
             ('m/b/small.json', SMALL),
@@ -188,7 +188,7 @@ class TestPageTestCase(files.FilesTestCase):
         )
 
     def test_machines_of_their_own_kind_do_not_make_it_larger(self):
-        self.patch(test, '_MOST_CELLS', 3)
+        self.patch(test, '_MAX_CELLS', 3)
         self.data = page_data.read(
             self.draw(
                 *(
