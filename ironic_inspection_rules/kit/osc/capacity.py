@@ -20,14 +20,14 @@ from ironic_inspection_rules.kit.trial.fleet import capacity
 from ironic_inspection_rules.kit.trial.fleet import flavor
 from ironic_inspection_rules.rule_file import document
 
-_NAMES = 5
+_MAX_NAMES = 5
 _SIZES = ('vcpus', 'ram', 'disk')
 
 Plain = Mapping[str, Any]
 
 
 def add_argument(parser: Any) -> None:
-    """Add the option that names the flavors."""
+    """Add ``--flavors``, a file of flavors or ``nova``."""
     parser.add_argument(
         '--flavors',
         metavar='<file>',
@@ -42,7 +42,7 @@ def add_argument(parser: Any) -> None:
 
 
 def add_limit(parser: Any) -> None:
-    """Add the option that refuses too great a loss."""
+    """Add ``--max-capacity-loss``, by which too great a loss is refused."""
     parser.add_argument(
         '--max-capacity-loss',
         metavar='<percent>',
@@ -55,8 +55,8 @@ def add_limit(parser: Any) -> None:
     )
 
 
-def load(command: Any, source: str) -> list[flavor.Flavor]:
-    """Read the flavors of a file, or those for bare metal of Nova.
+def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
+    """Read the flavors of a file, or the flavors of Nova for bare metal.
 
     :param command: the command, with its connection to the cloud.
     :param source: the name of a file, or ``nova``.
@@ -65,12 +65,12 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
     """
     flavors = []
     if source == 'nova':
-        for nova_flavor in _of_compute_service(command):
+        for nova_flavor in _list_nova_flavors(command):
             if flavor.asks_for_bare_metal(nova_flavor.extra_specs):
-                flavors.append(_from_nova(nova_flavor))
+                flavors.append(_flavor_from_nova(nova_flavor))
     else:
         for number, entry in enumerate(document.load_list(source).entries, 1):
-            flavors.append(_from_file(source, number, entry))
+            flavors.append(_flavor_from_file(source, number, entry))
     if not flavors:
         raise osc_exceptions.CommandError(
             _(
@@ -82,7 +82,7 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
     return flavors
 
 
-def _from_nova(nova_flavor: Any) -> flavor.Flavor:
+def _flavor_from_nova(nova_flavor: Any) -> flavor.Flavor:
     """Convert a flavor of the compute service.
 
     Its root disk, ephemeral disk and swap together are the disk of a node.
@@ -99,15 +99,13 @@ def _from_nova(nova_flavor: Any) -> flavor.Flavor:
     )
 
 
-def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
-    """Read a flavor of a file.
-
-    Its sizes may be missing: they are 0 then.
+def _flavor_from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
+    """Convert an entry of a file to a flavor; missing sizes are 0.
 
     :param path: of the file, for the message.
-    :param number: of the flavor in the file, from one, for the message.
-    :param entry: what stands there, of any type.
-    :raises: CommandError if it is malformed.
+    :param number: of the flavor in the file, from 1, for the message.
+    :param entry: of any type.
+    :raises: CommandError if the entry is malformed.
     """
     place = {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
     if not (
@@ -134,10 +132,10 @@ def _from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
     return flavor.parse(entry['name'], extra_specs, **sizes)
 
 
-def _of_compute_service(command: Any) -> list[Any]:
-    """Return all flavors of the compute service.
+def _list_nova_flavors(command: Any) -> list[Any]:
+    """List all flavors of the compute service.
 
-    :raises: CommandError if it cannot be asked.
+    :raises: CommandError if the service cannot be asked.
     """
     try:
         compute = command.app.client_manager.sdk_connection.compute
@@ -156,13 +154,11 @@ def _of_compute_service(command: Any) -> list[Any]:
         ) from exc
 
 
-def check(counts: Sequence[Plain], most: float) -> None:
+def refuse_loss(counts: Sequence[Plain], most: float) -> None:
     """Refuse a change of rules by which a flavor would lose too many nodes.
 
-    :param counts: a mapping for every flavor: its ``name``, how many nodes fit
-        it ``before`` the change (``free`` and ``in_use``), its ``loss`` in
-        percent of these, and the nodes that are ``lost``, with the names of
-        the ``rules`` that lose them; see :meth:`.capacity.Capacity.as_list`.
+    :param counts: as of :meth:`.capacity.Capacity.as_list`, with names of
+        rules in place of UUIDs.
     :param most: the percentage of its nodes that a flavor may lose.
     :raises: CommandError that names every flavor that would lose more, and
         the rules that cause it.
@@ -176,7 +172,7 @@ def check(counts: Sequence[Plain], most: float) -> None:
                     'flavor': counted['name'],
                     'percent': counted['loss'],
                     'nodes': sum(counted['before'].values()),
-                    'why': '; '.join(_causes(counted['lost'], {})),
+                    'why': '; '.join(_cause_lines(counted['lost'], {})),
                 }
             )
     if losing:
@@ -194,23 +190,18 @@ def check(counts: Sequence[Plain], most: float) -> None:
         )
 
 
-def lines(
+def report_lines(
     counts: Sequence[Plain], names: Mapping[str, str], output: TextIO
 ) -> Iterator[str]:
-    """Yield what ``--flavors`` prints: a table, then remarks on flavors.
+    """Yield the report of ``--flavors``: a table, then remarks on flavors.
 
     The table has the nodes that fit every flavor before and after, and the
     rules that lose nodes. Remarks are on flavors that no node can take, and
     on extra specs that were not looked at.
 
-    :param counts: a mapping for every flavor: its ``name``, how many nodes fit
-        it ``before`` and ``after`` (``free`` and ``in_use``), the nodes that
-        are ``lost``, with the UUIDs or the names of the ``rules`` that lose
-        them, the ``problem`` for which no node can take it, None for none,
-        and the extra specs that are ``ignored``; see
-        :meth:`.capacity.Capacity.as_list`.
-    :param names: the names of rules by their UUIDs; empty where the nodes
-        have the names already.
+    :param counts: as of :meth:`.capacity.Capacity.as_list`.
+    :param names: the names of rules by UUID; empty where ``counts`` has names
+        in place of UUIDs.
     :param output: where the table is printed, for its width.
     """
     rows = []
@@ -220,7 +211,7 @@ def lines(
                 counted['name'],
                 _before_and_after(counted, capacity.FREE),
                 _before_and_after(counted, capacity.IN_USE),
-                '\n'.join(_causes(counted['lost'], names)),
+                '\n'.join(_cause_lines(counted['lost'], names)),
             ]
         )
     yield table.render(
@@ -243,9 +234,9 @@ def lines(
 
 
 def _before_and_after(counted: Plain, use: str) -> str:
-    """Return how many nodes of a use fit a flavor, as "4" or "4 → 3".
+    """Return how many nodes fit a flavor, e.g. "4", or "4 → 3" if it changes.
 
-    :param use: one of the keys of ``before`` and ``after``.
+    :param use: ``free`` or ``in_use``.
     """
     before = counted['before'][use]
     after = counted['after'][use]
@@ -254,12 +245,16 @@ def _before_and_after(counted: Plain, use: str) -> str:
     return f'{before} → {after}'
 
 
-def _causes(lost: Sequence[Plain], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for the nodes that the same rules lose, most nodes first.
+def _cause_lines(
+    lost: Sequence[Plain], names: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a line for all nodes that the same rules lose, most nodes first.
+
+    For example, ``2 by Note vendors: rack1-07, rack1-08``.
 
     :param lost: nodes with ``name``, ``uuid``, and ``rules``: the UUIDs of
-        the rules after which the node fits the flavor no more.
-    :param names: the names of rules by their UUIDs.
+        the rules after which the node no longer fits the flavor.
+    :param names: the names of rules by UUID.
     """
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
@@ -278,14 +273,14 @@ def _causes(lost: Sequence[Plain], names: Mapping[str, str]) -> Iterator[str]:
         ) % {
             'count': len(nodes),
             'rules': rules or _('(unknown)'),
-            'nodes': first(nodes, _NAMES),
+            'nodes': join_first(nodes, _MAX_NAMES),
         }
 
 
-def first(names: Sequence[str], most: int) -> str:
-    """Return the first names with commas, and how many more there are."""
+def join_first(names: Sequence[str], most: int) -> str:
+    """Join the first names with commas, e.g. ``a, b and 3 more``."""
     text = ', '.join(names[:most])
-    left = len(names) - most
-    if left > 0:
-        text += _(' and %d more') % left
+    left_out = len(names) - most
+    if left_out > 0:
+        text += _(' and %d more') % left_out
     return text

@@ -44,15 +44,15 @@ class Guarded:
     def get_parser(self, prog_name: str) -> Any:
         """Return a parser that takes options between positional words.
 
-        Wrong words end the command with status 1. 2, which is argparse's, is
-        a result of some commands.
+        Wrong words end the command with status 1. The status of argparse, 2,
+        is a result of some commands.
         """
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
         arguments.show_example(parser, self.example)
         # The usual parser stops at the first run of positional words.
         parser.parse_args = parser.parse_intermixed_args
-        parser.error = functools.partial(_refuse, parser)
+        parser.error = functools.partial(_exit_with_usage, parser)
         return parser
 
     def add_arguments(self, parser: Any) -> None:
@@ -71,21 +71,20 @@ class Guarded:
         return cloud.baremetal
 
     def run(self, parsed_args: Any) -> Any:
-        """Run the command with output and errors in which text is escaped.
+        """Run the command, and escape control characters of output and errors.
 
         Names and messages come from machines and other users, and could send
-        control characters to the terminal. While the command runs, its
-        streams escape them; so does the text of an error.
+        control characters to the terminal.
 
-        :raises: CommandError with Ironic's own message, or with what is wrong
-            where the API runs without this plugin or is none; else the error
-            itself, if its text needs no change.
+        :raises: CommandError with Ironic's own message, or with the reason why
+            the API has no such call; the error itself if its text needs no
+            change.
         """
         app = self.app
         self.app = _Application(app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
-        # Whatever it is, it may have text of a stranger.
+        # Any error may have text of a stranger.
         except Exception as exc:
             # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
@@ -99,7 +98,7 @@ class Guarded:
                     'An answer is no JSON (%s): check the endpoint of the '
                     'bare metal service'
                 ) % escapes.escaped(str(exc))
-            missing = self._what_is_missing(exc)
+            missing = self._why_call_is_missing(exc)
             if missing:
                 raise osc_exceptions.CommandError(missing) from exc
             if text == str(exc):
@@ -108,17 +107,15 @@ class Guarded:
         finally:
             self.app = app
 
-    def _what_is_missing(self, exc: Exception) -> str | None:
-        """Return why the API has no such call, if that is what failed.
+    def _why_call_is_missing(self, exc: Exception) -> str | None:
+        """Return why the API does not know a call, or None for other errors.
 
-        :returns: a sentence for an API of Ironic without this plugin, or for
-            one that is not Ironic's; None for any other error, or where the
-            API cannot be asked.
+        :returns: a sentence for Ironic without this plugin, or for an endpoint
+            that is not Ironic's; None also if the API cannot be asked.
         """
-        if not (
-            isinstance(exc, sdk_exceptions.HttpException)
-            and exc.response is not None
-        ):
+        if not isinstance(exc, sdk_exceptions.HttpException):
+            return None
+        if exc.response is None:
             return None
         try:
             if inspection_rule.is_served(self.baremetal):
@@ -159,15 +156,15 @@ class ShowOne(Guarded, command.ShowOne):
 
 
 class Error(columns.FormattableColumn):
-    """A cell with an error, of which people read the reason, shortened."""
+    """A cell with an error; people read its reason, shortened."""
 
     def human_readable(self) -> str:
         """Return the reason."""
-        return cut(reason(self._value or ''))
+        return shorten(without_prefix(self._value or ''))
 
 
-def _refuse(parser: Any, message: str) -> None:
-    """End a command whose words are wrong."""
+def _exit_with_usage(parser: Any, message: str) -> None:
+    """Print the usage and a message, and exit with status 1."""
     parser.print_usage(sys.stderr)
     parser.exit(
         1,
@@ -176,12 +173,13 @@ def _refuse(parser: Any, message: str) -> None:
     )
 
 
-def reason(error: str) -> str:
-    """Return an error without the prefix that Ironic puts before it."""
-    return error.rpartition('Reason: ')[2]
+def without_prefix(error: str) -> str:
+    """Return an error without Ironic's prefix, which ends in ``Reason: ``."""
+    _prefix, _separator, reason = error.rpartition('Reason: ')
+    return reason
 
 
-def cut(text: str, longest: int = 60) -> str:
+def shorten(text: str, longest: int = 60) -> str:
     """Shorten a text that is too long for a line or a table cell."""
     if len(text) > longest:
         return f'{text[:longest]}…'
@@ -189,7 +187,7 @@ def cut(text: str, longest: int = 60) -> str:
 
 
 def add_node(parser: Any) -> None:
-    """Add the node that a command is for."""
+    """Add the argument for the node of a command."""
     parser.add_argument(
         'node', metavar='<node>', help=_('Name or UUID of the node')
     )

@@ -34,15 +34,15 @@ from ironic_inspection_rules.rule_file import yaml_text
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
-# Lines of a table for people; JSON has all of them.
-_MOST_GROUPS = 20
-_MOST_NAMES = 10
-_MOST_CHANGES = 8
-_LONGEST_ERROR = 200
-"""An error names its rule before it gives the reason."""
+# Limits of tables for people; JSON has everything.
+_MAX_GROUPS = 20
+_MAX_NAMES = 10
+_MAX_CHANGES = 8
+_MAX_ERROR_LENGTH = 200
+"""Long enough for the name of a rule, which comes before the reason."""
 
 _BEFORE = ('traits', 'resource_class')
-"""Fields of a node that a result has with the value that they have now."""
+"""Fields of a node that a result has with their present values."""
 
 _RULE_FIELDS = ('uuid', 'description', 'phase', 'priority', 'mode')
 
@@ -84,25 +84,26 @@ def add_arguments(parser: Any) -> None:
     parallel.add_jobs(parser)
 
 
-def check(parsed_args: Any) -> None:
+def check_options(parsed_args: Any) -> None:
     """Refuse options of ``evaluate`` that do not go together.
 
     :raises: CommandError.
     """
-    many = parsed_args.nodes is not None
-    has_only_for_many = (
+    is_for_many = parsed_args.nodes is not None
+    is_for_one = parsed_args.node or parsed_args.inventory
+    needs_many = (
         parsed_args.report
         or parsed_args.flavors
         or parsed_args.compare is not None
     )
-    if many and (parsed_args.node or parsed_args.inventory):
+    if is_for_many and is_for_one:
         raise osc_exceptions.CommandError(
             _(
                 '--nodes is for machines that Ironic knows; leave out --node '
                 'and --inventory'
             )
         )
-    if has_only_for_many and not many:
+    if needs_many and not is_for_many:
         raise osc_exceptions.CommandError(
             _('--report, --flavors, --compare and --no-compare need --nodes')
         )
@@ -120,10 +121,10 @@ def check(parsed_args: Any) -> None:
 
 
 def run(caller: Any, parsed_args: Any) -> int:
-    """Try rules on many nodes, and print and report what they would do.
+    """Try rules on many nodes, and print and report what the rules would do.
 
-    Nothing is changed in Ironic. The rules are those of the files given with
-    ``--rules``, or else those in force.
+    Nothing is changed in Ironic. The rules are in the files of ``--rules``,
+    or else in force.
 
     :param caller: the command.
     :returns: the exit status of the command.
@@ -131,19 +132,19 @@ def run(caller: Any, parsed_args: Any) -> int:
     files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
-        flavors = capacity_options.load(caller, parsed_args.flavors)
+        flavors = capacity_options.load_flavors(caller, parsed_args.flavors)
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
     baremetal = caller.baremetal
     with parallel.interruptible(
         caller.app.stderr, _('Interrupted; nothing was changed')
     ):
-        with rule_files.explained(baremetal, files):
+        with rule_files.explain_refusal(baremetal, files):
             in_force = list(
                 inspection_rule.inspection_rules(
                     baremetal, details=bool(files.rules)
                 )
             )
-            result, totals = _evaluate(
+            result, totals = _evaluate_fleet(
                 baremetal, selection, files, in_force, flavors, parsed_args
             )
     if parsed_args.report:
@@ -152,17 +153,17 @@ def run(caller: Any, parsed_args: Any) -> int:
         )
     output = arguments.choose_output(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
-        _show(result, output)
+        _print_tables(result, output)
         if parsed_args.report:
             output.write(_('The whole of it: %s\n') % parsed_args.report)
     elif parsed_args.format == 'yaml':
         output.write(yaml_text.dump(result, Dumper=yaml_text.FastDumper))
     else:
         output.write(json.dumps(result, indent=2) + '\n')
-    return _status(totals)
+    return _exit_status(totals)
 
 
-def _status(totals: summary.Summary) -> int:
+def _exit_status(totals: summary.Summary) -> int:
     """Return the exit status of ``evaluate --nodes``.
 
     1 is for errors of rules and for a fleet without data; 2 where nodes end
@@ -182,8 +183,8 @@ def _status(totals: summary.Summary) -> int:
 class NodeResults(NamedTuple):
     """What rules do to a node, as the API answers it.
 
-    :ivar compared: only what differs from the rules in force, if that was
-        asked for; else the same as ``whole``.
+    :ivar compared: only what differs from the rules in force; without
+        ``--compare`` the same as ``whole``.
     :ivar whole: all that the rules do.
     """
 
@@ -200,13 +201,11 @@ def evaluate_nodes(
 ) -> Iterator[NodeResults]:
     """Try rules on nodes, page by page, and yield the results of each node.
 
-    The answer to a comparison has only what differs. Where all that rules do
-    is needed as well, every page is asked for once more without a comparison.
-
-    :param nodes: of which the UUIDs are sent.
+    :param nodes: mappings with ``uuid``.
     :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
     :param options: further arguments of :func:`.fleet.evaluate_page`. All
-        ``rules`` need a UUID: the server would make up one for every page.
+        ``rules`` need a UUID, as the server would make up a new UUID for
+        every page.
     """
     evaluate = functools.partial(
         _evaluate_page, baremetal, options, needs_whole
@@ -227,12 +226,14 @@ def _evaluate_page(
     needs_whole: bool,
     uuids: Sequence[str],
 ) -> list[NodeResults]:
-    """Return the results of the nodes of one page, in their order.
+    """Try rules on the nodes of one page, and return the results in order.
+
+    The answer to a comparison has only what differs: where all that rules do
+    is needed as well, the page is requested again without a comparison.
 
     :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
-    :param needs_whole: whether all that rules do is needed as well where the
-        options ask for a comparison.
-    :param uuids: those of the nodes.
+    :param needs_whole: whether all that rules do is needed.
+    :param uuids: of the nodes.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
     compared = answer['nodes']
@@ -249,10 +250,10 @@ def _evaluate_page(
 class _TriedRules(NamedTuple):
     """The rules that are tried.
 
-    :ivar sent: those of the files, None where those in force are tried.
-    :ivar all: all that would be in force, those of the files among them.
-    :ivar is_compared: whether only what differs from the rules in force is
-        asked for.
+    :ivar sent: the rules of the files; None to try the rules in force.
+    :ivar all: the rules that would be in force with the files.
+    :ivar is_compared: whether only differences from the rules in force are
+        wanted.
     """
 
     title: str
@@ -261,20 +262,22 @@ class _TriedRules(NamedTuple):
     is_compared: bool
 
 
-def _tried_rules(
+def _choose_rules(
     files: file_set.RuleFiles, in_force: Sequence[Plain], parsed_args: Any
 ) -> _TriedRules:
-    """Return the rules to try, and whether their results are compared.
-
-    Without files they are the rules in force; else those that would be in
-    force if the files were applied, compared with those that are.
+    """Choose the rules to try, and whether their results are compared.
 
     :param in_force: with conditions and actions if there are files.
     """
     if not parsed_args.rules:
-        return _TriedRules(_('The rules in force'), None, in_force, False)
+        return _TriedRules(
+            _('The rules in force'),
+            sent=None,
+            all=in_force,
+            is_compared=False,
+        )
     sent = rule_files.with_uuids(files.rules, in_force)
-    all_rules = rule_files.among(sent, in_force, parsed_args.prune)
+    all_rules = rule_files.rules_after_apply(sent, in_force, parsed_args.prune)
     title = ', '.join(map(os.path.basename, parsed_args.rules))
     # Neither --compare nor --no-compare means --compare.
     is_compared = parsed_args.compare is not False
@@ -283,7 +286,7 @@ def _tried_rules(
     return _TriedRules(title, sent, all_rules, is_compared)
 
 
-def _evaluate(
+def _evaluate_fleet(
     baremetal: Any,
     selection: node_selection.NodeSelection,
     files: file_set.RuleFiles,
@@ -295,16 +298,16 @@ def _evaluate(
 
     :param in_force: the rules in force.
     :returns: the result of every node, with summary and capacity, as JSON
-        data; and the summary that the exit status is made of.
+        data; and the summary, which decides on the exit status.
     """
-    tried = _tried_rules(files, in_force, parsed_args)
+    tried = _choose_rules(files, in_force, parsed_args)
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
     totals = summary.Summary(rules_of_phase, tried.is_compared)
     fleet_capacity = capacity.Capacity(flavors)
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
-    nodes = selection.matching(baremetal, *fields)
+    nodes = selection.read_matching_nodes(baremetal, *fields)
     entries = []
     with parallel.RequestThreads(parsed_args.jobs) as threads:
         all_results = evaluate_nodes(
@@ -341,13 +344,14 @@ def _evaluate(
 
 
 def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[Plain]:
-    """Return the rules that are tried, with the fields that reports show.
+    """List the rules that are tried, with the fields that reports show.
 
     :param phase: None for the rules of all phases.
     """
     rules = []
     for rule in tried.all:
-        if phase in (None, rule.get('phase') or model.MAIN):
+        rule_phase = rule.get('phase') or model.MAIN
+        if phase is None or phase == rule_phase:
             rules.append(_shown_fields(rule))
     return rules
 
@@ -362,18 +366,18 @@ def _shown_fields(rule: rule_files.Rule) -> Plain:
     return fields
 
 
-def _show(fleet: Plain, output: TextIO) -> None:
-    """Print the result for people: the page of --report as short tables.
+def _print_tables(fleet: Plain, output: TextIO) -> None:
+    """Print the result for people, as short tables.
 
-    :param fleet: the whole result.
+    :param fleet: the first result of :func:`_evaluate_fleet`.
     """
     totals = fleet['summary']
     parts = [
-        _first_line(totals),
-        *_counts(totals, output),
-        *_changed_names(totals, output),
-        *_groups(fleet, output),
-        *_machines(fleet),
+        _totals_line(totals),
+        *_rules_table(totals, output),
+        *_gains_table(totals, output),
+        *_groups_table(fleet, output),
+        *_machine_lines(fleet),
     ]
     for title, nodes in (
         (
@@ -384,22 +388,24 @@ def _show(fleet: Plain, output: TextIO) -> None:
         (_('Not tried, as nothing is known of them: %s'), totals['not_tried']),
     ):
         if nodes:
-            names = [_name(node) for node in nodes]
-            first = capacity_options.first(names, _MOST_NAMES)
+            names = [_node_name(node) for node in nodes]
+            first = capacity_options.join_first(names, _MAX_NAMES)
             parts.append(title % f'{len(nodes)} ({first})')
     if 'capacity' in fleet:
         rule_names = {
             rule['uuid']: _rule_name(rule) for rule in totals['rules']
         }
-        parts += capacity_options.lines(fleet['capacity'], rule_names, output)
+        parts += capacity_options.report_lines(
+            fleet['capacity'], rule_names, output
+        )
     output.write('\n'.join(parts) + '\n')
 
 
-def _first_line(totals: Plain) -> str:
-    """Return how many machines pass, fail and get another result.
+def _totals_line(totals: Plain) -> str:
+    """Return how many machines pass and fail, as a sentence.
 
-    :param totals: the summary. It counts other results only where the rules
-        are compared with those in force.
+    A comparison with the rules in force adds how many machines get another
+    result.
     """
     tried_count = totals['tried']
     passing = totals['ok']
@@ -419,10 +425,10 @@ def _first_line(totals: Plain) -> str:
     return f'{line}; {text % different}'
 
 
-def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of how often rules matched and failed, if there are any.
+def _rules_table(totals: Plain, output: TextIO) -> Iterator[str]:
+    """Yield a table of how often rules matched and failed, if rules are tried.
 
-    It has a column of audited machines only where some rule counts them.
+    It has a column of audited machines only where a rule counts them.
     """
     rules = totals['rules']
     if not rules:
@@ -445,11 +451,11 @@ def _counts(totals: Plain, output: TextIO) -> Iterator[str]:
     yield table.render(columns, rows, output)
 
 
-def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
-    """Yield a table of what machines get or lose, if they do.
+def _gains_table(totals: Plain, output: TextIO) -> Iterator[str]:
+    """Yield a table of the traits that machines gain and lose, if they do.
 
-    It has traits, resource classes and capabilities, and how many machines get
-    and lose them.
+    It also has resource classes and capabilities. A row has the numbers of
+    machines.
     """
     titles = {
         summary.TRAIT: _('trait'),
@@ -470,15 +476,15 @@ def _changed_names(totals: Plain, output: TextIO) -> Iterator[str]:
         )
 
 
-def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
+def _groups_table(fleet: Plain, output: TextIO) -> Iterator[str]:
     """Yield a table of the largest groups of machines that change alike.
 
-    A last line says how many groups it leaves out.
+    A last line has the number of groups that are left out.
     """
     groups = fleet['summary']['groups']
-    names = {node['uuid']: _name(node) for node in fleet['nodes']}
+    names = {node['uuid']: _node_name(node) for node in fleet['nodes']}
     rows = []
-    for group in groups[:_MOST_GROUPS]:
+    for group in groups[:_MAX_GROUPS]:
         example = names[group['nodes'][0]]
         lines = '\n'.join(_lines_of_group(group))
         rows.append([group['count'], example, lines])
@@ -488,40 +494,43 @@ def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
             rows,
             output,
         )
-    if len(groups) > _MOST_GROUPS:
-        left = len(groups) - _MOST_GROUPS
+    left_out = len(groups) - _MAX_GROUPS
+    if left_out > 0:
         yield (
             _P(
                 'and %d more group, see --report or -f json',
                 'and %d more groups, see --report or -f json',
-                left,
+                left_out,
             )
-            % left
+            % left_out
         )
 
 
-def _machines(fleet: Plain) -> Iterator[str]:
-    """Yield a line for each machine, if there are few.
+def _machine_lines(fleet: Plain) -> Iterator[str]:
+    """Yield a line for each machine, if there are few machines.
 
-    A comparison has none: its results are only what differs.
+    A comparison has no lines, as its results are only differences.
     """
     nodes = fleet['nodes']
-    if fleet['compared'] or len(nodes) > _MOST_NAMES:
+    if fleet['compared'] or len(nodes) > _MAX_NAMES:
         return
     for node in nodes:
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
-                'name': _name(node),
-                'error': command.cut(node['error'] or '', _LONGEST_ERROR),
+                'name': _node_name(node),
+                'error': command.shorten(
+                    node['error'] or '', _MAX_ERROR_LENGTH
+                ),
             }
         elif node['result'] == 'ok':
             yield _passing_sentence(node)
 
 
 def _passing_sentence(node: Plain) -> str:
-    """Return a sentence on a node that passes, and what it would have.
+    """Return a sentence on a node that passes: what Nova would choose it by.
 
-    That is its resource class and its traits, by which Nova chooses it.
+    For example, ``rack1-07 passes and would have resource class big and no
+    traits``.
     """
     after = summary.differences(node['changes'], node, compared=False)
     traits = _('no traits')
@@ -538,7 +547,7 @@ def _passing_sentence(node: Plain) -> str:
     return _(
         '%(name)s passes and would have %(class)s and %(traits)s%(same)s'
     ) % {
-        'name': _name(node),
+        'name': _node_name(node),
         'class': resource_class,
         'traits': traits,
         'same': same,
@@ -548,12 +557,15 @@ def _passing_sentence(node: Plain) -> str:
 def _lines_of_group(group: Plain) -> Iterator[str]:
     """Yield lines that say what becomes of the machines of a group."""
     if group['error']:
-        yield _('fails: %s') % command.cut(group['error'], _LONGEST_ERROR)
-    for change in group['changes'][:_MOST_CHANGES]:
+        yield _('fails: %s') % command.shorten(
+            group['error'], _MAX_ERROR_LENGTH
+        )
+    for change in group['changes'][:_MAX_CHANGES]:
         yield _change_line(change)
-    left = len(group['changes']) - _MOST_CHANGES
-    if left > 0:
-        yield _P('and %d more change', 'and %d more changes', left) % left
+    left_out = len(group['changes']) - _MAX_CHANGES
+    if left_out > 0:
+        text = _P('and %d more change', 'and %d more changes', left_out)
+        yield text % left_out
     if not group['changes'] and not group['error']:
         yield _('passes, nothing changes')
 
@@ -561,7 +573,7 @@ def _lines_of_group(group: Plain) -> Iterator[str]:
 def _change_line(change: Plain) -> str:
     """Return a line on a change that all nodes of a group have in common.
 
-    It begins with + for what is added, - for what is removed, ~ for what gets
+    For example, ``+ /extra/rack = "r1"``: + is added, - is removed, ~ gets
     another value.
     """
     is_removed = change['op'] == 'remove'
@@ -578,13 +590,13 @@ def _change_line(change: Plain) -> str:
     value = _('(one of its own each)')
     if not change.get('varies'):
         text = json.dumps(change['value'], ensure_ascii=False)
-        value = command.cut(text)
+        value = command.shorten(text)
     if change['op'] == 'add':
         return f'+ {where} = {value}'
     return f'~ {where} = {value}'
 
 
-def _name(node: Plain) -> str:
+def _node_name(node: Plain) -> str:
     return str(node['name'] or node['uuid'])
 
 

@@ -26,10 +26,10 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
-# Characters: with an ending it is a valid name of a file everywhere.
-_LONGEST_NAME = 200
-# Bytes of a key that cannot be guessed.
-_SHORTEST_KEY = 16
+# In characters: with an ending it is a valid name of a file everywhere.
+_MAX_NAME_LENGTH = 200
+# A shorter key could be guessed.
+_MIN_KEY_BYTES = 16
 
 
 class ExportInspectionData(command.BaremetalCommand):
@@ -86,7 +86,7 @@ class ExportInspectionData(command.BaremetalCommand):
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         try:
-            anonymizer = _anonymizer(parsed_args)
+            anonymizer = _build_anonymizer(parsed_args)
             directory = pathlib.Path(parsed_args.directory)
             directory.mkdir(parents=True, exist_ok=True)
             if not parsed_args.force and any(directory.iterdir()):
@@ -115,22 +115,21 @@ class ExportInspectionData(command.BaremetalCommand):
 
         At the end the numbers of files and of nodes without data are printed.
 
-        :param anonymizer: makes the data anonymous, None if they stay as they
-            are.
+        :param anonymizer: None leaves the data as they are.
         :param jobs: how many nodes are read at a time.
         """
         baremetal = self.baremetal
         count = 0
         names: set[str] = set()
-        nodes = selection.matching(baremetal)
+        nodes = selection.read_matching_nodes(baremetal)
         with parallel.RequestThreads(jobs) as threads:
-            read = functools.partial(_read, baremetal, anonymizer)
+            read = functools.partial(_read_machine, baremetal, anonymizer)
             machines = threads.map(read, nodes, _('Exporting'))
             for node_fields, data in zip(nodes, machines, strict=True):
                 if data is None:
                     continue
-                name = _file_name(node_fields, anonymizer, names)
-                _write(directory / name, data)
+                name = _choose_file_name(node_fields, anonymizer, names)
+                _write_file(directory / name, data)
                 count += 1
         self.app.stdout.write(
             _P(
@@ -152,11 +151,11 @@ class ExportInspectionData(command.BaremetalCommand):
             )
 
 
-def _anonymizer(parsed_args) -> machine.Anonymizer | None:
-    """Build the anonymizer that the options ask for, None without any.
+def _build_anonymizer(parsed_args) -> machine.Anonymizer | None:
+    """Build the anonymizer of ``--anonymize``; None without the option.
 
-    With the key of a file, several exports replace equal names equally;
-    without, the key is random.
+    With the key of a file, several exports replace equal names equally.
+    Without a file, the key is random.
 
     :raises: CommandError for ``--key`` without ``--anonymize``, or a key that
         is short enough to be guessed.
@@ -171,27 +170,27 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
     if not parsed_args.key:
         return machine.Anonymizer(secrets.token_bytes(32))
     key = pathlib.Path(parsed_args.key).read_bytes()
-    if len(key) < _SHORTEST_KEY:
+    if len(key) < _MIN_KEY_BYTES:
         raise osc_exceptions.CommandError(
             _(
                 'The key in %(path)s is too short to be secret: %(least)d '
                 'bytes are the least'
             )
-            % {'path': parsed_args.key, 'least': _SHORTEST_KEY}
+            % {'path': parsed_args.key, 'least': _MIN_KEY_BYTES}
         )
     return machine.Anonymizer(key)
 
 
-def _read(
+def _read_machine(
     baremetal: Any,
     anonymizer: machine.Anonymizer | None,
     node_fields: dict[str, Any],
 ) -> dict[str, Any] | None:
     """Read the newest inventory and plugin data of a node from Ironic.
 
-    :param anonymizer: makes them anonymous, None if they stay as they are.
+    :param anonymizer: None leaves the data as they are.
     :param node_fields: the node, with ``uuid`` and ``name``.
-    :returns: ``inventory`` and ``plugin_data``; None if there are none.
+    :returns: ``inventory`` and ``plugin_data``; None if Ironic has no data.
     """
     newest = None
     # The data of a failed inspection are newer than the stored inventory.
@@ -209,15 +208,15 @@ def _read(
     data = {'inventory': newest['inventory'], 'plugin_data': plugin_data}
     if anonymizer is None:
         return data
-    # The machine may name itself after the node: that is replaced as well.
+    # The machine may have the name of the node, which is replaced as well.
     names = []
     if node_fields['name']:
         names.append(node_fields['name'])
     return anonymizer.machine(data, names)
 
 
-def _write(path: pathlib.Path, data: dict[str, Any]) -> None:
-    """Write a file of JSON, completely or not at all."""
+def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
+    """Write JSON to a file, completely or not at all."""
     # Another suffix, so that an incomplete file is not taken for an inventory.
     unfinished = path.with_suffix('.part')
     with contextlib.ExitStack() as on_error:
@@ -232,18 +231,18 @@ def _write(path: pathlib.Path, data: dict[str, Any]) -> None:
         on_error.pop_all()
 
 
-def _file_name(
+def _choose_file_name(
     node_fields: dict[str, Any],
     anonymizer: machine.Anonymizer | None,
     used: set[str],
 ) -> str:
-    """Return the file name of a node: its name, or else its UUID.
+    """Choose the file name of a node, e.g. ``rack1-07.json``.
 
-    Characters that are not safe in file names are replaced. If the name is
-    changed by that, or another node has it, the UUID is added.
+    Characters that are not safe in file names are replaced. Where that changes
+    the name, or another node has the name, the UUID is added.
 
-    :param used: the file names of the nodes before, in lower case, as some
-        file systems do not distinguish; gets this one.
+    :param used: names that are taken, in lower case, as some file systems
+        ignore case; the chosen name is added.
     """
     name = node_fields['name'] or ''
     uuid = node_fields['uuid']
@@ -251,7 +250,7 @@ def _file_name(
         name = anonymizer.name(name)
         uuid = anonymizer.uuid(uuid)
     # A name that begins with a point would be that of a hidden file.
-    stem = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
+    stem = _UNSAFE.sub('_', name)[:_MAX_NAME_LENGTH].lstrip('.')
     is_changed = stem != name
     is_taken = stem.lower() in used
     if not stem:

@@ -44,11 +44,11 @@ FINISHED = 'finished'
 ERROR = 'error'
 _DONE = (REFUSED, FINISHED, ERROR)
 
-_PAUSE = 2
-"""Seconds until requests are looked at again, if none has ended since."""
+_PAUSE_SECONDS = 2
+"""How long to wait where no request has ended since the last look."""
 
-# Nodes that are named; of others there is the number.
-_MOST_ROWS = 50
+# How many nodes are named; of others the number is printed.
+_MAX_ROWS = 50
 
 
 class ReapplyInspection(command.ShowOne):
@@ -103,8 +103,8 @@ class ListInspectionRequests(command.Lister):
     def take_action(self, parsed_args):
         """Return columns and rows of the requests.
 
-        With ``--long`` all fields are as the server has them; without it
-        nodes have names, and times are ages.
+        With ``--long`` all fields are as the server has them. Otherwise nodes
+        have names, and times are ages.
         """
         baremetal = self.baremetal
         requests = list(
@@ -124,15 +124,15 @@ class ListInspectionRequests(command.Lister):
         rows = []
         for request in requests:
             node_uuid = request['node_uuid']
-            error = command.reason(request['last_error'] or '')
+            error = command.without_prefix(request['last_error'] or '')
             rows.append(
                 (
                     request['uuid'],
                     names.get(node_uuid) or node_uuid,
                     request['state'],
                     request['attempts'],
-                    _age(request['created_at'], now),
-                    command.cut(error),
+                    _format_age(request['created_at'], now),
+                    command.shorten(error),
                 )
             )
         return _COLUMNS, rows
@@ -144,7 +144,7 @@ class ShowInspectionRequest(command.ShowOne):
     example = '1c7c4f0e-3f2b-4a70-9a52-5c0a4b3f9d11'
 
     def add_arguments(self, parser):
-        _add_request(parser)
+        _add_request_argument(parser)
 
     def take_action(self, parsed_args):
         request = inspection_request.get_inspection_request(
@@ -159,7 +159,7 @@ class AbortInspectionRequest(command.BaremetalCommand):
     example = '1c7c4f0e-3f2b-4a70-9a52-5c0a4b3f9d11'
 
     def add_arguments(self, parser):
-        _add_request(parser)
+        _add_request_argument(parser)
 
     def take_action(self, parsed_args):
         inspection_request.abort_inspection_request(
@@ -167,8 +167,8 @@ class AbortInspectionRequest(command.BaremetalCommand):
         )
 
 
-def _age(created_at: str, now: datetime.datetime) -> str:
-    """Return how old a request is, in the largest unit that fits: ``3 h``."""
+def _format_age(created_at: str, now: datetime.datetime) -> str:
+    """Return how old a request is, in the largest unit, e.g. ``3 h``."""
     created = timeutils.parse_isotime(created_at)
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
@@ -179,14 +179,14 @@ def _age(created_at: str, now: datetime.datetime) -> str:
     return f'{max(seconds, 0)} s'
 
 
-def _add_request(parser):
+def _add_request_argument(parser):
     parser.add_argument(
         'request', metavar='<request>', help=_('UUID of the request')
     )
 
 
 def _as_columns(request: dict[str, Any]):
-    """Return the names and the values of what is shown of a request."""
+    """Return the names and the values of the fields of a request."""
     fields = {
         name: value for name, value in request.items() if name != 'links'
     }
@@ -194,9 +194,9 @@ def _as_columns(request: dict[str, Any]):
 
 
 class Reapplication(NamedTuple):
-    """The state of reapplying for one node.
+    """The reapplication of one node: whether it was accepted, how it ended.
 
-    :ivar state: ``accepted``, ``refused``, or the state in which its request
+    :ivar state: ``accepted``, ``refused``, or the state in which the request
         has ended.
     :ivar request: the UUID of the request, None if it was refused.
     :ivar reason: why it was refused or failed.
@@ -209,7 +209,7 @@ class Reapplication(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Whether it was refused, or its request ended in an error."""
+        """Whether Ironic refused it, or its request ended in an error."""
         return self.state in (REFUSED, ERROR)
 
 
@@ -246,18 +246,20 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         baremetal = self.baremetal
         reapplications: list[Reapplication] = []
         try:
-            _check_queue(baremetal)
-            nodes = selection.matching(baremetal, most=parsed_args.limit)
+            _require_queue(baremetal)
+            nodes = selection.read_matching_nodes(
+                baremetal, most=parsed_args.limit
+            )
             with parallel.RequestThreads(parsed_args.jobs) as threads:
-                reapply = functools.partial(_reapply, baremetal)
+                reapply = functools.partial(_reapply_node, baremetal)
                 for reapplication in threads.map(
                     reapply, nodes, _('Reapplying')
                 ):
-                    # One by one: where the user interrupts, those that Ironic
-                    # has accepted are reported.
+                    # One by one: an interrupt must not lose the requests that
+                    # Ironic has accepted.
                     reapplications.append(reapplication)
                 if parsed_args.wait:
-                    _wait(threads, baremetal, reapplications)
+                    _wait_for_requests(threads, baremetal, reapplications)
         except KeyboardInterrupt:
             self._show(reapplications)
             self.app.stderr.write(
@@ -294,7 +296,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                     reapplication.state,
                     reapplication.reason or '',
                 ]
-                for reapplication in failed[:_MOST_ROWS]
+                for reapplication in failed[:_MAX_ROWS]
             ]
             self.app.stdout.write(
                 table.render(
@@ -302,24 +304,25 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                 )
             )
             self.app.stdout.write('\n')
-        if len(failed) > _MOST_ROWS:
+        if len(failed) > _MAX_ROWS:
             self.app.stdout.write(
-                _('and %d more\n') % (len(failed) - _MOST_ROWS)
+                _('and %d more\n') % (len(failed) - _MAX_ROWS)
             )
 
 
-def _check_queue(baremetal: Any) -> None:
-    """Check that Ironic keeps requests in a queue.
+def _require_queue(baremetal: Any) -> None:
+    """Raise an error unless durable inspection is on.
 
-    :raises: CommandError if it does not.
+    :raises: CommandError if Ironic has no queue of requests.
     """
+    requests = inspection_request.inspection_requests(baremetal, limit=1)
     try:
-        # Any answer will do: the call exists only where the queue is on. The
-        # list is read page by page, so that next() sends the request.
-        requests = inspection_request.inspection_requests(baremetal, limit=1)
+        # The first item sends the request. Any answer will do, as Ironic
+        # without the queue does not know the call.
         next(iter(requests), None)
     except sdk_exceptions.ForbiddenException:
-        # Users who may not list requests may still reapply.
+        # The call exists, so the queue is on. Users who may not list requests
+        # may still reapply.
         return
     except sdk_exceptions.NotFoundException as exc:
         raise osc_exceptions.CommandError(
@@ -331,8 +334,10 @@ def _check_queue(baremetal: Any) -> None:
         ) from exc
 
 
-def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
-    """Ask Ironic to reapply for one node; return what came of it.
+def _reapply_node(
+    baremetal: Any, node_fields: dict[str, Any]
+) -> Reapplication:
+    """Ask Ironic to reapply for one node.
 
     :param node_fields: the node, with ``uuid`` and ``name``.
     :raises: the error of the request if another attempt may help.
@@ -348,17 +353,17 @@ def _reapply(baremetal: Any, node_fields: dict[str, Any]) -> Reapplication:
     return Reapplication(name, ACCEPTED, request['uuid'])
 
 
-def _wait(
+def _wait_for_requests(
     threads: parallel.RequestThreads,
     baremetal: Any,
     reapplications: list[Reapplication],
 ) -> None:
-    """Ask for all accepted requests again and again, until they are done.
+    """Wait until all accepted requests are done.
 
-    :param reapplications: of all nodes. Those of accepted requests are
-        replaced by ones with the state in which the request has ended.
+    :param reapplications: of all nodes. A reapplication is replaced in place
+        by one with the state in which its request has ended.
     """
-    look = functools.partial(_look, baremetal)
+    read_state = functools.partial(_read_state, baremetal)
     while True:
         places = [
             place
@@ -368,20 +373,20 @@ def _wait(
         if not places:
             return
         waiting = [reapplications[place] for place in places]
-        looked_at = threads.map(
-            look, waiting, _('Waiting for %d') % len(places)
+        states_now = threads.map(
+            read_state, waiting, _('Waiting for %d') % len(places)
         )
         is_any_done = False
-        for place, reapplication in zip(places, looked_at, strict=True):
+        for place, reapplication in zip(places, states_now, strict=True):
             reapplications[place] = reapplication
             if reapplication.state in _DONE:
                 is_any_done = True
         if not is_any_done:
-            threads.pause(_PAUSE)
+            threads.pause(_PAUSE_SECONDS)
 
 
-def _look(baremetal: Any, reapplication: Reapplication) -> Reapplication:
-    """Return a reapplication with the state that its request has now."""
+def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
+    """Return a reapplication with the present state of its request."""
     try:
         request = inspection_request.get_inspection_request(
             baremetal, str(reapplication.request)

@@ -119,41 +119,42 @@ class EditInspectionRule(command.ShowOne):
             )
         # The answer lacks what a sensitive rule withholds.
         rule = {name: answer.get(name) for name in model.WRITABLE} | fields
-        for warning in rule_files.warnings(rule):
+        for warning in rule_files.lint_rule(rule):
             self.app.stderr.write(_('Warning: %s\n') % warning)
         names = (*model.FIELDS, 'created_at', 'updated_at')
         return names, [answer.get(name) for name in names]
 
 
 def _given_fields(parsed_args: Any) -> dict[str, Any]:
-    """Return the fields that the options set, by name, as the API takes them.
+    """Return the fields that the options set, as the API takes them.
 
-    An option that is not given is left out. None takes a field away.
+    A field without its option is left out. The value None removes a field.
     """
     fields: dict[str, Any] = {}
     for name in model.WRITABLE:
         value = getattr(parsed_args, name)
         if value is None:
             continue
-        if value == '' and model.SETTABLE[name].default is None:
-            # An empty text takes away what may be missing.
+        may_be_missing = model.SETTABLE[name].default is None
+        if value == '' and may_be_missing:
             fields[name] = None
         elif name in model.CONTENT:
-            fields[name] = _content(name, value)
+            fields[name] = _read_content(name, value)
         else:
             fields[name] = value
     return fields
 
 
-def _content(name: str, path_or_json: str) -> Any:
-    """Return the variables, conditions or actions that an option gives.
+def _read_content(name: str, path_or_json: str) -> Any:
+    """Read the variables, conditions or actions of an option.
 
-    :param name: of the option.
+    :param name: of the option, e.g. ``actions``.
     :param path_or_json: the path of a file, or the text itself.
     """
     source = [path_or_json]
-    # Distinguish a text from a file name as the shipped commands do.
-    if path_or_json.lstrip().startswith(('[', '{')):
+    # The shipped commands recognize a text in the same way.
+    is_text = path_or_json.lstrip().startswith(('[', '{'))
+    if is_text:
         source = [f'--{name}', path_or_json]
     if name == model.VARS:
         return document.load_mapping(*source)
@@ -183,9 +184,11 @@ class ImportInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
-        with rule_files.explained(baremetal, files):
+        with rule_files.explain_refusal(baremetal, files):
             tables = files.tables.entries
-            plan = rule_set.plan(baremetal, files.rules, False, tables)
+            plan = rule_set.plan(
+                baremetal, files.rules, prune=False, tables=tables
+            )
             if plan.changes:
                 rule_set.replace_inspection_rules(
                     baremetal,
@@ -237,7 +240,9 @@ class ExportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        rules, tables = _rules_and_tables(self.baremetal, parsed_args.revision)
+        rules, tables = _read_rules_and_tables(
+            self.baremetal, parsed_args.revision
+        )
         # Operations that a sensitive rule withholds are null, which "apply"
         # leaves unchanged.
         entries = []
@@ -263,13 +268,13 @@ class ExportInspectionRules(command.BaremetalCommand):
                 )
 
 
-def _rules_and_tables(
+def _read_rules_and_tables(
     baremetal: Any, revision: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the rules to export, and the tables by name as a file has them.
+    """Read the rules to export, and the tables by name as a file has them.
 
-    :param revision: number of the revision that has them; None for those in
-        force, without the built-in ones.
+    :param revision: number of a revision of the rule set; None for the stored
+        rules in force.
     """
     if revision is None:
         in_force = inspection_rule.inspection_rules(baremetal, details=True)
@@ -353,14 +358,14 @@ class EvaluateInspectionRules(command.BaremetalCommand):
 
         :returns: the exit status, as the class has it.
         """
-        fleet_evaluation.check(parsed_args)
+        fleet_evaluation.check_options(parsed_args)
         if parsed_args.nodes is not None:
             return fleet_evaluation.run(self, parsed_args)
         request: dict[str, Any] = {
             'node': parsed_args.node,
             'phase': parsed_args.phase,
         }
-        # Without files, the rules in force are tried as they are.
+        # Without files, the rules in force are tried.
         files = file_set.load_all([])
         baremetal = self.baremetal
         if parsed_args.rules:
@@ -373,7 +378,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             machine = machine_file.load(parsed_args.inventory)
             request['inventory'] = machine.inventory
             request['plugin_data'] = machine.plugin_data
-        with rule_files.explained(baremetal, files):
+        with rule_files.explain_refusal(baremetal, files):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request
             )
@@ -399,11 +404,11 @@ def _render(result: dict[str, Any], how: str) -> str:
 _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 
-def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
+def _rule_cells(rule: dict[str, Any]) -> tuple[list[str], str]:
     """Return the cells of a rule that is not sensitive.
 
-    :returns: its name and its phase; and the results of its conditions, a
-        line each.
+    :returns: the name and the phase; and the results of the conditions, e.g.
+        ``eq: true``, on a line each.
     """
     lines = []
     for condition in rule['conditions'] or ():
@@ -416,17 +421,17 @@ def _explained(rule: dict[str, Any]) -> tuple[list[str], str]:
 
 
 def _as_tables(result: dict[str, Any]) -> str:
-    """Return the result of trying rules on one machine, for people.
+    """Return the result of trying rules on one machine, as tables for people.
 
-    It has a table of rules and why they matched or did not, and one of
-    changes; below come audited rules, an error and warnings. Of a sensitive
-    rule only its UUID is there.
+    A table has the rules and why they matched or did not, another table the
+    changes. Below come audited rules, an error and warnings. A sensitive rule
+    is only its UUID.
     """
     rows = []
     for rule in result['rules']:
         name, why = disclosure.read(
             rule,
-            build=_explained,
+            build=_rule_cells,
             if_withheld=(
                 [rule['uuid'], ''],
                 _('withheld: the rule is sensitive'),
@@ -459,7 +464,7 @@ def _as_tables(result: dict[str, Any]) -> str:
 
 
 def _audit_lines(rule: dict[str, Any]) -> list[str]:
-    """Return lines on what a matching rule in mode ``audit`` would do."""
+    """Return what a matching rule in mode ``audit`` would do, as lines."""
     lines = [_('audit: %s') % (rule['description'] or rule['uuid'])]
     if rule['changes']:
         lines.append(_table_of_changes(rule['changes']))

@@ -95,8 +95,8 @@ class ShowInspectionRun(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        """Return the fields of a run; those of its phases read as lines."""
-        run = _load(self.baremetal, parsed_args.node, parsed_args.run)
+        """Return the fields of a run, its phases as lines for people."""
+        run = _read_run(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
         del run['links']
         for name in model.PHASES:
@@ -124,7 +124,7 @@ class ExplainInspection(command.BaremetalCommand):
     example = 'rack1-07 --path /extra/vendor'
 
     def add_arguments(self, parser):
-        """Declare the node, the question and the format of the answer."""
+        """Add the node, the question and the format of the answer."""
         command.add_node(parser)
         question = parser.add_mutually_exclusive_group()
         for name, text in (
@@ -161,31 +161,31 @@ class ExplainInspection(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Print the answer to a question, or else all of the last run.
 
-        It is text, or the answer of the API as JSON or YAML.
+        It is printed as text, or as the API answers it, in JSON or YAML.
         """
         baremetal = self.baremetal
         node = parsed_args.node
-        # The question: a path, perhaps of a port; a trait; or a rule.
-        asked = {}
+        # A path, perhaps of a port; a trait; or a rule.
+        question = {}
         for name in ('path', 'trait', 'port', 'rule'):
             value = getattr(parsed_args, name)
             if value is not None:
-                asked[name] = value
-        if 'rule' in asked:
-            asked['rule'] = inspection_rule.find_inspection_rule(
-                baremetal, asked['rule']
+                question[name] = value
+        if 'rule' in question:
+            question['rule'] = inspection_rule.find_inspection_rule(
+                baremetal, question['rule']
             )
-        if asked:
-            answer = inspection_run.explain(baremetal, node, **asked)
+        if question:
+            answer = inspection_run.explain(baremetal, node, **question)
         else:
-            answer = _load(baremetal, node)
+            answer = _read_run(baremetal, node)
         if parsed_args.format == 'json':
             text = json.dumps(answer, indent=2)
         elif parsed_args.format == 'yaml':
             text = yaml_text.dump(answer)
-        elif 'rule' in asked:
+        elif 'rule' in question:
             text = '\n'.join(rule_lines(answer))
-        elif asked:
+        elif question:
             text = '\n'.join(answer_lines(answer))
         else:
             text = '\n'.join(run_lines(answer))
@@ -224,21 +224,29 @@ class ShowStatistics(command.Lister):
             columns = _ALL_COUNTS
         rows = []
         for counters in statistics:
-            rows.append(tuple(_count(counters, name) for name in columns))
+            rows.append(
+                tuple(_counter_value(counters, name) for name in columns)
+            )
         return columns, rows
 
 
-def _count(counters: dict[str, Any], name: str) -> Any:
-    """Return a column of the statistics of a rule, seconds rounded."""
+def _counter_value(counters: dict[str, Any], name: str) -> Any:
+    """Return one value of the statistics of a rule, seconds rounded.
+
+    :param name: e.g. ``matched``.
+    """
     if name == 'seconds':
         return round(counters[name], 6)
     return counters[name]
 
 
-def _load(
+def _read_run(
     baremetal: Any, node: str, uuid: str | None = None
 ) -> dict[str, Any]:
-    """Return a run, the last one if none is named."""
+    """Read a run of a node from Ironic, the last run without a UUID.
+
+    :raises: CommandError if Ironic keeps no run of the node.
+    """
     if uuid is None:
         last = next(
             inspection_run.inspection_runs(baremetal, node, limit=1), None
@@ -252,9 +260,9 @@ def _load(
 
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
-    """Yield what the rules of a phase undid and did, or would have done.
+    """Yield lines about the rules of a phase: what they undid and did.
 
-    The last are rules in audit mode. Of a sensitive rule there is its UUID.
+    Rules in mode ``audit`` come last. A sensitive rule is only its UUID.
     """
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
@@ -276,13 +284,13 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
-    """Yield what a rule did in a phase, below its name.
+    """Yield the name of a rule, and below it what the rule did in a phase.
 
-    :param title: the first line, with ``%s`` for the name.
+    :param title: the first line, e.g. ``audit: %s`` for a rule's name.
     """
-    yield title % _name(rule)
+    yield title % _rule_name(rule)
     changes = [*rule['changes'], *rule.get('confirmed', ())]
-    for line in _why(rule['conditions'], rule):
+    for line in _reason_lines(rule['conditions'], rule):
         yield f'  {line}'
     for change in changes:
         yield f'  {change_line(change)}'
@@ -292,13 +300,15 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
         yield '  ' + _('would fail: %s') % rule['error']
 
 
-def _why(
+def _reason_lines(
     conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
 ) -> Iterator[str]:
-    """Yield the results of the conditions of a rule, and of its actions.
+    """Yield lines about why a rule matched, and which of its actions ran.
 
-    :param rule: whose member ``when`` has the actions with conditions of
-        their own, by which they were carried out or not.
+    For example, ``because eq: true``.
+
+    :param rule: its member ``when`` has the actions with conditions of their
+        own.
     """
     for condition in conditions:
         result = _('undecided')
@@ -310,7 +320,7 @@ def _why(
             'reason': _in_brackets(condition['reason']),
         }
     for action in rule.get('when', ()):
-        yield _carried_out(action)
+        yield _action_line(action)
         for condition in action['conditions']:
             yield '  ' + _(
                 'when %(op)s: %(true)d times true, %(false)d '
@@ -318,8 +328,8 @@ def _why(
             ) % {**condition, 'reason': _in_brackets(condition['reason'])}
 
 
-def _carried_out(action: dict[str, Any]) -> str:
-    """Return whether an action was carried out, or why not."""
+def _action_line(action: dict[str, Any]) -> str:
+    """Return a line that says whether an action ran, or why not."""
     if action['ran']:
         return _('%s was carried out') % action['action']
     if action.get('reason'):
@@ -328,26 +338,29 @@ def _carried_out(action: dict[str, Any]) -> str:
 
 
 def _in_brackets(reason: str | None) -> str:
-    """Return a reason as the end of a line, empty without one."""
+    """Return a reason as the end of a line, e.g. `` (too small)``.
+
+    Without a reason it is empty.
+    """
     if not reason:
         return ''
     return f' ({reason})'
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines about a run: what rules did by phase, and its error."""
-    yield _in_run(run)
+    """Yield lines about a run: what rules did by phase, and its error."""
+    yield _run_line(run)
     for phase in model.PHASES:
         if phase in run['phases']:
             yield _('phase %s') % phase
             lines = list(phase_lines(run['phases'][phase])) or [_('nothing')]
             yield from ('  ' + line for line in lines)
     if run['error']:
-        yield _('It failed: %s') % command.reason(run['error'])
+        yield _('It failed: %s') % command.without_prefix(run['error'])
 
 
-def _in_run(run: dict[str, Any]) -> str:
-    """Return a line about a run: its UUID, time, event and result."""
+def _run_line(run: dict[str, Any]) -> str:
+    """Return the line with UUID, time, event and result of a run."""
     return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
         'uuid': run['uuid'],
         'when': run['created_at'],
@@ -357,7 +370,7 @@ def _in_run(run: dict[str, Any]) -> str:
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
-    """Return lines about the rule that set a value, and its reasons."""
+    """Return lines about the rule that set a value, and why the rule ran."""
     sentence = _('set by the sensitive rule %s; what it does is withheld')
     lines_if_withheld = [sentence % answer['rule']['uuid']]
     return disclosure.read(
@@ -373,19 +386,20 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
         'by rule %(rule)s, as of revision %(revision)s, phase '
         '%(phase)s, action %(action)s'
     ) % {
-        'rule': _name(rule),
+        'rule': _rule_name(rule),
         'revision': answer['revision'],
         'phase': answer['phase'],
         'action': answer['action'],
     }
-    yield _in_run(answer['run'])
+    yield _run_line(answer['run'])
     if not answer['conditions']:
         yield _('because the rule has no conditions')
-    yield from _why(answer['conditions'], answer)
-    if answer['current'] is False:
-        now = command.cut(
-            json.dumps(answer['current_value'], ensure_ascii=False)
-        )
+    yield from _reason_lines(answer['conditions'], answer)
+    # "current" is null where the API does not know it.
+    is_changed_since = answer['current'] is False
+    if is_changed_since:
+        value = json.dumps(answer['current_value'], ensure_ascii=False)
+        now = command.shorten(value)
         if answer['sensitive_rules']:
             yield _('Now it is %s.') % now
         else:
@@ -408,7 +422,7 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
         text = _('rule %s matched')
     else:
         text = _('rule %s did not match')
-    yield text % _name(answer['rule'])
+    yield text % _rule_name(answer['rule'])
     lines_if_withheld: Iterable[str] = [
         _('The rule is sensitive, and the rest is withheld.')
     ]
@@ -419,21 +433,22 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
     """Yield why a rule matched or did not, and what it changed."""
-    yield _in_run(answer['run'])
+    yield _run_line(answer['run'])
     if answer['decided_again']:
         yield _(
             'Evaluated again, on the data of that run and the node as it '
             'is now:'
         )
-    yield from _why(answer['conditions'] or (), answer)
+    yield from _reason_lines(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])
-    is_known = answer['conditions'] is not None
-    if answer['matched'] and is_known and not answer['changes']:
+    has_trace = answer['conditions'] is not None
+    if answer['matched'] and has_trace and not answer['changes']:
         yield _('it changed nothing')
     run = answer['run']
     if run['result'] == 'failed':
-        # Perhaps by this rule, whose name is then in the error.
-        yield _('The inspection failed: %s') % command.reason(run['error'])
+        # The error names the rule that failed the inspection.
+        error = command.without_prefix(run['error'])
+        yield _('The inspection failed: %s') % error
     if answer['mode'] == 'audit':
         yield _('Its mode is "audit": nothing of this was carried out.')
     if answer['error']:
@@ -443,7 +458,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def change_line(change: dict[str, Any]) -> str:
-    """Return one change as a line: where, and the values before and after.
+    """Return one change as a line: its place, the values before and after.
 
     For example::
 
@@ -463,27 +478,27 @@ def change_line(change: dict[str, Any]) -> str:
     if change['op'] == 'remove':
         return _('%(where)s: %(before)s removed') % {
             'where': where,
-            'before': command.cut(before),
+            'before': command.shorten(before),
         }
     if change['op'] == 'add':
-        return f'{where}: {command.cut(after)}'
+        return f'{where}: {command.shorten(after)}'
     # The API masks secrets like this, whether they are equal or not.
     if change['before'] == change['after'] and '******' not in after:
         return _('%(where)s: %(after)s, as it was already') % {
             'where': where,
-            'after': command.cut(after),
+            'after': command.shorten(after),
         }
-    return f'{where}: {command.cut(before)} → {command.cut(after)}'
+    return f'{where}: {command.shorten(before)} → {command.shorten(after)}'
 
 
 def _trait_line(change: dict[str, Any]) -> str:
-    """Return one change of a trait as a line; see :func:`change_line`."""
+    """Return one change of a trait as a line, e.g. ``trait A: added``."""
     trait = _('trait %s') % change['path'][1:]
     if change['op'] == 'add' and change['before'] is not None:
         return _('%s: was there already') % trait
     return f'{trait}: {_VERBS[change["op"]]}'
 
 
-def _name(rule: dict[str, Any]) -> str:
-    """Return the UUID of a rule, with its description if it is visible."""
+def _rule_name(rule: dict[str, Any]) -> str:
+    """Return the UUID of a rule, and its description if that is visible."""
     return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'

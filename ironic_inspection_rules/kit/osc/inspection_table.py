@@ -12,7 +12,7 @@ from ironic_inspection_rules.kit.report import table_machines
 from ironic_inspection_rules.machine import table_comparison
 
 EXIT_NOT_RIGHT = 2
-"""The status of ``machines`` if something listed is not right."""
+"""The status of ``machines`` if a machine or a row is not right."""
 
 
 class ListInspectionTables(command.Lister):
@@ -118,7 +118,7 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         machines = inspection_table.inspection_table_machines(
             self.baremetal, parsed_args.table, parsed_args.state
         )
-        findings = [_finding(machine) for machine in machines]
+        findings = [_as_finding(machine) for machine in machines]
         if parsed_args.format == 'json':
             text = table_machines.as_json(findings)
         elif parsed_args.format == 'csv':
@@ -146,10 +146,10 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         return engine_table.Table(definition, row_by_key, described['columns'])
 
 
-def _finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
-    """Return what the API says of a machine, as offline tools have it.
+def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
+    """Convert a machine of the API to a finding of the offline tools.
 
-    So one module prints the tables of both.
+    One module prints the findings of both.
     """
     differences = []
     for difference in machine['differences']:

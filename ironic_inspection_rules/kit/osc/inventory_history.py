@@ -52,14 +52,14 @@ class ListInventories(command.Lister):
             self.baremetal,
             parsed_args.node,
             limit=parsed_args.limit,
-            since=since(parsed_args.since),
+            since=parse_since(parsed_args.since),
         )
         # The limit is that of a page, and further pages would follow.
         rows = []
         for inventory in itertools.islice(inventories, parsed_args.limit):
             rows.append(tuple(inventory[name] for name in _COLUMNS))
         if not rows:
-            self.app.stderr.write(_nothing(parsed_args.node) + '\n')
+            self.app.stderr.write(_nothing_kept(parsed_args.node) + '\n')
         return _COLUMNS, rows
 
 
@@ -78,7 +78,7 @@ class ShowInventory(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print an inventory: the last one where none is named."""
+        """Print the named inventory, or the last one."""
         baremetal = self.baremetal
         uuid = parsed_args.inventory
         if uuid is None:
@@ -89,7 +89,9 @@ class ShowInventory(command.BaremetalCommand):
                 None,
             )
             if last is None:
-                raise osc_exceptions.CommandError(_nothing(parsed_args.node))
+                raise osc_exceptions.CommandError(
+                    _nothing_kept(parsed_args.node)
+                )
             uuid = last['uuid']
         inventory = inventory_history.inventory(
             baremetal, parsed_args.node, uuid
@@ -141,9 +143,9 @@ class DiffInventories(command.Lister):
                 difference = inventory_history.diff(
                     baremetal, node, parsed_args.from_, parsed_args.to
                 )
-                return _CHANGES, list(_rows(node, difference))
+                return _CHANGES, list(_change_rows(node, difference))
             return _CHANGES, self._rows_since(
-                selection, since(parsed_args.since), parsed_args.jobs
+                selection, parse_since(parsed_args.since), parsed_args.jobs
             )
 
     def _rows_since(
@@ -152,21 +154,21 @@ class DiffInventories(command.Lister):
         start: str | None,
         jobs: int,
     ) -> list[tuple[Any, ...]]:
-        """Return the rows of what has changed in many machines since a time.
+        """Return a row for every part that has changed since a time.
 
-        Several nodes are asked at once, as each takes a few requests.
+        A node takes a few requests, so that several nodes are read at once.
 
         :param start: the time; None for the last two inventories that differ.
-        :param jobs: how many nodes are asked at once.
+        :param jobs: how many nodes are read at once.
         """
         baremetal = self.baremetal
-        nodes = selection.matching(baremetal)
-        compare = functools.partial(_difference_since, baremetal, start)
+        nodes = selection.read_matching_nodes(baremetal)
+        compare = functools.partial(_compare_since, baremetal, start)
         rows: list[tuple[Any, ...]] = []
         with parallel.RequestThreads(jobs) as threads:
             differences = threads.map(compare, nodes, _('Comparing'))
             for node, difference in zip(nodes, differences, strict=True):
-                rows += _rows(node['name'] or node['uuid'], difference)
+                rows += _change_rows(node['name'] or node['uuid'], difference)
         return rows
 
 
@@ -192,43 +194,42 @@ class FindInspectionPart(command.Lister):
         return _PARTS, rows
 
 
-def _nothing(node: str) -> str:
-    """Return a message that no inspection of a node is kept."""
+def _nothing_kept(node: str) -> str:
+    """Return the message that no inspection of a node is kept."""
     return _('No such inspection of node %(node)s is kept. %(option)s') % {
         'node': node,
         'option': _OPTION,
     }
 
 
-def since(text: str | None) -> str | None:
-    """Parse a time of a command line, and return it as ISO 8601.
+def parse_since(text: str | None) -> str | None:
+    """Return a time of a command line as ISO 8601, in UTC without a zone.
 
-    :param text: a time, or an age such as ``12h``, ``30d``, ``2w``. A time
-        without a zone is one of UTC.
-    :returns: the time in UTC, without a zone; None for None.
-    :raises: CommandError if it is neither.
+    :param text: a time, in UTC if it has no zone; or an age such as ``12h``,
+        ``30d``, ``2w``.
+    :returns: e.g. ``2026-01-31T00:00:00``; None for None.
+    :raises: CommandError if the text is neither time nor age.
     """
     if text is None:
         return None
-    ago = re.fullmatch('([0-9]{1,4})([hdw])', text)
-    if ago:
-        unit = _UNITS[ago[2]]
-        age = datetime.timedelta(**{unit: int(ago[1])})
-        return str((timeutils.utcnow() - age).isoformat())
+    age = re.fullmatch('(?P<number>[0-9]{1,4})(?P<unit>[hdw])', text)
+    if age:
+        unit = _UNITS[age['unit']]
+        duration = datetime.timedelta(**{unit: int(age['number'])})
+        return str((timeutils.utcnow() - duration).isoformat())
     try:
-        return str(
-            timeutils.normalize_time(timeutils.parse_isotime(text)).isoformat()
-        )
+        time = timeutils.normalize_time(timeutils.parse_isotime(text))
+        return str(time.isoformat())
     except (ValueError, OverflowError) as exc:
         raise osc_exceptions.CommandError(
             _('"%s" is no time: give one such as 2026-01-31 or 30d') % text
         ) from exc
 
 
-def _difference_since(
+def _compare_since(
     baremetal: Any, start: str | None, node: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return how the last inventory of a node differs from that of a time.
+    """Compare the last inventory of a node with its inventory at a time.
 
     :param start: the time; None for the last two inventories that differ.
     :returns: the answer of the API; no parts where too few inventories are
@@ -249,8 +250,8 @@ def _difference_since(
             return {'parts': []}
         newest = uuids_since[0]
         first_since = uuids_since[-1]
-        # At that time the machine was as in the last inspection before, if one
-        # is kept.
+        # At that time the machine was as the last inspection before it found
+        # the machine.
         last_before = next(
             inventory_history.inventories(
                 baremetal, uuid, marker=first_since, limit=1
@@ -267,8 +268,10 @@ def _difference_since(
         return {'parts': []}
 
 
-def _rows(node: str, difference: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for each part that has changed."""
+def _change_rows(
+    node: str, difference: dict[str, Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each part of a node that has changed."""
     for change in difference['parts']:
         yield (
             node,
@@ -276,13 +279,16 @@ def _rows(node: str, difference: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
             change['what'],
             change['id'],
             change['slot'],
-            _side(change['before']),
-            _side(change['after']),
+            _format_part(change['before']),
+            _format_part(change['after']),
         )
 
 
-def _side(part: dict[str, Any] | None) -> str:
-    """Return the attributes of a part in a cell, empty without a part."""
+def _format_part(part: dict[str, Any] | None) -> str:
+    """Return the attributes of a part as text, e.g. ``size 64, speed 3200``.
+
+    :param part: None gives an empty text.
+    """
     if part is None:
         return ''
     return ', '.join(
@@ -291,7 +297,7 @@ def _side(part: dict[str, Any] | None) -> str:
 
 
 def add_since(parser: Any) -> None:
-    """Add the option for the earliest time."""
+    """Add ``--since``, the earliest time."""
     parser.add_argument(
         '--since',
         metavar='<time>',

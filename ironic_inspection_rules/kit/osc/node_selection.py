@@ -46,7 +46,7 @@ FILTERS = (
     'traits',
     'traits-any',
 )
-"""The known ones, for suggestions; Ironic may have others."""
+"""Known filters, for suggestions; Ironic may have others."""
 
 _NAMES = ('name', 'uuid', 'id', 'node')
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
@@ -57,7 +57,7 @@ def add_argument(
 ) -> None:
     """Add an argument that selects nodes.
 
-    :param text: the help text; ``%s`` stands for that of the filters.
+    :param text: the help text; ``%s`` stands for :data:`HELP`.
     """
     parser.add_argument(
         name, metavar='<filter>', nargs='*', help=text % HELP, **more
@@ -66,9 +66,9 @@ def add_argument(
 
 @dataclasses.dataclass(frozen=True)
 class NodeSelection:
-    """The nodes of a command: those that match filters, or named ones.
+    """The nodes of a command, selected by filters or by names.
 
-    Without filters and names it is all nodes.
+    Without filters and names all nodes are selected.
 
     :ivar filters: of ``GET /v1/nodes``, with their values.
     :ivar names: names and UUIDs of nodes; if there are any, there are no
@@ -82,11 +82,11 @@ class NodeSelection:
     def parse(cls, words: Sequence[str]) -> 'NodeSelection':
         """Parse the words of a command line into filters or names of nodes.
 
-        A word with ``=`` is a filter, any other one a name or UUID. Whether
-        Ironic knows a filter is not checked here.
+        A word with ``=`` is a filter, e.g. ``owner=me``; another word is a
+        name or a UUID. Whether Ironic knows a filter is not checked here.
 
-        :raises: CommandError for both at once, a filter that is given twice,
-            and parameters that are no filters, such as ``limit``.
+        :raises: CommandError for filters beside names, a filter that is given
+            twice, and parameters that are no filters, such as ``limit``.
         """
         filters: dict[str, str] = {}
         names = []
@@ -118,7 +118,9 @@ class NodeSelection:
             )
         return cls(filters, tuple(dict.fromkeys(names)))
 
-    def nodes(self, baremetal: Any, *fields: str) -> Iterator[dict[str, Any]]:
+    def read_nodes(
+        self, baremetal: Any, *fields: str
+    ) -> Iterator[dict[str, Any]]:
         """Read the selected nodes from Ironic.
 
         :param fields: names of the fields to read beside ``uuid`` and
@@ -135,18 +137,20 @@ class NodeSelection:
         for name in self.names:
             yield node.node(baremetal, name, names_of_fields)
 
-    def matching(
+    def read_matching_nodes(
         self, baremetal: Any, *fields: str, most: int | None = None
     ) -> list[dict[str, Any]]:
         """Read the selected nodes, and refuse filters that no node matches.
 
-        It is for commands that make no sense without nodes; :meth:`nodes`
-        is for the others. Without filters there may be no nodes.
+        It is for commands that make no sense without nodes. Without filters
+        there may be no nodes.
 
-        :param most: how many nodes are read at most; None for all of them.
+        :param most: how many nodes are read at most; None for all nodes.
         :raises: CommandError if there are filters, and no node matches.
         """
-        nodes = list(itertools.islice(self.nodes(baremetal, *fields), most))
+        nodes = list(
+            itertools.islice(self.read_nodes(baremetal, *fields), most)
+        )
         if self.filters and not nodes:
             filters = ' '.join(
                 f'{name}={value}' for name, value in self.filters.items()
@@ -157,7 +161,7 @@ class NodeSelection:
         return nodes
 
     def _raise_if_unknown(self, refusal: Exception) -> None:
-        """Raise an error with suggestions if a filter is not a known one.
+        """Raise an error with suggestions if a filter is unknown.
 
         :param refusal: Ironic's error, which becomes the cause.
         """

@@ -24,11 +24,11 @@ from ironic_inspection_rules.kit.osc import node_selection
 from ironic_inspection_rules.kit.osc import parallel
 
 Identity = tuple[str | None, ...]
-"""By which a finding is recognized in several inspections."""
+"""The key of a finding, which is the same in every inspection."""
 
 
 class MachineVersion(NamedTuple):
-    """A kept inventory of a machine, by which it is read.
+    """A kept inventory of a machine, which can be read from Ironic.
 
     :ivar machine: the name of the machine, as findings have it.
     :ivar uuid: of the inventory.
@@ -66,24 +66,28 @@ class ShowOutliers(command.BaremetalCommand):
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
-        start = inventory_history.since(parsed_args.since)
+        start = inventory_history.parse_since(parsed_args.since)
         baremetal = self.baremetal
         with (
             parallel.interruptible(self.app.stderr, _('Interrupted')),
             parallel.RequestThreads(parsed_args.jobs) as threads,
         ):
-            uuids = _uuids(selection.matching(baremetal))
-            draw = functools.partial(_draw, baremetal, parsed_args.by, uuids)
+            uuids = _uuids_by_name(selection.read_matching_nodes(baremetal))
+            draw = functools.partial(
+                _read_sketch, baremetal, parsed_args.by, uuids
+            )
             compared = peers.Peers(parsed_args.min_peers)
-            missing = _add(
+            missing = _add_machines(
                 compared, threads.map(draw, list(uuids), _('Comparing'))
             )
             result = compared.find().without(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
-                result = result.dated(search.began(compared, result, start))
+                result = result.dated(
+                    search.find_first_times(compared, result, start)
+                )
             if parsed_args.learn:
-                rules = _learn(
+                rules = _learn_rules(
                     baremetal, threads, result, parsed_args.by, uuids
                 )
                 arguments.write(
@@ -111,16 +115,15 @@ class ShowOutliers(command.BaremetalCommand):
         return peer_arguments.status(result)
 
 
-def _add(
+def _add_machines(
     compared: peers.Peers, machines: Iterable[sketch.Sketch | None]
 ) -> int:
-    """Add machines to those that are compared, as they are drawn.
+    """Add machines to the peers, and count nodes without an inventory.
 
-    So a machine shares with those before it what is equal: all at once would
-    take much more memory.
+    Machines are added one by one, as they come: a machine shares equal values
+    with the machines before it, which saves much memory.
 
     :param machines: None for a node without an inventory.
-    :returns: the number of such nodes.
     """
     missing = 0
     for machine in machines:
@@ -131,64 +134,67 @@ def _add(
     return missing
 
 
-def _uuids(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the UUIDs of nodes by their name, or UUID without a name."""
+def _uuids_by_name(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the UUIDs of nodes by name; a node without a name by its UUID."""
     return {node['name'] or node['uuid']: node['uuid'] for node in nodes}
 
 
-def _facts(data: Mapping[str, Any]) -> views.Facts:
+def _as_facts(data: Mapping[str, Any]) -> views.Facts:
     return views.Facts(data['inventory'] or {}, data['plugin_data'] or {})
 
 
-def _draw(
+def _read_sketch(
     baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
 ) -> sketch.Sketch | None:
-    """Return the sketch of a machine, None without an inventory.
+    """Read the inventory of a node and return the sketch of its machine.
 
-    :param uuids: of nodes, by what they are called.
+    :param by: fields that machines are compared within, as of ``--by``.
+    :param uuids: the UUIDs of nodes by name.
+    :returns: None without an inventory.
     """
     try:
         data = node_client.inventory(baremetal, uuids[name])
     except sdk_exceptions.NotFoundException:
         return None
-    return sketch.draw(name, _facts(data), by)
+    return sketch.draw(name, _as_facts(data), by)
 
 
-def _learn(
+def _learn_rules(
     baremetal: Any,
     threads: parallel.RequestThreads,
     result: peers.Result,
     by: Sequence[str],
     uuids: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return rules that record where a machine is not like the normal ones.
+    """Learn rules that record where a machine differs from normal machines.
 
-    Normal are the machines without a finding.
+    Machines without a finding are normal. Their inventories, which would have
+    been too large to keep, are read again.
 
     :param by: fields that machines are compared within, as of ``--by``.
-    :param uuids: of nodes, by what they are called.
+    :param uuids: the UUIDs of nodes by name.
     """
     norms = norm_rules.Norms(result)
     # The inventories are read again: they were too large to keep.
-    reduce = functools.partial(_reduce, baremetal, by, uuids)
+    reduce = functools.partial(_read_reduced, baremetal, by, uuids)
     all_reduced = threads.map(reduce, norms.machines, _('Learning'))
     for name, reduced in zip(norms.machines, all_reduced, strict=True):
         norms.add(name, reduced)
     return norms.rules()
 
 
-def _reduce(
+def _read_reduced(
     baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
 ) -> norm_rules.Reduced:
-    """Return what rules are learned from, of the inventory of a machine."""
+    """Read the part of a machine's inventory that rules are learned from."""
     data = node_client.inventory(baremetal, uuids[name])
-    return norm_rules.reduce(_facts(data), by)
+    return norm_rules.reduce(_as_facts(data), by)
 
 
 class _Search:
-    """Finds out which inspections first showed the findings of today.
+    """Finds the inspection that first showed a finding of today.
 
-    :param uuids: of nodes, by what they are called.
+    :param uuids: the UUIDs of nodes by name.
     """
 
     def __init__(
@@ -203,21 +209,22 @@ class _Search:
         self._by = by
         self._uuids = uuids
 
-    def began(
+    def find_first_times(
         self, compared: peers.Peers, result: peers.Result, start: str
     ) -> dict[Identity, str]:
         """Return when an inspection first showed each finding.
 
-        Odd machines, as they were before, are compared with their peers of
-        today. The inspection to look at is searched for by bisection, as an
-        inventory is large.
+        Odd machines as they were at an earlier inspection are compared with
+        their peers of today. An inventory is large, so that few are read: the
+        oldest kept one, then by binary search.
 
         :param start: the earliest time.
-        :returns: without findings that the oldest kept inspection shows.
+        :returns: ISO 8601 times, without findings that the oldest kept
+            inspection shows.
         """
         machines = sorted({outlier.machine for outlier in result.findings})
         listed = self._threads.map(
-            functools.partial(self._versions, start),
+            functools.partial(self._list_versions, start),
             machines,
             _('Reading histories'),
         )
@@ -235,7 +242,7 @@ class _Search:
         began = {}
         for identity, span in spans.items():
             if span.normal is not None:
-                first = versions[_machine(identity)][span.odd]
+                first = versions[_machine_of(identity)][span.odd]
                 began[identity] = first.time
         return began
 
@@ -248,33 +255,33 @@ class _Search:
     ) -> None:
         """Compare one earlier inspection of machines, and narrow the spans.
 
-        The machines as they were stand in for those of today among their
-        peers. Where the finding is there already, it began earlier.
+        Among its peers, a machine as it was replaces the machine of today. A
+        finding that is there already began earlier.
 
         :param spans: by finding, narrowed in place.
         :param steps: the number of the inspection, by machine.
         """
         wanted = [versions[machine][step] for machine, step in steps.items()]
         sketches = self._threads.map(
-            self._draw, wanted, _('Comparing earlier inspections')
+            self._read_earlier_sketch,
+            wanted,
+            _('Comparing earlier inspections'),
         )
         earlier = {}
         for machine_then in sketches:
             if machine_then is not None:
                 earlier[machine_then.name] = machine_then
-        odd = {
-            outlier.identity
-            for outlier in compared.find_instead(earlier).findings
-        }
+        result_then = compared.find_instead(earlier)
+        odd_then = {outlier.identity for outlier in result_then.findings}
         for identity, span in spans.items():
-            machine = _machine(identity)
+            machine = _machine_of(identity)
             if machine in earlier:
-                span.narrow(steps[machine], identity in odd)
+                span.narrow(steps[machine], is_odd=identity in odd_then)
             elif machine in steps:
                 span.forget(steps[machine])
 
-    def _versions(self, start: str, machine: str) -> list[MachineVersion]:
-        """Return the kept inspections of a machine, the newest first.
+    def _list_versions(self, start: str, machine: str) -> list[MachineVersion]:
+        """List the kept inspections of a machine, the newest first.
 
         :param start: the earliest time.
         """
@@ -292,28 +299,32 @@ class _Search:
             return []
         return versions
 
-    def _draw(self, version: MachineVersion) -> sketch.Sketch | None:
-        """Return the sketch of a machine as it was, None if it is gone."""
+    def _read_earlier_sketch(
+        self, version: MachineVersion
+    ) -> sketch.Sketch | None:
+        """Read an earlier inventory and return the sketch of its machine.
+
+        :returns: None if Ironic keeps the inventory no more.
+        """
         try:
             data = client.inventory(
                 self._baremetal, self._uuids[version.machine], version.uuid
             )
         except sdk_exceptions.NotFoundException:
-            # It was deleted, being too old, after it had been listed.
+            # Ironic deleted the inventory by its age, after it was listed.
             return None
-        return sketch.draw(version.machine, _facts(data), self._by)
+        return sketch.draw(version.machine, _as_facts(data), self._by)
 
 
 class _Span:
-    """The kept inspections of a machine between which a finding began.
+    """The two inspections between which a finding began, by binary search.
 
-    A binary search narrows it. Inspections are numbered from the newest one,
-    which is 0 and shows the finding.
+    Inspections are numbered from the newest, which is 0 and shows the finding.
 
-    :param count: how many are kept.
-    :ivar odd: the oldest one that is known to show the finding.
-    :ivar normal: the newest one that is known not to show it, None while none
-        is known.
+    :param count: how many inspections of the machine are kept.
+    :ivar odd: the oldest inspection that is known to show the finding.
+    :ivar normal: the newest inspection that is known not to show it; None
+        while no such inspection is known.
     """
 
     def __init__(self, count: int) -> None:
@@ -328,20 +339,21 @@ class _Span:
         inspections show the finding.
         """
         if self.normal is None:
-            # First the oldest one: most findings are older than the history,
-            # and need no other.
+            # Most findings are older than the history: the oldest inspection
+            # shows that at once.
             oldest = self._count - 1
             if oldest > self.odd:
                 return oldest
             return None
-        if self.normal - self.odd < 2:
+        are_neighbours = self.normal - self.odd < 2
+        if are_neighbours:
             return None
         return (self.odd + self.normal) // 2
 
     def forget(self, step: int) -> None:
-        """Leave out an inspection that is gone, with all that are older.
+        """Leave out an inspection that is gone, and all older inspections.
 
-        Old inspections are deleted first, so these are gone as well.
+        Old inspections are deleted first, so that these are gone as well.
 
         :param step: the number of the inspection.
         """
@@ -359,8 +371,8 @@ class _Span:
         if normal is None:
             normal = self._count
         if not self.odd < step < normal:
-            # Another finding of the machine has asked for this inspection, and
-            # it says nothing new here.
+            # The search for another finding has read this inspection: it says
+            # nothing new here.
             return
         if is_odd:
             self.odd = step
@@ -369,18 +381,18 @@ class _Span:
 
 
 def _next_steps(spans: Mapping[Identity, _Span]) -> dict[str, int]:
-    """Return the next inspection to look at, by machine.
+    """Return the number of the next inspection to look at, by machine.
 
-    Of several findings of a machine, the first decides which it is.
+    Of several findings of a machine, the first decides on the inspection.
     """
     steps: dict[str, int] = {}
     for identity, span in spans.items():
         step = span.next_step()
         if step is not None:
-            steps.setdefault(_machine(identity), step)
+            steps.setdefault(_machine_of(identity), step)
     return steps
 
 
-def _machine(identity: Identity) -> str:
+def _machine_of(identity: Identity) -> str:
     """Return the machine of a finding."""
     return str(identity[0])

@@ -22,11 +22,11 @@ from ironic_inspection_rules.kit.terminal import progress
 
 EXIT_INTERRUPTED = 130
 
-# Requests at a time by default, and at most: more only wait in the API.
-_JOBS = 4
-_MOST_JOBS = 64
-_ATTEMPTS = 6
-_LONGEST_WAIT = 10
+# Numbers of requests at a time: more would only wait in the API.
+_DEFAULT_JOBS = 4
+_MAX_JOBS = 64
+_MAX_ATTEMPTS = 6
+_MAX_WAIT = 10
 """Seconds between two attempts, at most."""
 
 _TRANSIENT = frozenset({429, 502, 503, 504})
@@ -37,7 +37,7 @@ Result = TypeVar('Result')
 
 
 def _weigh_one(_item: Any) -> int:
-    """Count every item as one step of the progress."""
+    """Let every item count as one step of the progress."""
     return 1
 
 
@@ -50,7 +50,7 @@ class RequestThreads:
     :param jobs: number of threads.
     """
 
-    def __init__(self, jobs: int = _JOBS) -> None:
+    def __init__(self, jobs: int = _DEFAULT_JOBS) -> None:
         # Set when the context is left: it ends all pauses.
         self._stop = threading.Event()
         self._jobs = jobs
@@ -75,32 +75,32 @@ class RequestThreads:
     ) -> Iterator[Result]:
         """Call a function with each item, and yield the results in order.
 
-        The calls are made in threads, and shown in the progress bar. None is
-        made before the first result is asked for. An error of a call is raised
+        The calls are made in threads, and shown in the progress bar. The first
+        call waits until a result is asked for. An error of a call is raised
         in the place of its result, and no result follows.
 
         :param function: called again after a transient error.
         :param weigh: returns the progress that an item counts for.
         """
-        # Pauses between two attempts end, and no attempt follows, once the
-        # context is left: an interrupted command is not to hang.
+        # An interrupted command must not hang: pauses between two attempts
+        # end when the context is left, and no attempt follows.
         persist = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
             sleep=tenacity.sleep_using_event(self._stop),
             stop=(
-                tenacity.stop_after_attempt(_ATTEMPTS)
+                tenacity.stop_after_attempt(_MAX_ATTEMPTS)
                 | tenacity.stop_when_event_set(self._stop)
             ),
-            wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
+            wait=tenacity.wait_random_exponential(max=_MAX_WAIT),
             reraise=True,
         )
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
         waiting = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            # Results may be large, and those behind a slow one wait for it. So
-            # at most twice as many as there are threads are under way.
-            free = 2 * self._jobs - len(running)
+            # Results may be large, and wait for a slow result before them.
+            max_running = 2 * self._jobs
+            free = max_running - len(running)
             for item in itertools.islice(waiting, free):
                 future = self._pool.submit(persist, function, item)
                 running.append((item, future))
@@ -117,7 +117,7 @@ class RequestThreads:
 
 
 def is_transient(failure: BaseException) -> bool:
-    """Check whether the same request may succeed later."""
+    """Return whether the same request may succeed later."""
     if isinstance(failure, sdk_exceptions.HttpException):
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
@@ -133,20 +133,20 @@ def add_jobs(parser: Any) -> None:
     parser.add_argument(
         '--jobs',
         metavar='<number>',
-        default=_JOBS,
-        type=_number_of_jobs,
-        help=_('Number of parallel requests (default: %d)') % _JOBS,
+        default=_DEFAULT_JOBS,
+        type=_parse_jobs,
+        help=_('Number of parallel requests (default: %d)') % _DEFAULT_JOBS,
     )
 
 
-def _number_of_jobs(text: str) -> int:
-    """Parse a number of threads; a larger one than allowed is lowered."""
-    return min(arguments.positive(text), _MOST_JOBS)
+def _parse_jobs(text: str) -> int:
+    """Parse a number of threads, 64 at most."""
+    return min(arguments.positive(text), _MAX_JOBS)
 
 
 @contextlib.contextmanager
 def interruptible(stderr: Any, message: str) -> Iterator[None]:
-    """End an interrupted command with a message.
+    """End the command with a message if the user interrupts it.
 
     :raises: SystemExit with the status of an interrupted command, 130.
     """

@@ -37,13 +37,13 @@ SAME, DIFFERENT, INCOMPARABLE, ERROR = (
     'error',
 )
 
-_PAGE = 20
-"""Nodes of a page; few, as each may have many inspections."""
+_NODES_PER_PAGE = 20
+"""Nodes in a request; few, as a node may have many inspections."""
 _ENDINGS = ('.yaml', '.yml', '.json')
 
 Entry = dict[str, Any]
-"""What the API answers about one run: its ``node``, ``outcome``, ``reason``,
-and how it ended ``then`` and ends ``now``."""
+"""The answer of the API about one run: ``node``, ``outcome``, ``reason``, and
+its result ``then`` and ``now``."""
 
 
 class ReplayInspectionRules(command.BaremetalCommand):
@@ -84,7 +84,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        paths = [word for word in parsed_args.words if _is_path(word)]
+        paths = [word for word in parsed_args.words if _is_rule_file(word)]
         filters = [word for word in parsed_args.words if word not in paths]
         selection = node_selection.NodeSelection.parse(filters)
         if parsed_args.prune and not paths:
@@ -100,7 +100,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
             parallel.interruptible(
                 self.app.stderr, _('Interrupted; nothing was changed')
             ),
-            rule_files.explained(baremetal, files),
+            rule_files.explain_refusal(baremetal, files),
         ):
             if paths or parsed_args.report:
                 in_force = list(
@@ -120,15 +120,15 @@ class ReplayInspectionRules(command.BaremetalCommand):
                 rules=rules,
                 prune=parsed_args.prune,
                 tables=files.tables.entries,
-                since=inventory_history.since(parsed_args.since),
+                since=inventory_history.parse_since(parsed_args.since),
             )
-            nodes = selection.matching(baremetal)
-            result = _replay(ask, nodes, parsed_args.jobs)
+            nodes = selection.read_matching_nodes(baremetal)
+            result = _replay_nodes(ask, nodes, parsed_args.jobs)
         if parsed_args.report:
-            names = _names(
+            names = _read_rule_names(
                 baremetal, [*in_force, *rules_of_files], result.to_show
             )
-            content = page.render(_title(paths), result.plain(), names)
+            content = page.render(_page_title(paths), result.as_dict(), names)
             arguments.write(parsed_args.report, content, self.app.stdout)
         self._print(parsed_args, result)
         return result.status
@@ -137,18 +137,19 @@ class ReplayInspectionRules(command.BaremetalCommand):
         """Print the result, beside the page if there is one."""
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
-            json.dump(result.plain(), output, indent=2)
+            json.dump(result.as_dict(), output, indent=2)
             output.write('\n')
         else:
-            output.write(result.text())
+            output.write(result.as_text())
             if parsed_args.report:
                 output.write(_('The whole of it: %s\n') % parsed_args.report)
 
 
-def _title(paths: list[str]) -> str:
+def _page_title(paths: list[str]) -> str:
     """Return the title of the page: which rules decided, and on what.
 
-    :param paths: of files of rules; none for the rules of every inspection.
+    :param paths: of files of rules; empty where every inspection had the
+        rules of its time.
     """
     rules = _('The rules of their time')
     if paths:
@@ -156,20 +157,19 @@ def _title(paths: list[str]) -> str:
     return _('%s on kept inspections') % rules
 
 
-def _replay(
+def _replay_nodes(
     ask: Callable[[list[str]], Entry], nodes: list[dict[str, Any]], jobs: int
 ) -> '_Result':
-    """Have Ironic replay the kept inspections of some nodes, page by page.
+    """Let Ironic replay the kept inspections of nodes, and count the outcomes.
 
     :param ask: calls the API for a page of nodes, named by their UUIDs.
     :param nodes: with ``uuid`` and ``name``.
     :param jobs: how many requests are under way at a time.
-    :returns: the entries of all answers, counted.
     """
     names = {node['uuid']: node['name'] for node in nodes}
     result = _Result()
     with parallel.RequestThreads(jobs) as threads:
-        pages = _pages(list(names))
+        pages = _divide_into_pages(list(names))
         answers = threads.map(ask, pages, _('Deciding again'), weigh=len)
         for answer in answers:
             for entry in answer['runs']:
@@ -178,11 +178,11 @@ def _replay(
     return result
 
 
-def _is_path(word: str) -> bool:
+def _is_rule_file(word: str) -> bool:
     """Return whether a word of the command line is a file, and no filter.
 
-    It is if it is ``-``, ends like a file of rules, or exists. A word with
-    ``=`` is a filter in any case.
+    A file is ``-``, ends like a file of rules, or exists. A word with ``=``
+    is always a filter.
     """
     if word == '-':
         return True
@@ -191,10 +191,11 @@ def _is_path(word: str) -> bool:
     return word.endswith(_ENDINGS) or os.path.exists(word)
 
 
-def _pages(uuids: list[str]) -> list[list[str]]:
+def _divide_into_pages(uuids: list[str]) -> list[list[str]]:
     """Divide UUIDs of nodes among requests."""
     return [
-        uuids[start : start + _PAGE] for start in range(0, len(uuids), _PAGE)
+        uuids[start : start + _NODES_PER_PAGE]
+        for start in range(0, len(uuids), _NODES_PER_PAGE)
     ]
 
 
@@ -206,13 +207,13 @@ class _Result:
     """
 
     def __init__(self) -> None:
-        # Runs by outcome; those that cannot be compared also by the reason.
+        # Runs are counted by outcome, and incomparable runs also by reason.
         self._counts: collections.Counter[str] = collections.Counter()
         self._reasons: collections.Counter[str] = collections.Counter()
         self.to_show: list[Entry] = []
 
     def add(self, entry: Entry) -> None:
-        """Count an entry, and keep it unless its run ends as it did.
+        """Count a run, and keep its entry if the run is one to show.
 
         Of runs that cannot be compared only the reasons are counted.
         """
@@ -229,16 +230,16 @@ class _Result:
         It is an error if one run could not be decided, or if there are runs
         but none can be compared. No kept run at all is no error.
         """
-        are_any_compared = self._counts[SAME] or self._counts[DIFFERENT]
         if self._counts[ERROR]:
             return EXIT_ERROR
-        if self._counts and not are_any_compared:
+        compared = self._counts[SAME] + self._counts[DIFFERENT]
+        if self._counts and not compared:
             return EXIT_ERROR
         if self._counts[DIFFERENT]:
             return EXIT_DIFFERENT
         return 0
 
-    def plain(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON data."""
         result: dict[str, Any] = {}
         for outcome in (SAME, DIFFERENT, INCOMPARABLE, ERROR):
@@ -247,12 +248,11 @@ class _Result:
         result['runs'] = self.to_show
         return result
 
-    def text(self) -> str:
+    def as_text(self) -> str:
         """Return the result for a terminal.
 
-        It has a table of the runs that end differently or could not be
-        decided, the number of runs by outcome, and why runs cannot be
-        compared.
+        It is a table of the runs to show, then the numbers of runs by outcome
+        and by the reason why they cannot be compared.
         """
         if not self._counts:
             return _(
@@ -272,17 +272,20 @@ class _Result:
                         _('Now'),
                         _('What'),
                     ],
-                    [_row(_Replayed.of(entry)) for entry in self.to_show],
+                    [
+                        _build_row(_Replayed.from_entry(entry))
+                        for entry in self.to_show
+                    ],
                 )
             )
-        lines.append(self._total())
+        lines.append(self._total_line())
         lines += [
             f'  {count}: {reason}'
             for reason, count in self._reasons.most_common()
         ]
         return '\n'.join(lines) + '\n'
 
-    def _total(self) -> str:
+    def _total_line(self) -> str:
         """Return the line with the number of runs by outcome."""
         line = _(
             '%(all)d inspections: %(same)d end as they did, %(different)d '
@@ -298,24 +301,25 @@ class _Result:
         return line
 
 
-def _names(
+def _read_rule_names(
     baremetal: Any, rules: list[Any], to_show: list[Entry]
 ) -> dict[str, str | None]:
-    """Return the descriptions of rules by UUID: the page names rules so.
+    """Return the descriptions of rules by UUID, by which the page names rules.
 
     A rule that has been deleted since a run is read from the revision of the
-    rule set of that time, if Ironic still keeps it.
+    rule set at the run, if Ironic still keeps that revision.
 
-    :param rules: the rules in force and those of the files.
+    :param rules: the rules in force and the rules of the files.
     :param to_show: the entries of the runs that the page shows.
     """
     names = {rule['uuid']: rule.get('description') for rule in rules}
     read_revisions = set()
     for entry in to_show:
         then = entry.get('then') or {}
-        if names.keys() >= set(then.get('matched', ())):
+        unknown = set(then.get('matched', ())) - names.keys()
+        if not unknown:
             continue
-        # Only here: a node that could not be read has none.
+        # A node that could not be read has no "then", and no revision.
         revision = entry['revision']
         if revision in read_revisions:
             continue
@@ -332,17 +336,17 @@ def _names(
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """How a run ended, then or now; all is empty where it is not known."""
+    """The result of a run, then or now; unknown fields are empty."""
 
     result: str
     error: str
     changes: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, outcome: Entry | None) -> '_Outcome':
-        """Build it of ``then`` or ``now`` of an entry, None if it is unknown.
+    def from_entry(cls, outcome: Entry | None) -> '_Outcome':
+        """Build an outcome from ``then`` or ``now`` of an entry.
 
-        What the API leaves out is empty.
+        :param outcome: None if it is unknown.
         """
         if outcome is None:
             return cls('', '', ())
@@ -364,26 +368,27 @@ class _Replayed:
     now: _Outcome
 
     @classmethod
-    def of(cls, entry: Entry) -> '_Replayed':
-        """Build it of an entry of the API to which the ``name`` was added."""
+    def from_entry(cls, entry: Entry) -> '_Replayed':
+        """Build it from an entry that has the ``name`` of the node."""
         return cls(
             entry['name'] or entry['node'],
             entry.get('created_at') or '',
             entry['reason'] or '',
-            _Outcome.of(entry.get('then')),
-            _Outcome.of(entry.get('now')),
+            _Outcome.from_entry(entry.get('then')),
+            _Outcome.from_entry(entry.get('now')),
         )
 
 
-def _row(replayed: _Replayed) -> list[str]:
+def _build_row(replayed: _Replayed) -> list[str]:
     """Return the cells of one inspection: node, time, results, remarks.
 
-    The remarks are the reason, an error that is new, and all changes.
+    Remarks are the reason, a new error, and the changes.
     """
     remarks = []
     if replayed.reason:
         remarks.append(replayed.reason)
-    if replayed.now.error and replayed.now.error != replayed.then.error:
+    is_new_error = replayed.now.error != replayed.then.error
+    if replayed.now.error and is_new_error:
         remarks.append(replayed.now.error)
     for change in replayed.now.changes:
         before = json.dumps(change['before'])

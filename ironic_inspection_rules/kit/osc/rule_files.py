@@ -29,7 +29,7 @@ from ironic_inspection_rules.rule_set import replacement
 Rule = Mapping[str, Any]
 
 # Of more the number is printed, and the command that prints all.
-_MOST_WARNINGS = 50
+_MAX_WARNINGS = 50
 
 
 def add_argument(parser: Any) -> None:
@@ -46,7 +46,7 @@ def add_argument(parser: Any) -> None:
 
 
 def add_prune(parser: Any) -> None:
-    """Add the option that makes the files the whole rule set."""
+    """Add ``--prune``, which makes the files the whole rule set."""
     parser.add_argument(
         '--prune',
         action='store_true',
@@ -65,8 +65,8 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
     :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """
     files = file_set.load_all(paths)
-    findings = _warnings(files.documents, files.tables)
-    for finding in findings[:_MOST_WARNINGS]:
+    findings = _lint_documents(files.documents, files.tables)
+    for finding in findings[:_MAX_WARNINGS]:
         place = f'{finding.path}:{finding.line}:{finding.column}'
         stderr.write(
             _('%(place)s: warning: %(rule)s: %(message)s\n')
@@ -76,23 +76,25 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
                 'message': finding.message,
             }
         )
-    more = len(findings) - _MOST_WARNINGS
-    if more > 0:
+    left_out = len(findings) - _MAX_WARNINGS
+    if left_out > 0:
         stderr.write(
             _('and %d more warnings: see "ironic-inspection-rules lint"\n')
-            % more
+            % left_out
         )
-    # They were checked and are only sent from here on: what was built for the
-    # checks would take memory until the command ends.
+    # From here on the tables are only sent: what was built for the checks
+    # would take memory until the command ends.
     return dataclasses.replace(files, tables=files.tables.without_built())
 
 
 @contextlib.contextmanager
-def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
-    """Report, with file and line, why rules of files are refused.
+def explain_refusal(
+    baremetal: Any, files: file_set.RuleFiles
+) -> Iterator[None]:
+    """Name file and line in the error of a request that refuses rules.
 
     A context manager around requests that send the rules. An error that is
-    not about them, as of a broken server, goes on as it is.
+    not about rules, as of a broken server, goes on as it is.
 
     :param files: the source of the rules that are sent.
     :raises: CommandError instead of openstacksdk's exception, or ours.
@@ -107,8 +109,8 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
         if exc.response is None or exc.response.status_code >= 500:
             raise
         if not inspection_rule.is_served(baremetal):
-            # This plugin is not there. The base class of all commands reports
-            # that.
+            # The base class of all commands reports that the plugin is
+            # missing.
             raise
         raise osc_exceptions.CommandError(
             files.format_problems(http.problems(exc))
@@ -118,14 +120,14 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
-    """Return rules that all have a UUID.
+    """Give every rule without a UUID a UUID.
 
-    A rule without one gets that of the rule in force which ``apply`` would
-    replace, else a new one. The server would make a new one in every request,
-    so that results of two pages could not be added up.
+    It is the UUID of the rule in force that ``apply`` would replace, or else
+    a new one. The server would make a new UUID in every request, so that
+    results of two pages could not be added up.
 
-    :param in_force: with conditions and actions, by which a rule that has
-        neither UUID nor description is recognized.
+    :param in_force: rules with conditions and actions: a rule that has
+        neither UUID nor description is recognized by them.
     """
     canonical = [_with_canonical_uuid(rule) for rule in rules]
     stored = [rule for rule in in_force if not rule['built_in']]
@@ -149,44 +151,46 @@ def _with_canonical_uuid(rule: Rule) -> Rule:
     return rule
 
 
-def among(
+def rules_after_apply(
     rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
 ) -> list[Rule]:
     """Return the rules that would be in force if rules of files were applied.
 
-    :param rules: those of the files; all have a UUID, see :func:`with_uuids`.
+    :param rules: the rules of the files, with UUIDs; see :func:`with_uuids`.
     :param prune: whether stored rules that are not in the files are removed.
     """
-    rules_left = {str(rule['uuid']): rule for rule in rules}
+    not_placed = {str(rule['uuid']): rule for rule in rules}
     result = []
     for rule in in_force:
-        if rule['uuid'] in rules_left:
-            # In the place of the rule that it replaces: the order is the one
-            # in which rules run.
-            result.append(rules_left.pop(rule['uuid']))
+        if rule['uuid'] in not_placed:
+            # Rules run in this order: a rule takes the place of the rule that
+            # it replaces.
+            result.append(not_placed.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
             result.append(rule)
-    return [*result, *rules_left.values()]
+    return [*result, *not_placed.values()]
 
 
-def warnings(rule: dict[str, Any]) -> list[str]:
-    """Return the warnings of lint for a rule that is in no file."""
+def lint_rule(rule: dict[str, Any]) -> list[str]:
+    """Return the warnings of lint about a rule that is in no file."""
     written = document.parse('-', json.dumps([rule]))
-    findings = _warnings([written], table_file.NO_TABLES)
+    findings = _lint_documents([written], table_file.NO_TABLES)
     return [finding.message for finding in findings]
 
 
-def _warnings(
+def _lint_documents(
     documents: Sequence[document.Document], tables: table_file.FileTables
 ) -> list[lint.Finding]:
-    """Return the warnings of lint about rules, without details of closed ones.
+    """Return the warnings of lint about rules; closed rules have no details.
 
     A rule is closed if only few may read its content, such as a sensitive
-    one: others may see the output of the command.
+    rule: the warning about it says just the kind of mistake, as others may
+    read the output of a command. Mistakes that Ironic refuses are left out:
+    Ironic reports them itself.
 
     :param tables: of the files.
     """
-    # Paths of files, and labels of rules in them.
+    # A rule is known by the path of its file and its label there.
     closed = set()
     for rule_file in documents:
         for rule in file_rule.list_rules(rule_file):
@@ -199,12 +203,12 @@ def _warnings(
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:
-            # What only built-in rules may have, Ironic refuses itself.
+            # Ironic refuses fields that only built-in rules may have.
             continue
-        # That a rule writes a secret where others read it is said in full, as
-        # that message has nothing of the rule in it.
-        is_of_closed = (finding.path, finding.rule) in closed
-        if not is_of_closed or finding.check == lint.READABLE_SECRET:
+        is_open = (finding.path, finding.rule) not in closed
+        # This message has nothing of the rule in it.
+        shows_nothing = finding.check == lint.READABLE_SECRET
+        if is_open or shows_nothing:
             warnings.append(finding)
             continue
         message = _(

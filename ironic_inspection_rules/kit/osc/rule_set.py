@@ -49,9 +49,9 @@ _CHANGES = (
 
 
 def confirm(question: str, yes: bool) -> bool:
-    """Ask for confirmation, and return whether it was given.
+    """Ask the user to confirm a change, and return whether the answer is yes.
 
-    :param yes: whether the command line has given it.
+    :param yes: whether the command line has ``--yes``: nothing is asked then.
     :raises: CommandError if there is no terminal to answer on.
     """
     if yes:
@@ -77,10 +77,10 @@ def _add_arguments(parser: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A plan, and the rules and tables of the files that it is for.
+    """A plan, and the rules and tables of the files that it would store.
 
-    :ivar capacity: counts by flavor, which name rules by description; None if
-        they were not asked for.
+    :ivar capacity: counts by flavor, which name rules by description; None
+        without ``--flavors``.
     """
 
     rules: Sequence[Any]
@@ -90,16 +90,16 @@ class _Planned:
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
-    """Ask Ironic what applying the files would change, without doing so.
+    """Ask Ironic what applying the files would change.
 
     With ``--flavors``, the nodes that can take the flavors are counted as
     well, before and after the change.
     """
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
-        flavors = capacity_options.load(caller, parsed_args.flavors)
+        flavors = capacity_options.load_flavors(caller, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, caller.app.stderr)
-    with rule_files.explained(baremetal, files):
+    with rule_files.explain_refusal(baremetal, files):
         plan = rule_set.plan(
             baremetal, files.rules, parsed_args.prune, files.tables.entries
         )
@@ -120,16 +120,14 @@ def _count_capacity(
 ) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
-    :returns: a mapping for every flavor: its ``name``, how many nodes fit it
-        ``before`` and ``after`` (``free`` and ``in_use``), its ``loss`` in
-        percent, and the nodes that are ``lost`` and ``gained``; see
-        :meth:`.capacity.Capacity.as_list`. Their ``rules`` are descriptions
-        in place of UUIDs: those of new rules were made up for this count.
+    :returns: the list of :meth:`.capacity.Capacity.as_list`, in which the
+        ``rules`` of nodes are descriptions in place of UUIDs: UUIDs of new
+        rules were made up for this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     fleet_capacity = capacity.Capacity(flavors)
     every_node = node_selection.NodeSelection({})
-    nodes = list(every_node.nodes(baremetal, *capacity.FIELDS))
+    nodes = list(every_node.read_nodes(baremetal, *capacity.FIELDS))
     with parallel.RequestThreads() as threads:
         all_results = fleet_evaluation.evaluate_nodes(
             baremetal,
@@ -141,7 +139,7 @@ def _count_capacity(
         )
         for node, results in zip(nodes, all_results, strict=True):
             fleet_capacity.add(results.whole, node)
-    names = {
+    descriptions = {
         rule['uuid']: rule.get('description')
         for rule in (*plan.in_force, *rules)
     }
@@ -152,21 +150,23 @@ def _count_capacity(
             *counts_of_flavor['gained'],
         )
         for node in changed_nodes:
-            node['rules'] = [names.get(uuid) or uuid for uuid in node['rules']]
+            node['rules'] = [
+                descriptions.get(uuid) or uuid for uuid in node['rules']
+            ]
     return counts
 
 
 def as_json(
     plan: rule_set.Plan, counted: Sequence[dict[str, Any]] | None = None
 ) -> str:
-    """Return a plan as JSON, without what sensitive rules withhold.
+    """Return a plan as JSON, without the content of sensitive rules.
 
     :param counted: how many nodes can take each flavor, before and after;
-        None if not asked for.
+        None without ``--flavors``.
     """
     rules = []
     for step in plan.steps:
-        # Without what sensitive rules withhold: anybody may read the output.
+        # Anybody may read the output, so that sensitive rules are withheld.
         rules.append(
             {
                 **step,
@@ -184,7 +184,7 @@ def as_json(
     return json.dumps(plain, indent=2)
 
 
-def _show(planned: _Planned, stream: Any) -> None:
+def _print_plan(planned: _Planned, stream: Any) -> None:
     """Print a plan for people: changed rules, tables and capacity."""
     changes_rules = any(
         step['outcome'] != replacement.UNCHANGED for step in planned.plan.steps
@@ -196,7 +196,9 @@ def _show(planned: _Planned, stream: Any) -> None:
     if planned.plan.tables:
         table.print_diff(table_change.plan_lines(planned.plan.tables), stream)
     if planned.capacity is not None:
-        for line in capacity_options.lines(planned.capacity, {}, stream):
+        for line in capacity_options.report_lines(
+            planned.capacity, {}, stream
+        ):
             stream.write(f'{line}\n')
 
 
@@ -225,7 +227,7 @@ class PlanInspectionRules(command.BaremetalCommand):
                 as_json(planned.plan, planned.capacity) + '\n'
             )
         else:
-            _show(planned, self.app.stdout)
+            _print_plan(planned, self.app.stdout)
         if planned.plan.changes:
             return EXIT_CHANGES
         return 0
@@ -262,11 +264,11 @@ class ApplyInspectionRules(command.BaremetalCommand):
             )
         baremetal = self.baremetal
         planned = _make_plan(self, baremetal, parsed_args)
-        _show(planned, self.app.stdout)
+        _print_plan(planned, self.app.stdout)
         if not planned.plan.changes:
             return 0
         if most_loss is not None:
-            capacity_options.check(planned.capacity or (), most_loss)
+            capacity_options.refuse_loss(planned.capacity or (), most_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
         answer = rule_set.replace_inspection_rules(
@@ -319,7 +321,7 @@ class ListRevisions(command.Lister):
                     revision['created_at'],
                     revision['user_id'],
                     revision['project_id'],
-                    _summary(rules, tables),
+                    _summarize_changes(rules, tables),
                     revision['message'],
                 )
             )
@@ -357,19 +359,19 @@ class RestoreRevision(command.BaremetalCommand):
             _('The rule set is at revision %(revision)d now: %(changes)s\n')
             % {
                 'revision': answer['revision'],
-                'changes': _summary(answer['rules'], tables),
+                'changes': _summarize_changes(answer['rules'], tables),
             }
         )
         return 0
 
 
-def _summary(
+def _summarize_changes(
     rules: Sequence[dict[str, Any]], tables: Sequence[tuple[str, str]]
 ) -> str:
-    """Return the changes of a revision as text: "2 created, 1 deleted".
+    """Return the changes of a revision as text, e.g. "2 created, 1 deleted".
 
-    :param rules: with the outcome of every rule.
-    :param tables: names, and what was done to the table of the name.
+    :param rules: mappings with ``outcome``.
+    :param tables: the name and the outcome of every table.
     """
     outcomes = [rule['outcome'] for rule in rules]
     parts = []

@@ -66,12 +66,12 @@ class FindNodes(command.Lister):
         rows = []
         for node in trait.nodes(self.baremetal, **filters, **parameters):
             values = node.to_dict(original_names=True)
-            rows.append([_cell(values.get(field)) for field in fields])
+            rows.append([_as_cell(values.get(field)) for field in fields])
         return resource_fields.Resource(fields).labels, rows
 
 
-def _cell(value):
-    """Return a value as a cell of cliff, which joins the items of a list.
+def _as_cell(value):
+    """Return a value as a cell of cliff, with commas between items of a list.
 
     JSON and other formats for programs still get the list.
     """

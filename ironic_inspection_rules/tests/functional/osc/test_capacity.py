@@ -126,7 +126,7 @@ class FlavorsOfNovaTestCase(base.TestCase):
     def test_a_cloud_without_nova_is_told_to_be_that(self):
         _server, command = self.serve(Nobody)
         error = self.assertRaises(
-            osc_exceptions.CommandError, capacity.load, command, 'nova'
+            osc_exceptions.CommandError, capacity.load_flavors, command, 'nova'
         )
         self.assertIn(
             'flavors of the compute service cannot be read', str(error)
@@ -135,7 +135,7 @@ class FlavorsOfNovaTestCase(base.TestCase):
 
     def test_all_pages_are_read_with_extra_specs(self):
         nova, command = self.serve(Nova)
-        bm, swapping = capacity.load(command, 'nova')
+        bm, swapping = capacity.load_flavors(command, 'nova')
         self.assertEqual(
             ('bm', 'CUSTOM_BM', None), (bm.name, bm.resource_class, bm.problem)
         )

@@ -175,7 +175,7 @@ class CommandTestCase(base.TestCase):
 class ReapplyInspectionRulesTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
-        self.patch(inspection_request, '_PAUSE', 0)
+        self.patch(inspection_request, '_PAUSE_SECONDS', 0)
         self.ironic = fakes.Ironic()
         self.app = fakes.App(self.ironic)
         self.ironic.routes[LIST] = (200, {'inspection_requests': []})

@@ -136,10 +136,12 @@ class HistoryTestCase(test_inspection_run.CommandTestCase):
 
     def test_times_are_read_and_what_is_none_is_said(self):
         self.assertEqual(
-            '2026-01-31T00:00:00', inventory_history.since('2026-01-31')
+            '2026-01-31T00:00:00', inventory_history.parse_since('2026-01-31')
         )
-        self.assertRegex(inventory_history.since('30d'), '^20')
+        self.assertRegex(inventory_history.parse_since('30d'), '^20')
         for text in ('yesterday', '30', '-1d', '9999999d'):
             self.assertRaises(
-                osc_exceptions.CommandError, inventory_history.since, text
+                osc_exceptions.CommandError,
+                inventory_history.parse_since,
+                text,
             )

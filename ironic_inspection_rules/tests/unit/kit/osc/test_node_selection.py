@@ -15,7 +15,7 @@ class NodeSelectionTestCase(base.TestCase):
 
     def nodes(self, *words):
         return list(
-            node_selection.NodeSelection.parse(words).nodes(
+            node_selection.NodeSelection.parse(words).read_nodes(
                 self.ironic, 'traits'
             )
         )

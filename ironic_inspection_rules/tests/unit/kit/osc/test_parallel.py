@@ -22,7 +22,7 @@ def answer(status):
 class RequestsTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
-        self.patch(parallel, '_LONGEST_WAIT', 0)
+        self.patch(parallel, '_MAX_WAIT', 0)
 
     def each(self, function, items, jobs=3):
         with parallel.RequestThreads(jobs) as threads:
