@@ -53,7 +53,7 @@ class Outliers(arguments.FileCommand):
                 advance,
                 problems.append,
             )
-        result = result.without(parsed_args.ignore)
+        result = result.without_kinds(parsed_args.ignore)
         if parsed_args.learn:
             self._learn(result, parsed_args)
         text = peer_arguments.render(result, parsed_args.format)

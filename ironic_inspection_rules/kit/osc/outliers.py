@@ -80,10 +80,10 @@ class ShowOutliers(command.BaremetalCommand):
             missing = _add_machines(
                 compared, threads.map(draw, list(uuids), _('Comparing'))
             )
-            result = compared.find().without(parsed_args.ignore)
+            result = compared.find().without_kinds(parsed_args.ignore)
             if start:
                 search = _Search(baremetal, threads, parsed_args.by, uuids)
-                result = result.dated(
+                result = result.with_dates(
                     search.find_first_times(compared, result, start)
                 )
             if parsed_args.learn:

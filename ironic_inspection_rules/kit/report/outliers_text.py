@@ -30,7 +30,10 @@ def render(result: peers.Result) -> str:
     for skipped in result.skipped:
         lines.append(
             _('%(group)s: not compared, %(reason)s')
-            % {'group': peers.label(skipped.key), 'reason': skipped.reason}
+            % {
+                'group': peers.group_label(skipped.key),
+                'reason': skipped.reason,
+            }
         )
     machines = sum(group.size for group in result.groups)
     odd = len({outlier.machine for outlier in result.findings})

@@ -14,16 +14,16 @@ from ironic_inspection_rules.kit.machine.outliers import norm
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 _Sizes = dict[typing.Any, typing.Any]
-"""The common size of nearly equal ones, by the size that it replaces."""
+"""Common sizes by the nearly equal size that they replace."""
 
 
 def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
-    """Return the sketches of peers with nearly equal sizes made equal.
+    """Make nearly equal sizes in the sketches of peers equal.
 
-    Of such sizes the most frequent one replaces the others.
+    The most frequent of such sizes replaces the others.
 
-    :param sketches: equal lists of parts in them are the same object, which
-        holds for the result as well.
+    :param sketches: equal lists of parts are the same object, in the result
+        as well.
     """
     counts: collections.Counter[int] = collections.Counter()
     # By identity: comparing lists of parts takes long.
@@ -35,14 +35,14 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     counted = [
         (part_list, counts[list_id]) for list_id, part_list in distinct.items()
     ]
-    replaced = _replaced_sizes(counted)
+    replaced = _find_common_sizes(counted)
     if not any(replaced.values()):
         return list(sketches)
     shared = sketch.Shared()
     unified_lists = {}
     for list_id, part_list in distinct.items():
-        with_sizes = _with_sizes(part_list, replaced)
-        unified_lists[list_id] = shared.part_list(with_sizes)
+        with_sizes = _replace_sizes(part_list, replaced)
+        unified_lists[list_id] = shared.share_part_list(with_sizes)
     unified = []
     for machine in sketches:
         parts = [unified_lists[id(part_list)] for part_list in machine.parts]
@@ -50,14 +50,15 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     return unified
 
 
-def _replaced_sizes(
+def _find_common_sizes(
     counted: Iterable[tuple[sketch.PartList, int]],
 ) -> dict[tuple[str, str], _Sizes]:
-    """Return the common sizes that replace others, by part and attribute.
+    """Find the common sizes that replace nearly equal sizes.
 
-    The key is the kind of parts with the name of the attribute.
+    For example, ``{('disk', 'size'): {960100: 960000}}``.
 
     :param counted: lists of parts, and how many machines have each.
+    :returns: common sizes, by kind of parts and name of the attribute.
     """
     counts: dict[tuple[str, str], collections.Counter[typing.Any]] = {}
     for part_list, machines in counted:
@@ -66,13 +67,15 @@ def _replaced_sizes(
                 key = (part_list.kind, name)
                 of_attribute = counts.setdefault(key, collections.Counter())
                 of_attribute[value] += machines
-    return {key: norm.unify(values) for key, values in counts.items()}
+    return {
+        key: norm.unify_capacities(values) for key, values in counts.items()
+    }
 
 
-def _with_sizes(
+def _replace_sizes(
     part_list: sketch.PartList, replaced: dict[tuple[str, str], _Sizes]
 ) -> sketch.PartList:
-    """Return a list of parts in which common sizes replace nearly equal ones.
+    """Replace nearly equal sizes in a list of parts by common sizes.
 
     :param replaced: the common sizes, by kind of parts and attribute.
     """

@@ -35,15 +35,15 @@ _WITH_PARTS = frozenset(
         part_source.POWER_SUPPLY,
     )
 )
-"""Kinds whose fields only repeat what differs in the parts."""
+"""Kinds of fields that only repeat the differences of parts."""
 
-_ANY_DEVICE = 'any'  # In place of a PCI address: moves of all devices.
+_ANY_DEVICE = 'any'  # In place of a PCI address.
 _MODEL = frozenset(('model', 'product', 'version'))
 _DEVICE_MODEL = frozenset(('model', 'product', 'vendor', 'manufacturer'))
 _TOTAL = 'physical_mb'
-_MOST_SETTINGS = 3  # That are named; a reset changes many.
+_MAX_SETTINGS = 3  # A reset changes many settings: few are named.
 _SAYS_NOTHING = frozenset(('value', 'unit', 'status', 'state', 'reading'))
-"""Names of fields that are only understood with what they are in."""
+"""Names of fields that are only understood with the name of their parent."""
 
 _LEADS = (
     'physical_mb',
@@ -54,7 +54,7 @@ _LEADS = (
     'total',
     'product',
 )
-"""Fields that say most, the first one first."""
+"""Names of fields, the most telling first."""
 
 
 def single_out(
@@ -62,8 +62,8 @@ def single_out(
 ) -> Differences:
     """Reduce the differences of a machine from its peers to one per cause.
 
-    A part that is missing or changed also changes fields, other parts and
-    totals; a report names only the part.
+    For example, a missing DIMM also changes the size of the memory: only the
+    DIMM is reported.
 
     :param parts: differences of the parts of the machine, a list for every
         source that reports parts.
@@ -74,14 +74,14 @@ def single_out(
     fields_name_processor = any(
         field.kind == part_source.PROCESSOR for field in fields
     )
-    # All processors of a machine are alike, so that several that differ have
-    # one cause: one is reported, or none where a field such as the name of
-    # the model says it better.
+    # All processors of a machine are alike: if several differ they have one
+    # cause, which a field such as the name of the model says better.
     if len(processors) == 1 or not fields_name_processor:
         by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
         devices = by_kind.pop(part_source.PCI_DEVICE)
-        # Disks, interfaces and accelerators are PCI devices or behind one.
+        # Disks, interfaces and accelerators are PCI devices or behind such a
+        # device.
         parts_in_slots: Differences = []
         for kind, differences in by_kind.items():
             if kind in _IN_SLOTS:
@@ -91,9 +91,9 @@ def single_out(
         )
     independent_fields = []
     for field in fields:
-        if not _follows(field, fields, by_kind):
+        if not _is_explained(field, fields, by_kind):
             independent_fields.append(field)
-    total = _total(fields)
+    total = _find_memory_total(fields)
     causes = []
     for differences in by_kind.values():
         for part in differences:
@@ -102,11 +102,11 @@ def single_out(
             else:
                 # A missing DIMM is reported with the memory that is left.
                 causes.append(_with_total(part, total))
-    return causes + _merge(independent_fields)
+    return causes + _merge_by_cause(independent_fields)
 
 
 def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
-    """Return the differences of parts by kind, without those reported twice.
+    """Group the differences of parts by kind, without duplicates.
 
     Two sources may report one part, and one card may be several PCI devices.
 
@@ -121,18 +121,17 @@ def _parts_by_kind(parts: Iterable[Differences]) -> dict[str, Differences]:
             earlier = by_kind.get(kind, [])
             by_kind[kind] = _merge_source(earlier, of_kind)
     for kind, differences in by_kind.items():
-        by_kind[kind] = _one_for_each_card(differences)
+        by_kind[kind] = _keep_one_per_card(differences)
     return by_kind
 
 
-def _merge_source(earlier: Differences, reported: Differences) -> Differences:
-    """Return the differences of parts, with those of one more source.
+def _merge_source(known: Differences, reported: Differences) -> Differences:
+    """Add the differences of one more source that are not yet known.
 
-    Sources such as lshw and dmidecode report the same parts. A difference is
-    added only where it is not one that a source before has reported.
+    Sources such as lshw and dmidecode report the same parts.
 
-    :param earlier: differences by the sources before, of one kind of parts.
-    :param reported: those of the same kind by the next source.
+    :param earlier: differences by earlier sources, of one kind of parts.
+    :param reported: differences of the same kind by the next source.
     """
     result = list(earlier)
     kinds_of_change = (
@@ -149,41 +148,45 @@ def _merge_source(earlier: Differences, reported: Differences) -> Differences:
         for part in now:
             if _comparable_slot(part) not in slots:
                 candidates.append(part)
-        # Sources may have different names for one slot, so that a difference
-        # in another slot is perhaps a known one. Only as many are added as
-        # this source has more of the kind of change.
+        # Sources may have different names for one slot: a difference in
+        # another slot is perhaps known. What this source has more is new.
         excess = max(0, len(now) - len(before))
         result += candidates[:excess]
     return result
 
 
 def _comparable_slot(part: peer_difference.PeerDifference) -> str | None:
-    """Return the letters and digits of a slot.
+    """Return the letters and digits of a slot: ``dimma1`` of ``DIMM_A1``.
 
-    Sources write the name of one slot with other signs and capitals.
+    Sources write the name of one slot with different signs and capitals.
     """
     if part.slot is None:
         return None
     return re.sub('[^a-z0-9]', '', part.slot.lower())
 
 
-def _device(slot: str | None) -> str | None:
-    """Return bus and device of a PCI address, without its function."""
+def _pci_address(slot: str | None) -> str | None:
+    """Return bus and device of a PCI address: ``3b:00`` of ``0000:3b:00.1``.
+
+    :returns: None where the slot has no PCI address.
+    """
     match = _PCI_DEVICE.search(slot or '')
     if match is None:
         return None
     return match['device'].lower()
 
 
-def _one_for_each_card(differences: Differences) -> Differences:
-    """Return one difference for each PCI card, and one for all that moved.
+def _keep_one_per_card(differences: Differences) -> Differences:
+    """Keep one difference of every PCI card, and one move of all cards.
 
-    A card may be several functions of one PCI device.
+    A card may be several functions of one PCI device. Where a card moves, the
+    addresses of other devices change as well. Parts without a PCI address
+    stay.
     """
     reported = set()
     result = []
     for part in differences:
-        device = _device(part.slot)
+        device = _pci_address(part.slot)
         if device is None:
             # The part has no PCI address.
             result.append(part)
@@ -201,22 +204,21 @@ def _one_for_each_card(differences: Differences) -> Differences:
 def _leave_out_explained(
     devices: Differences, parts: Differences
 ) -> Differences:
-    """Return the differences of PCI devices that parts do not explain.
+    """Leave out the differences of PCI devices that parts explain.
 
-    :param parts: differences of disks, interfaces and accelerators, which
-        are PCI devices or behind one.
+    :param parts: differences of disks, interfaces and accelerators, which are
+        PCI devices or behind such a device.
     """
-    places = {_device(part.slot) for part in parts} - {None}
-    # Which device a part without a slot is, is not known: it explains one
-    # device that differs in the same way, such as one that is missing. A part
-    # with another size or link explains none: its device is still the same.
+    addresses = {_pci_address(part.slot) for part in parts} - {None}
+    # A part without a slot may be any device: it explains one device that
+    # differs in the same way, e.g. is missing.
     changes_without_slot = []
     for part in parts:
         if part.slot is None and _may_be_other_device(part):
             changes_without_slot.append(part.what)
     result = []
     for device in devices:
-        if _device(device.slot) in places:
+        if _pci_address(device.slot) in addresses:
             continue
         if device.what in changes_without_slot:
             changes_without_slot.remove(device.what)
@@ -229,61 +231,64 @@ def _leave_out_explained(
 
 
 def _may_be_other_device(part: peer_difference.PeerDifference) -> bool:
-    """Check that a part that differs may be a PCI device that differs.
+    """Return whether a part that differs may be another PCI device.
 
-    A changed part is not, unless its model is another one: with a cable that
-    is pulled, or another size of a disk, the device stays the same.
+    A changed part is another device only if its model has changed, and not
+    if, say, a cable is pulled.
     """
     if part.what != finding.CHANGED:
         return True
-    return any(field_name.words(name) & _DEVICE_MODEL for name in part.names)
+    return any(
+        field_name.split_words(name) & _DEVICE_MODEL for name in part.names
+    )
 
 
-def _follows(
+def _is_explained(
     difference: peer_difference.PeerDifference,
     fields: Differences,
     by_kind: Mapping[str, Differences],
 ) -> bool:
-    """Check whether a difference of a field is explained by another one.
+    """Return whether another difference explains the difference of a field.
 
-    Such a field is not reported: the part that differs, or the model of the
-    processor, is.
+    For example, another model of the processor explains its benchmarks.
 
-    :param fields: the differences of all fields, this one among them.
-    :param by_kind: the parts that differ, by kind.
+    :param fields: the differences of all fields.
+    :param by_kind: the differences of parts, by kind.
     """
     if difference.kind == finding.MEMORY:
         dimms = by_kind.get(part_source.DIMM, ())
         return any(dimm.what != finding.MOVED for dimm in dimms)
-    # The kind of part that the field is about, such as disks.
+    # The kind of the parts that the field is about, such as disks.
     about = peer_difference.part_kind(difference.field)
     parts = by_kind.get(about or '', [])
     if difference.kind in _WITH_PARTS:
         return bool(parts)
     if difference.kind == part_source.FIRMWARE and about:
-        # With a missing part its firmware is missing as well. Firmware that
-        # is there in addition has another cause.
+        # The firmware of a missing part is missing as well. Additional
+        # firmware has another cause.
         if difference.adds:
             return any(part.what != finding.MISSING for part in parts)
         return bool(parts)
     depends_on_model = difference.kind in (finding.BENCHMARK, finding.FLAG)
     if about == part_source.PROCESSOR and depends_on_model:
-        return any(map(_is_model, (*parts, *fields)))
+        return any(map(_is_other_model, (*parts, *fields)))
     if difference.kind == finding.BENCHMARK:
         return any(part.what == finding.CHANGED for part in parts)
     return False
 
 
-def _is_model(difference: peer_difference.PeerDifference) -> bool:
-    """Check whether a difference says that the processor is another model."""
+def _is_other_model(difference: peer_difference.PeerDifference) -> bool:
+    """Return whether a difference is another model of the processor."""
     if difference.kind != part_source.PROCESSOR:
         return False
     names = difference.names or (difference.field.rpartition('.')[2],)
-    return any(field_name.words(name) & _MODEL for name in names)
+    return any(field_name.split_words(name) & _MODEL for name in names)
 
 
-def _total(fields: Differences) -> peer_difference.PeerDifference | None:
-    """Return the difference in the whole memory of the machine."""
+def _find_memory_total(
+    fields: Differences,
+) -> peer_difference.PeerDifference | None:
+    """Find the difference in the whole memory of the machine."""
     for field in fields:
         if field.field.endswith(_TOTAL):
             return field
@@ -293,9 +298,11 @@ def _total(fields: Differences) -> peer_difference.PeerDifference | None:
 def _with_total(
     part: peer_difference.PeerDifference, total: peer_difference.PeerDifference
 ) -> peer_difference.PeerDifference:
-    """Return a difference that names the whole memory for a missing DIMM.
+    """Return the difference of a missing DIMM with the memory that is left.
 
     Other differences stay as they are.
+
+    :param total: the difference in the whole memory.
     """
     if part.kind != part_source.DIMM or part.what != finding.MISSING:
         return part
@@ -304,35 +311,32 @@ def _with_total(
     )
 
 
-def _merge(fields: Differences) -> Differences:
-    """Return one difference for every cause that fields differ for.
+def _merge_by_cause(fields: Differences) -> Differences:
+    """Merge differences of fields that have one cause.
 
     BIOS settings are joined; of other fields the most telling one stays.
     """
     causes: dict[tuple[str, str], Differences] = {}
     for difference in fields:
-        cause = peer_difference.cause(difference.field, difference.kind)
+        cause = peer_difference.cause_key(difference.field, difference.kind)
         causes.setdefault(cause, []).append(difference)
     merged = []
     for (kind, _about), differences in causes.items():
         differences.sort(key=_most_telling_first)
         if kind == finding.BIOS_SETTING:
-            merged.append(_joined_settings(differences))
+            merged.append(_join_settings(differences))
         else:
             merged.append(_with_name(differences[0]))
     return merged
 
 
-def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
-    """Return one difference for all BIOS settings of a machine that differ.
-
-    Its values name the first three, and how many more there are.
-    """
-    named = [_with_name(setting) for setting in settings[:_MOST_SETTINGS]]
+def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
+    """Join differences of BIOS settings, e.g. ``Turbo off; Numa on``."""
+    named = [_with_name(setting) for setting in settings[:_MAX_SETTINGS]]
     has = '; '.join(str(setting.has) for setting in named)
-    more = len(settings) - _MOST_SETTINGS
-    if more > 0:
-        has += f'; {more} more'
+    left_out = len(settings) - _MAX_SETTINGS
+    if left_out > 0:
+        has += f'; {left_out} more'
     value = '; '.join(setting.value for setting in named)
     return dataclasses.replace(settings[0], has=has, value=value)
 
@@ -340,21 +344,22 @@ def _joined_settings(settings: Differences) -> peer_difference.PeerDifference:
 def _most_telling_first(
     difference: peer_difference.PeerDifference,
 ) -> tuple[int, int, float, str]:
-    """Return a sort key of a differing field among those of its cause.
+    """Return a sort key for the differences of fields that have one cause.
 
-    The one that sorts first is reported for all. Of benchmarks that is a
-    median, then the one that is farthest off; of others a number of parts or
-    a field of ``_LEADS``, and one of the inventory before others.
+    The first field is reported. Benchmarks begin with a median, then with the
+    number that is farthest off; other fields with a number of items or a field
+    of ``_LEADS``, and the inventory before plugin data.
     """
     path = difference.field
-    last = path.rpartition('.')[2]
+    last_name = path.rpartition('.')[2]
     if difference.kind == finding.BENCHMARK:
         # The median says more about a component than its slowest core.
-        return int(not last.endswith(' median')), 0, -difference.far, last
+        is_no_median = not last_name.endswith(' median')
+        return int(is_no_median), 0, -difference.far, last_name
     place = len(_LEADS)
-    if last in _LEADS:
-        place = _LEADS.index(last)
-    if last.endswith('[] number'):
+    if last_name in _LEADS:
+        place = _LEADS.index(last_name)
+    if last_name.endswith('[] number'):
         place = 0
     is_plugin_data = not path.startswith('inventory')
     return place, int(is_plugin_data), 0, path
@@ -363,15 +368,15 @@ def _most_telling_first(
 def _with_name(
     field: peer_difference.PeerDifference,
 ) -> peer_difference.PeerDifference:
-    """Return a difference with the name of its field in its values.
+    """Put the name of a field before the values of its difference.
 
-    Flags and the size of the memory are clear without it.
+    Flags and the size of the memory are clear without their names.
     """
     if field.kind in (finding.FLAG, finding.MEMORY):
         return field
     above, _dot, name = field.field.rpartition('.')
     if name in _SAYS_NOTHING:
-        # The mapping that a value is in has the name, such as a sensor.
+        # The parent says what the value is of, such as a sensor.
         parent = above.rpartition('.')[2]
         name = f'{parent} {name}'
     return dataclasses.replace(

@@ -12,14 +12,14 @@ from ironic_inspection_rules.kit.machine.outliers import part_comparison
 from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
-_MOST_ITEMS = 3
+_MAX_ITEMS = 3
 _ABSENT = float('nan')
 
 Column = list[typing.Any]
-"""What each machine has of a field, None where it reports nothing."""
+"""The value of a field on every machine; None where it reports nothing."""
 
 Differences = dict[int, list[peer_difference.PeerDifference]]
-"""What differs, by the place of the machine among its peers."""
+"""The differences of machines, by place of the machine among its peers."""
 
 
 def _fields_by_id(
@@ -37,44 +37,44 @@ def _fields_by_id(
     return fields_of
 
 
-def texts(sketches: Sequence[sketch.Sketch]) -> Iterator[tuple[str, Column]]:
-    """Yield the fields that have several values among the machines.
+def text_columns(
+    sketches: Sequence[sketch.Sketch],
+) -> Iterator[tuple[str, Column]]:
+    """Yield the texts that have two or more values among the machines.
 
-    A field that some machines do not report is none of these, as long as all
-    others report the same.
+    That some machines do not report a text is no other value.
 
-    :returns: the path of a field, and what each machine has there.
+    :returns: the path of the text, and its value on every machine.
     """
-    for sections in _sections(sketches):
-        fields_of = _fields_by_id(sections)
-        if len(fields_of) == 1:
-            # All that report the section report the same.
+    for sections in _section_columns(sketches):
+        fields_by_id = _fields_by_id(sections)
+        if len(fields_by_id) == 1:
+            # Machines that report the section have equal texts.
             continue
         distinct: dict[str, set[typing.Any]] = {}
-        for fields_by_path in fields_of.values():
-            for path, value in fields_by_path.items():
+        for fields in fields_by_id.values():
+            for path, value in fields.items():
                 distinct.setdefault(path, set()).add(value)
-        nothing: dict[str, typing.Any] = {}
+        no_fields: dict[str, typing.Any] = {}
         for path, values in sorted(distinct.items()):
             if len(values) < 2:
                 continue
-            column = [
-                fields_of.get(id(section), nothing).get(path)
-                for section in sections
-            ]
+            column = []
+            for section in sections:
+                fields = fields_by_id.get(id(section), no_fields)
+                column.append(fields.get(path))
             yield path, column
 
 
-def _sections(
+def _section_columns(
     sketches: Sequence[sketch.Sketch],
 ) -> list[list[sketch.Section | None]]:
-    """Return the sections of all machines, path by path.
+    """Return the sections of machines, by path.
 
-    A section is a part of the data with its fields; machines that have the
-    same one share the object.
+    A section has the texts below one path, e.g. ``inventory.system_vendor``.
 
-    :returns: for each path a section of each machine, in the order of the
-        sketches; None where a machine has none.
+    :returns: for every path the section of every machine; None where a
+        machine does not report it. Equal sections are the same object.
     """
     columns: dict[str, list[sketch.Section | None]] = {}
     for position, machine in enumerate(sketches):
@@ -86,16 +86,17 @@ def _sections(
     return [column for _path, column in sorted(columns.items())]
 
 
-def numbers(
+def number_columns(
     sketches: Sequence[sketch.Sketch],
     is_wanted: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[str, 'array.array[float]']]:
-    """Yield the fields that are numbers, and not alike in all machines.
+    """Yield the numbers that are not equal on all machines.
 
-    A field that some machines do not report is not alike.
+    A number that some machines do not report is not equal.
 
-    :param is_wanted: says of a path whether it is; all are without it.
-    :returns: paths, and the number of each machine, NaN where there is none.
+    :param is_wanted: returns whether a path is wanted; None for all paths.
+    :returns: the path, and the number of every machine; NaN where it reports
+        nothing.
     """
     # Machines share the tuples of paths: every tuple is indexed once.
     indexes: dict[int, dict[str, int]] = {}
@@ -124,26 +125,28 @@ def numbers(
 
 
 def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
-    """Return in which fields machines differ from what most of them report.
+    """Return in which fields machines differ from their peers.
 
     A machine that does not report a field does not differ in it.
 
-    :param least: how many machines must report a field, so that there is
-        something usual.
+    :param least: how many machines must report a field, so that something is
+        normal.
     """
     differences: Differences = {}
-    for path, column in texts(sketches):
-        normal = norm.shared(column, least)
-        # No value is usual, or no machine has another one.
-        if normal is None or normal.fitting == normal.of:
+    for path, column in text_columns(sketches):
+        normal = norm.find_norm(column, least)
+        if normal is None:
+            continue
+        are_all_normal = normal.fitting == normal.of
+        if are_all_normal:
             continue
         for place, value in enumerate(column):
             if value is not None and value not in normal.accepted:
                 differences.setdefault(place, []).append(
-                    _text_differs(path, value, normal)
+                    _text_difference(path, value, normal)
                 )
-    for path, amounts in numbers(sketches):
-        usual = norm.numbers(
+    for path, amounts in number_columns(sketches):
+        usual = norm.find_range(
             amounts,
             least,
             measured=peer_difference.is_measured(path),
@@ -153,22 +156,22 @@ def compare(sketches: Sequence[sketch.Sketch], least: int) -> Differences:
             continue
         for odd in usual.odd:
             differences.setdefault(odd.place, []).append(
-                _number_differs(path, odd, usual)
+                _number_difference(path, odd, usual)
             )
     return differences
 
 
-def _number_differs(
+def _number_difference(
     path: str, odd: norm.Odd, usual: norm.Range
 ) -> peer_difference.PeerDifference:
-    """Return the difference of a number from those of the peers."""
+    """Return the difference of a number from the numbers of the peers."""
     return peer_difference.PeerDifference(
-        kind=peer_difference.kind_of(path, is_number=True),
+        kind=peer_difference.finding_kind(path, is_number=True),
         what=finding.CHANGED,
         slot=None,
         field=path,
-        has=finding.number(path, odd.value),
-        value=finding.number(path, usual.value),
+        has=finding.format_number(path, odd.value),
+        value=finding.format_number(path, usual.value),
         count=usual.count,
         fitting=usual.of - len(usual.odd),
         of=usual.of,
@@ -176,15 +179,15 @@ def _number_differs(
     )
 
 
-def _text_differs(
+def _text_difference(
     path: str, value: typing.Any, normal: norm.Norm
 ) -> peer_difference.PeerDifference:
-    """Return how the text of a field differs from that of the peers.
+    """Return the difference of a text from the texts of the peers.
 
-    Of several texts, such as flags, it says only which the machine has more
-    and which it lacks.
+    Of several texts, such as flags, it names only what the machine lacks and
+    what it has in addition.
 
-    :param value: the text; a tuple where the machine has several such fields.
+    :param value: the text; a tuple of several texts.
     """
     # Whether the machine has something that its peers do not have.
     adds = True
@@ -198,12 +201,12 @@ def _text_differs(
                 accepted.append(normal_value)
             else:
                 accepted.append((normal_value,))
-        lacks, has_more = part_comparison.difference(value, accepted)
-        adds = bool(has_more)
-        has = _join(has_more) or 'without ' + _join(lacks)
-        usual = _join(lacks) or 'without ' + _join(has_more)
+        lost, added = part_comparison.compare_multisets(value, accepted)
+        adds = bool(added)
+        has = _join_first(added) or 'without ' + _join_first(lost)
+        usual = _join_first(lost) or 'without ' + _join_first(added)
     return peer_difference.PeerDifference(
-        kind=peer_difference.kind_of(path),
+        kind=peer_difference.finding_kind(path),
         what=finding.CHANGED,
         slot=None,
         field=path,
@@ -216,9 +219,10 @@ def _text_differs(
     )
 
 
-def _join(items: Sequence[typing.Any]) -> str:
-    """Return the first of some items, and how many more there are."""
-    text = ', '.join(map(str, items[:_MOST_ITEMS]))
-    if len(items) > _MOST_ITEMS:
-        text += f' and {len(items) - _MOST_ITEMS} more'
+def _join_first(items: Sequence[typing.Any]) -> str:
+    """Join the first items with commas, e.g. ``a, b, c and 2 more``."""
+    text = ', '.join(map(str, items[:_MAX_ITEMS]))
+    left_out = len(items) - _MAX_ITEMS
+    if left_out > 0:
+        text += f' and {left_out} more'
     return text

@@ -139,7 +139,7 @@ _NETWORK_OR_OWNER = frozenset(
 )
 """Words of BIOS settings that are not compared.
 
-The other words of :data:`_INDIVIDUAL` stand for something else there:
+The other words of :data:`_INDIVIDUAL` mean something else in a setting:
 ``LoadDefaults`` is no load.
 """
 
@@ -147,7 +147,7 @@ _MODELS = frozenset(
     ('model', 'product', 'processor', 'vendor', 'chip', 'driver', 'part')
 )
 _NOT_NAMES = frozenset(('device', 'subsystem', 'class', 'product', 'vendor'))
-"""With one of these, an id says what a device is, not which one it is."""
+"""With such a word, an id says what a device is: ``product_id``."""
 
 # Names that a kernel gives to disks and interfaces.
 _KERNEL_NAME = re.compile(
@@ -165,25 +165,25 @@ _ADDRESS = re.compile(
     r'\d{4}-\d\d-\d\d[t ]\d\d:\d\d.*|/dev/.*|[a-z]+://.*|(?:0x)?[0-9a-f]{12,}',
     re.IGNORECASE,
 )
-_LONGEST = 200
+_MAX_TEXT_LENGTH = 200
 
 
 # The names of fields are the same on all machines of a fleet, so that most are
 # looked up again and again. Machines choose them: the caches have an end.
 @functools.lru_cache(10000)
-def words(name: str) -> frozenset[str]:
-    """Return the words of a name: ``MemorySize_mb`` has three."""
+def split_words(name: str) -> frozenset[str]:
+    """Return the words of a name: memory, size, mb of ``MemorySize_mb``."""
     return frozenset(word.lower() for word in _WORD.findall(name))
 
 
 @functools.lru_cache(10000)
 def is_compared(name: str) -> bool:
-    """Check that fields of this name are compared between machines.
+    """Return whether fields of a name are compared between machines.
 
-    A field is not compared where its name says that the value is a machine's
-    own, such as ``serial_number``, or changes with time.
+    A value that is a machine's own, such as a ``serial_number``, or changes
+    with time, is not compared.
     """
-    words_of_name = words(name)
+    words_of_name = split_words(name)
     if 'firmware' in words_of_name:
         return True
     if 'version' in words_of_name:
@@ -202,32 +202,32 @@ def is_compared(name: str) -> bool:
 
 
 def is_bios_setting(path: str) -> bool:
-    """Check that a path leads to a BIOS setting."""
-    in_path = words(path)
-    if 'bios' not in in_path:
+    """Return whether a path leads to a BIOS setting."""
+    words_of_path = split_words(path)
+    if 'bios' not in words_of_path:
         return False
-    return bool(in_path & {'setting', 'settings', 'attributes'})
+    return bool(words_of_path & {'setting', 'settings', 'attributes'})
 
 
 @functools.lru_cache(20000)
 def is_value_compared(path: str, name: str) -> bool:
-    """Check that the value of a field may be alike in several machines.
+    """Return whether the value of a field is compared between machines.
 
-    :param path: of the field; it ends with its name, or that of its list.
+    :param path: of the field; it ends with ``name``, or the name of its list.
     :param name: empty for an item of a list.
     """
     if is_bios_setting(path):
         # LoadDefaults and TimerMode are no loads and no times.
-        return not words(name) & _NETWORK_OR_OWNER
+        return not split_words(name) & _NETWORK_OR_OWNER
     return is_compared(name)
 
 
 @functools.lru_cache(10000)
-def common(name: str) -> str:
-    """Return the name of a mapping or list as all machines have it.
+def common_name(name: str) -> str:
+    """Return the name that a mapping or list has on all machines.
 
-    ``eth0`` becomes ``*``, ``DIMM 3`` becomes ``DIMM*``: so the fields of a
-    part have one path, whatever the part is called.
+    For example, ``*`` of "eth0" and ``DIMM*`` of "DIMM 3": :data:`MEMBER`
+    stands for a name that a kernel gives, an address, or a number at the end.
     """
     if _KERNEL_NAME.fullmatch(name) or _ADDRESS.fullmatch(name):
         return MEMBER
@@ -238,5 +238,7 @@ def common(name: str) -> str:
 
 
 def is_common_text(text: str) -> bool:
-    """Check that a text is none that only one machine can have."""
-    return len(text) <= _LONGEST and not _ADDRESS.fullmatch(text.strip())
+    """Return whether several machines may have a text: it is no address."""
+    return len(text) <= _MAX_TEXT_LENGTH and not _ADDRESS.fullmatch(
+        text.strip()
+    )

@@ -51,7 +51,7 @@ class PeerValue:
     """What the peers of a machine have.
 
     :param count: how many of them have the value.
-    :param of: how many of them say anything about it.
+    :param of: how many of them report any value.
     """
 
     value: str
@@ -61,18 +61,19 @@ class PeerValue:
 
 @dataclasses.dataclass(frozen=True)
 class Outlier:
-    """What one machine has otherwise than its peers.
+    """A difference of one machine from its peers.
 
     :param what: :data:`MISSING`, :data:`NEW`, :data:`CHANGED` or
         :data:`MOVED`.
-    :param slot: where the part is, None if that is not known.
-    :param field: the path of what is compared; of a part, its source.
-    :param has: what the machine has, None where a part is missing.
+    :param slot: where the part is; None if that is not known.
+    :param field: the path of the field; of a part, its source.
+    :param has: what the machine has. Of a missing part it is what is left,
+        e.g. the rest of the memory; None if nothing is left.
     :param odd: how odd it is; 0 would be normal.
     :param group: what the peers have in common.
-    :param since: when an inspection first showed it, None if that is not
+    :param since: when an inspection first showed it; None if that is not
         known.
-    :param dated: whether it was looked for in earlier inspections.
+    :param dated: whether earlier inspections were searched for it.
     """
 
     machine: str
@@ -89,71 +90,70 @@ class Outlier:
 
     @property
     def identity(self) -> tuple[str | None, ...]:
-        """The values by which it is the same finding in two inspections."""
+        """The key of the finding, which is the same in every inspection."""
         return self.machine, self.kind, self.what, self.slot, self.field
 
     @property
     def text(self) -> str:
-        """The finding as a sentence, with the values of machine and peers."""
-        name = _NAMES.get(self.kind, self.kind)
-        if self.slot and self.slot.lower().startswith(name.lower()):
-            # Firmware calls slots "DIMM_B4", too.
-            name = self.slot
-        elif self.slot:
-            name = f'{name} {self.slot}'
-        numbers = {
-            'name': name,
+        """The finding as a sentence, with the values of machine and peers.
+
+        For example, ``DIMM_B4 is missing: 9 of 10 have 32 GiB``, or of a
+        changed part ``disk 1: 480 GB, 9 of 10 have 960 GB``.
+        """
+        return self._sentence % {
+            'name': self._part_name,
             'has': self.has,
             'value': self.peers.value,
             'count': self.peers.count,
             'of': self.peers.of,
         }
+
+    @property
+    def _sentence(self) -> str:
+        """The sentence about the finding, without its values."""
         if self.what == MISSING and self.has is None:
-            return (
-                _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
-                % numbers
+            return _('%(name)s is missing: %(count)d of %(of)d have %(value)s')
+        if (
+            self.what == MISSING
+            and self.kind == part_source.DIMM
+            and self.slot
+        ):
+            return _(
+                'memory %(has)s, %(count)d of %(of)d have '
+                '%(value)s: %(name)s is missing'
             )
         if self.what == MISSING:
-            if self.kind == part_source.DIMM and self.slot:
-                return (
-                    _(
-                        'memory %(has)s, %(count)d of %(of)d have '
-                        '%(value)s: %(name)s is missing'
-                    )
-                    % numbers
-                )
-            return (
-                _(
-                    '%(has)s, %(count)d of %(of)d have %(value)s: %(name)s '
-                    'is missing'
-                )
-                % numbers
+            return _(
+                '%(has)s, %(count)d of %(of)d have %(value)s: %(name)s '
+                'is missing'
             )
         if self.what == NEW:
-            return (
-                _(
-                    '%(name)s is there: %(has)s; %(count)d of %(of)d have '
-                    '%(value)s'
-                )
-                % numbers
+            return _(
+                '%(name)s is there: %(has)s; %(count)d of %(of)d have '
+                '%(value)s'
             )
         if self.what == MOVED:
-            return (
-                _(
-                    '%(name)s is in %(has)s, %(count)d of %(of)d have it '
-                    'in %(value)s'
-                )
-                % numbers
+            return _(
+                '%(name)s is in %(has)s, %(count)d of %(of)d have it '
+                'in %(value)s'
             )
-        return (
-            _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s')
-            % numbers
-        )
+        return _('%(name)s: %(has)s, %(count)d of %(of)d have %(value)s')
+
+    @property
+    def _part_name(self) -> str:
+        """The name of the part, e.g. ``disk 1``; the kind without a slot."""
+        name = _NAMES.get(self.kind, self.kind)
+        if not self.slot:
+            return name
+        if self.slot.lower().startswith(name.lower()):
+            # Firmware calls slots "DIMM_B4", too.
+            return self.slot
+        return f'{name} {self.slot}'
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the finding as JSON and YAML have it.
+        """Return the finding as plain JSON data.
 
-        ``since`` is in it only if earlier inspections were looked at.
+        It has ``since`` only if earlier inspections were searched.
         """
         plain: dict[str, typing.Any] = {
             'machine': self.machine,
@@ -176,7 +176,7 @@ class Outlier:
         return plain
 
     def sort_key(self) -> tuple[typing.Any, ...]:
-        """Return what to sort findings by: the oddest first."""
+        """Return the key to sort findings by, the oddest first."""
         return (
             -self.odd,
             self.machine,
@@ -203,27 +203,31 @@ _WEIGHTS = {
 }
 
 
-def oddness(kind: str, fitting: int, reporting: int, far: float = 1) -> float:
+def rate_oddness(
+    kind: str, fitting: int, reporting: int, far: float = 1
+) -> float:
     """Return how odd a finding is: the fewer peers are odd, the odder.
 
     It is the surprise in bits, as in information theory, by kind of part.
 
     :param fitting: how many peers have the normal value.
     :param reporting: how many peers report the value.
-    :param far: how far a number is from normal ones.
+    :param far: how far a number is from normal numbers; 1 for other values.
     """
-    # At least the machine itself is odd, also where the counts say none is.
+    # The machine itself is odd, also where the counts say no machine is.
     odd_peers = max(1, reporting - fitting)
-    bits = math.log2(reporting / odd_peers) + math.log2(max(1, far))
+    bits_of_peers = math.log2(reporting / odd_peers)
+    bits_of_distance = math.log2(max(1, far))
+    bits = max(bits_of_peers + bits_of_distance, 0.1)
     weight = _WEIGHTS.get(kind, 1)
-    return round(max(bits, 0.1) * weight, 2)
+    return round(bits * weight, 2)
 
 
-def size(kind: str, amount: float) -> str:
-    """Return the size of a part in the unit in which people know it.
+def format_size(kind: str, amount: float) -> str:
+    """Return the size of a part as text, e.g. ``32 GiB`` or ``960 GB``.
 
-    Memory has a power of 1024, at most GiB; a disk one of 1000, as disks are
-    sold.
+    The unit of memory is a power of 1024, that of other parts a power of 1000,
+    as disks are sold.
 
     :param kind: of the part.
     :param amount: in bytes.
@@ -241,12 +245,12 @@ def size(kind: str, amount: float) -> str:
     return f'{in_unit:.3g} TB'
 
 
-def number(path: str, amount: float) -> str:
-    """Return a number of an inventory as text, memory and disks with a unit.
+def format_number(path: str, amount: float) -> str:
+    """Return a number of an inventory as text; memory and disks have a unit.
 
-    The unit that the number has in the inventory is known from its path.
+    The path tells the unit of the number in the inventory.
 
-    :param path: of the number, perhaps followed by words.
+    :param path: of the number, e.g. ``inventory.cpu.frequency median``.
     """
     name = path.rpartition('.')[2].split(' ')[0]
     if name in ('physical_mb', 'memory_mb'):
@@ -254,7 +258,7 @@ def number(path: str, amount: float) -> str:
     if path == 'inventory.memory.total':
         return f'{amount / 2**30:.6g} GiB'
     if path.endswith('disk.size'):
-        return size(part_source.DISK, amount)
+        return format_size(part_source.DISK, amount)
     if amount.is_integer():
         return str(int(amount))
     return f'{amount:.6g}'

@@ -21,12 +21,12 @@ from ironic_inspection_rules.kit.machine.outliers import part_comparison
 from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
-_MOST_DIFFERENCES = 10
-_LONGEST_VALUE = 200  # Characters of a value; the rest of it is cut.
+_MAX_DIFFERENCES = 10
+_MAX_VALUE_LENGTH = 200  # Characters of a value; the rest of it is cut.
 _HARDWARE = frozenset(finding.KINDS_OF_PARTS)
-"""Kinds of fields of which one alone may divide machines into kinds.
+"""Kinds of fields that may divide machines alone.
 
-A setting alone does not: it has to agree with fields of another sort.
+A setting divides machines only where fields of another kind agree.
 """
 
 
@@ -54,8 +54,8 @@ class _FieldColumn(typing.NamedTuple):
 
     :param kind: of a finding about the field.
     :param values: None where a machine reports nothing. Nearly equal numbers
-        have one value.
-    :param amounts: the numbers as reported, None if the field is no number.
+        are made equal.
+    :param amounts: the numbers as reported; None if the field is a text.
     """
 
     kind: str
@@ -67,10 +67,10 @@ class _FieldColumn(typing.NamedTuple):
 class _Feature(typing.NamedTuple):
     """A field that divides machines into populations.
 
-    :param labels: for every machine the number of its population, None where
-        its value is that of none.
+    :param labels: for every machine the number of its population, e.g.
+        ``(0, 0, 1, None)``; None where its value is rare.
     :param values: of the populations, by their number.
-    :param amounts: for every machine its number, None if the field is none.
+    :param amounts: the number of every machine; None if the field is a text.
     """
 
     kind: str
@@ -93,7 +93,7 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
     if len(populations) == 1:
         return [MachineKind(populations[0])]
     populations.sort(key=len, reverse=True)
-    differences = _differences(populations, least)
+    differences = _find_differences(populations, least)
     kinds = []
     for population, differs in zip(populations, differences, strict=True):
         kinds.append(MachineKind(population, tuple(differs)))
@@ -103,18 +103,18 @@ def divide(sketches: Sequence[sketch.Sketch], least: int) -> list[MachineKind]:
 def _divide(
     sketches: tuple[sketch.Sketch, ...], enough: float
 ) -> list[tuple[sketch.Sketch, ...]]:
-    """Divide machines by the best feature, and again what that gives.
+    """Divide machines by the best feature, and then the populations again.
 
     :param enough: how many machines a population has at least.
-    :returns: populations of machines; all together if no feature divides them.
+    :returns: populations of machines; one if no feature divides the machines.
     """
     if len(sketches) < 2 * enough:
         return [sketches]
     features = list(_dividing_features(sketches, enough))
-    best = _best(features)
+    best = _choose_best(features)
     if best is None:
         return [sketches]
-    # A label is the position of a value of the best feature.
+    # A label is the number of a population.
     by_label: list[list[sketch.Sketch]] = [[] for _value in best.values]
     labels = _Assignment(best, features).labels()
     for machine, label in zip(sketches, labels, strict=True):
@@ -125,14 +125,14 @@ def _divide(
     return populations
 
 
-def _best(features: Sequence[_Feature]) -> _Feature | None:
-    """Return the feature with which most kinds of fields agree.
+def _choose_best(features: Sequence[_Feature]) -> _Feature | None:
+    """Choose the feature with which most kinds of fields agree.
 
-    Features agree that divide machines into the same populations.
+    Two features agree if they divide machines into the same populations.
 
     :returns: None where only settings of one kind divide the machines.
     """
-    # Kinds of fields by the division that they make.
+    # The kinds of fields that agree, by labels.
     kinds: dict[Hashable, set[str]] = {}
     for feature in features:
         kinds.setdefault(feature.labels, set()).add(feature.kind)
@@ -159,47 +159,53 @@ def _dividing_features(
 
     :param enough: how many machines make a population large.
     """
-    for column in _columns(sketches):
-        feature = _feature(column, enough)
+    for column in _dividing_columns(sketches):
+        feature = _build_feature(column, enough)
         if feature is not None:
             yield feature
 
 
-def _columns(sketches: Sequence[sketch.Sketch]) -> Iterator[_FieldColumn]:
-    """Yield the fields by which machines may be divided, with all values.
+def _dividing_columns(
+    sketches: Sequence[sketch.Sketch],
+) -> Iterator[_FieldColumn]:
+    """Yield the fields by which machines may be divided.
 
-    They are texts, lists of parts, and numbers that are not measured.
+    Such fields are texts, properties of parts, and numbers that are not
+    measured. A column has the value of every machine.
     """
-    for path, values in field_comparison.texts(sketches):
-        yield _FieldColumn(peer_difference.kind_of(path), path, values)
-    for (kind, source), lists in part_lists(sketches).items():
-        # Equal lists are one object: parts that all machines have alike
-        # divide nothing.
-        if len(set(map(id, lists))) > 1:
-            # A source is "agent" or "redfish", and the path of the list.
-            path = source.partition(' ')[2]
+    for path, values in field_comparison.text_columns(sketches):
+        kind = peer_difference.finding_kind(path)
+        yield _FieldColumn(kind, path, values)
+    for (kind, source), lists in part_lists_by_source(sketches).items():
+        # Equal lists are one object.
+        are_all_equal = len(set(map(id, lists))) == 1
+        if not are_all_equal:
+            # A source is e.g. "agent inventory.disks".
+            _reporter, _space, path = source.partition(' ')
             yield from _part_columns(kind, path, lists)
-    for path, amounts in field_comparison.numbers(sketches, _is_not_measured):
-        kind = peer_difference.kind_of(path, True)
-        yield _FieldColumn(kind, path, _unified(amounts), amounts)
+    for path, amounts in field_comparison.number_columns(
+        sketches, _is_not_measured
+    ):
+        kind = peer_difference.finding_kind(path, is_number=True)
+        yield _FieldColumn(kind, path, _unify_numbers(amounts), amounts)
 
 
 def _part_columns(
     kind: str, path: str, lists: Sequence[sketch.PartList | None]
 ) -> Iterator[_FieldColumn]:
-    """Yield columns on the parts of a list: number, attributes and slots.
+    """Yield the properties of a list of parts: number, attributes and slots.
 
     :param path: of the list in the data of a machine.
-    :param lists: one for every machine; equal ones are the same object.
+    :param lists: one for every machine; equal lists are the same object.
     """
-    # By the id() of a list: what is compared of it, by name.
+    # By the id() of a list: its properties, e.g. {'number': 2, 'size': (1, 1)}
     values_of_lists: dict[int, dict[str, typing.Any]] = {}
     for part_list in lists:
         if part_list is None or id(part_list) in values_of_lists:
             continue
         values_of_list = {
             'number': len(part_list.items),
-            **part_comparison.multisets(part_list),
+            **part_comparison.multisets_by_attribute(part_list),
         }
         slots = tuple(slot for slot, _attributes in part_list.items if slot)
         if slots:
@@ -214,16 +220,16 @@ def _part_columns(
         yield _FieldColumn(kind, f'{path} {name}', values)
 
 
-def _unified(amounts: Sequence[float]) -> list[float | None]:
-    """Return the numbers of machines with one number for nearly equal ones.
+def _unify_numbers(amounts: Sequence[float]) -> list[float | None]:
+    """Make nearly equal capacities of machines equal.
 
-    :param amounts: NaN where a machine reports none.
-    :returns: None where a machine reports none.
+    :param amounts: NaN where a machine reports nothing.
+    :returns: None where a machine reports nothing.
     """
     counts = collections.Counter(
         amount for amount in amounts if not math.isnan(amount)
     )
-    unified = norm.unify(counts)
+    unified = norm.unify_capacities(counts)
     column: list[float | None] = []
     for amount in amounts:
         if math.isnan(amount):
@@ -237,7 +243,7 @@ def _is_not_measured(path: str) -> bool:
     return not peer_difference.is_measured(path)
 
 
-def part_lists(
+def part_lists_by_source(
     sketches: Sequence[sketch.Sketch],
 ) -> dict[tuple[str, str], list[sketch.PartList | None]]:
     """Return the lists of parts of machines, by kind and source.
@@ -254,26 +260,26 @@ def part_lists(
     return columns
 
 
-def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
-    """Return how a field divides machines, None where it does not.
+def _build_feature(column: _FieldColumn, enough: float) -> _Feature | None:
+    """Build the feature of a field that divides machines into populations.
 
-    It does where two or more of its values are frequent, and nearly all
-    machines have one of these.
+    Nearly all machines must have one of two or more frequent values.
 
     :param enough: how many machines make a value frequent.
+    :returns: None where the field does not divide the machines.
     """
     counts = collections.Counter(column.values)
     counts.pop(None, None)
-    values = {value for value, count in counts.items() if count >= enough}
-    in_populations = sum(counts[value] for value in values)
-    least = len(column.values) * norm.NEARLY_ALL
-    if len(values) < 2 or in_populations < least:
+    frequent = {value for value, count in counts.items() if count >= enough}
+    in_populations = sum(counts[value] for value in frequent)
+    nearly_all = len(column.values) * norm.NEARLY_ALL
+    if len(frequent) < 2 or in_populations < nearly_all:
         return None
     # Numbered in the order of machines, so that two features that divide them
     # alike have equal labels.
     numbers: dict[Hashable, int] = {}
     for value in column.values:
-        if value in values:
+        if value in frequent:
             numbers.setdefault(value, len(numbers))
     labels = tuple(numbers.get(value) for value in column.values)
     return _Feature(
@@ -284,40 +290,39 @@ def _feature(column: _FieldColumn, enough: float) -> _Feature | None:
 class _Assignment:
     """Finds the population that a machine belongs to, by votes of fields.
 
-    A broken machine may have the value of another population in the best
-    feature, or of none. So all features that divide the populations vote.
+    In the best feature, a broken machine may have the value of another
+    population or a rare value: all features that divide the populations vote.
     """
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
-        self._best = best
+        self._choose_best = best
         # How many machines a population has, by its number.
         self._sizes = collections.Counter(best.labels)
-        self._middles = _middles(best, features)
-        # By kind of field: the features that vote, each with its usual label
-        # in every population.
+        self._usual_amounts = _usual_amounts(best, features)
+        # By kind of field: the features that vote, with the usual labels of
+        # the populations.
         self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
         for feature in features:
-            usual = _usual(best, feature)
+            usual = _usual_labels(best, feature)
             if usual is not None:
                 voters = self._voters.setdefault(feature.kind, [])
                 voters.append((feature, usual))
 
     def labels(self) -> list[int]:
         """Return the number of the population of each machine."""
-        populations = range(len(self._best.values))
+        populations = range(len(self._choose_best.values))
         labels = []
-        for place in range(len(self._best.labels)):
+        for place in range(len(self._choose_best.labels)):
             likeness = functools.partial(self._likeness, place)
             labels.append(max(populations, key=likeness))
         return labels
 
     def _likeness(self, place: int, population: int) -> tuple[float, ...]:
-        """Return how much a machine is like those of a population.
+        """Return a sort key: how much a machine is like a population.
 
         :param place: the index of the machine.
-        :returns: a sort key: the votes, then the label in the best feature,
-            then the distance in numbers. Of two populations that are equally
-            like it, it belongs to the larger one.
+        :returns: the votes, then the label in the best feature, then the
+            distance in numbers, last the size of the population.
         """
         alike = 0.0
         for voters in self._voters.values():
@@ -328,24 +333,24 @@ class _Assignment:
                 for feature, usual in voters
             )
         distance = 0.0
-        for amounts, middles in self._middles:
+        for amounts, middles in self._usual_amounts:
             if not math.isnan(amounts[place]):
                 middle = middles[population]
                 unit = abs(middle) or 1
                 distance += abs(amounts[place] - middle) / unit
-        has_label = self._best.labels[place] == population
+        has_label = self._choose_best.labels[place] == population
         return alike, has_label, -distance, self._sizes[population]
 
 
-def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
+def _usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
     """Return the usual label in another feature for every population.
 
-    Nearly all machines with 8 CPUs have disks of one vendor, which have the
-    label 0, and those with 16 CPUs have disks with the label 1: then the usual
-    labels are ``[0, 1]``.
+    For example, one population has 8 CPUs and another 16. Nearly all machines
+    with 8 CPUs have disks with the label 0, nearly all others disks with the
+    label 1: the usual labels are ``[0, 1]``. If all machines have equal disks,
+    the disks do not distinguish the populations.
 
-    :param best: the feature that divides the populations, such as CPUs.
-    :param feature: the other feature, such as disks.
+    :param best: the feature that divides the populations.
     :returns: None where the other feature does not distinguish populations.
     """
     usual = []
@@ -353,11 +358,13 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
         if not counts:
             return None
         [(label, count)] = counts.most_common(1)
-        if count < counts.total() * norm.NEARLY_ALL:
+        nearly_all = counts.total() * norm.NEARLY_ALL
+        if count < nearly_all:
             # The population has no usual label.
             return None
         usual.append(label)
-    if len(set(usual)) < len(usual):
+    are_different = len(set(usual)) == len(usual)
+    if not are_different:
         # Two populations have the same one.
         return None
     return usual
@@ -366,7 +373,7 @@ def _usual(best: _Feature, feature: _Feature) -> list[int] | None:
 def _count_labels(
     best: _Feature, feature: _Feature
 ) -> list[collections.Counter[int]]:
-    """Count in every population the machines with a label of a feature.
+    """Count the machines with every label of a feature, by population.
 
     A machine without a population or a label is not counted.
 
@@ -381,14 +388,16 @@ def _count_labels(
     return counts
 
 
-def _middles(
+def _usual_amounts(
     best: _Feature, features: Sequence[_Feature]
 ) -> list[tuple[Sequence[float], list[float]]]:
-    """Return the numbers of machines, and the most frequent in populations.
+    """Return the numbers of machines, and the usual numbers of populations.
+
+    For example, ``[([8, 8, 2, 8], [8, 2])]`` of one feature, if the machines
+    of the first population have 8, and the machine of the second has 2.
 
     :returns: for every feature that is a number: the number of every machine,
-        and the most frequent one of every population, such as
-        ``([8, 8, 2, 8], [8, 2])``.
+        and the most frequent number of every population.
     """
     middles = []
     for feature in features:
@@ -405,7 +414,7 @@ def _middles(
 
 
 class _Ranked(typing.NamedTuple):
-    """A field in which kinds differ; fields that say most sort first.
+    """A field in which kinds differ; the most telling field sorts first.
 
     :param is_detail: whether it is an ID or the slots, which say little.
     :param is_setting: whether it is about no part of the machine.
@@ -420,29 +429,30 @@ class _Ranked(typing.NamedTuple):
     texts: list[str]
 
 
-def _differences(
+def _find_differences(
     populations: Sequence[Sequence[sketch.Sketch]], least: int
 ) -> list[list[KindDifference]]:
-    """Return the fields in which kinds of machines differ, for every kind.
+    """Find the fields in which kinds of machines differ, most telling first.
 
-    Only a field of which every kind has a normal value is taken, and of these
-    the most telling ones: parts before settings.
+    A field counts only if every kind has a normal value.
 
     :param least: how many machines of a kind must report a field.
+    :returns: a list for every kind.
     """
     sketches: list[sketch.Sketch] = []
     for population in populations:
         sketches += population
     ranked = []
-    for column in _columns(sketches):
+    for column in _dividing_columns(sketches):
         values = _normal_values(column, populations, least)
-        if None in values or len(set(values)) < 2:
+        are_all_equal = len(set(values)) == 1
+        if None in values or are_all_equal:
             continue
-        texts = [_as_text(column, value) for value in values]
-        last = column.path.rpartition(' ')[2]
+        texts = [_format_value(column, value) for value in values]
+        last_word = column.path.rpartition(' ')[2]
         ranked.append(
             _Ranked(
-                is_detail=last in ('slots', 'id'),
+                is_detail=last_word in ('slots', 'id'),
                 is_setting=column.kind not in _HARDWARE,
                 is_beside_inventory=not column.path.startswith('inventory'),
                 path=column.path,
@@ -451,7 +461,7 @@ def _differences(
         )
     ranked.sort()
     differences: list[list[KindDifference]] = [[] for _kind in populations]
-    for field in ranked[:_MOST_DIFFERENCES]:
+    for field in ranked[:_MAX_DIFFERENCES]:
         for place, text in enumerate(field.texts):
             differences[place].append(KindDifference(field.path, text))
     return differences
@@ -462,7 +472,7 @@ def _normal_values(
     populations: Sequence[Sequence[sketch.Sketch]],
     least: int,
 ) -> list[typing.Any]:
-    """Return the normal value of every population, None where there is none.
+    """Return the normal value of every population; None without such a value.
 
     :param column: of all machines, one population after another.
     """
@@ -470,7 +480,7 @@ def _normal_values(
     start = 0
     for population in populations:
         end = start + len(population)
-        normal = norm.shared(column.values[start:end], least)
+        normal = norm.find_norm(column.values[start:end], least)
         start = end
         if normal is None:
             values.append(None)
@@ -479,10 +489,10 @@ def _normal_values(
     return values
 
 
-def _as_text(column: _FieldColumn, value: typing.Any) -> str:
-    """Return a value for people; of the values of parts "2 × A, 1 × B"."""
+def _format_value(column: _FieldColumn, value: typing.Any) -> str:
+    """Return a value for people, e.g. "2 × A, 1 × B" of three parts."""
     if column.amounts is not None:
-        return finding.number(column.path, value)
+        return finding.format_number(column.path, value)
     if not isinstance(value, tuple):
         return str(value)
     is_size = column.path.endswith(' size')
@@ -490,9 +500,9 @@ def _as_text(column: _FieldColumn, value: typing.Any) -> str:
     for item, count in collections.Counter(value).items():
         text = str(item)
         if is_size and type(item) in (int, float):
-            text = finding.size('', item)
+            text = finding.format_size('', item)
         texts.append(f'{count} × {text}')
     text = ', '.join(texts)
-    if len(text) > _LONGEST_VALUE:
-        text = f'{text[:_LONGEST_VALUE]}…'
+    if len(text) > _MAX_VALUE_LENGTH:
+        text = f'{text[:_MAX_VALUE_LENGTH]}…'
     return text

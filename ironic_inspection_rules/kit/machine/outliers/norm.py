@@ -20,43 +20,44 @@ NEARLY_ALL = 0.75
 QUARTER = 0.25
 """Share of peers that is enough for a second value to be normal too."""
 
-_MEASURED = 0.03
-"""Noise of a measurement that is always expected, as a share of it."""
+_MEASURING_NOISE = 0.03
+"""Expected noise of a measurement, as a share of the measured value."""
 
-_EXTREME = 0.045
-"""The same for the least or most of several measurements."""
+_EXTREME_NOISE = 0.045
+"""Expected noise of the least or the most of several measurements."""
 
 _CAPACITY_NOISE = 0.005
 """Share of a capacity by which another one may differ and count as equal."""
 
-_FAR = 6
+_MAX_DEVIATIONS = 6
 """Standard deviations from the median beyond which a number is odd."""
 
 _SMALL_SAMPLE = 4
-"""With so few peers twice that is allowed, and less with more peers."""
+"""Number of peers for which the limit is doubled: their deviation may be small
+by chance. With more peers the limit grows less."""
 
-_DEVIATION = 1.4826
+_DEVIATIONS_PER_MEDIAN = 1.4826
 """The standard deviation of a normal distribution, in median absolute
-deviations. These hardly change with a few odd numbers."""
+deviations, which hardly change with a few odd numbers."""
 
-_UNSTEADY = 0.15
-"""Largest spread, as a share of the median, of numbers that are compared."""
+_MAX_SPREAD_SHARE = 0.15
+"""Largest deviation of numbers that are compared, as a share of the median."""
 
-_FAR_COUNT = 2
-"""How far any other count is from normal, in the unit of :attr:`Odd.far`."""
+_DISTANCE_OF_COUNT = 2
+"""How far an odd count is from normal, in the unit of :attr:`Odd.far`."""
 
-_EXACT = 10000
-"""Whole numbers below it are counts, of which each one matters."""
+_LEAST_CAPACITY = 10000
+"""Smaller whole numbers are counts, which differ already by one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Norm:
-    """The values of a field that are normal.
+    """The normal values of a field.
 
-    :param accepted: the most frequent one first.
-    :param count: how many peers have the most frequent one.
-    :param fitting: how many have any of them.
-    :param of: how many report the field.
+    :param accepted: the normal values, the most frequent first.
+    :param count: how many peers have the most frequent value.
+    :param fitting: how many peers have a normal value.
+    :param of: how many peers report the field.
     """
 
     accepted: tuple[typing.Any, ...]
@@ -70,36 +71,34 @@ class Norm:
         return self.accepted[0]
 
 
-def shared(values: Iterable[Hashable], least: int) -> Norm | None:
-    """Return the values that nearly all peers share, None where none are.
+def find_norm(values: Iterable[Hashable], least: int) -> Norm | None:
+    """Return the values that nearly all peers have; None without such values.
 
-    :param values: one of each peer; None where it reports nothing.
-    :param least: peers that must report something.
+    :param values: the value of every peer; None where it reports nothing.
+    :param least: how many peers must report a value.
     """
     counts = collections.Counter(values)
     counts.pop(None, None)
-    return shared_counts(counts, least)
+    return find_norm_of_counts(counts, least)
 
 
-def shared_counts(
+def find_norm_of_counts(
     counts: 'collections.Counter[Hashable]', least: int
 ) -> Norm | None:
-    """Return the values that nearly all peers share; see :func:`shared`.
+    """Return the values that nearly all peers have; see :func:`find_norm`.
 
-    Normal are all values that a quarter of the peers have, and at least
-    ``least`` of them; or else the most frequent one.
+    A value is normal if a quarter of the peers have it, and at least
+    ``least``. Without such a value the most frequent one is normal.
 
-    :param counts: how many peers have a value, without those that report
-        none.
-    :param least: peers that must report something.
-    :returns: None where the normal values together are not those of nearly
-        all peers.
+    :param counts: how many peers have a value.
+    :param least: how many peers must report a value.
+    :returns: None where too many peers have another value.
     """
     reporting = counts.total()
     if reporting < least:
         return None
-    # The most frequent first. Equally frequent ones are sorted by their text,
-    # so that the order of the machines does not matter.
+    # Equally frequent values are sorted by their text, so that the order of
+    # the machines does not matter.
     ordered = sorted(counts, key=str)
     ordered.sort(key=counts.__getitem__, reverse=True)
     enough = max(least, reporting * QUARTER)
@@ -115,7 +114,7 @@ def shared_counts(
 
 @dataclasses.dataclass(frozen=True)
 class Odd:
-    """A number that is far from those of the peers.
+    """A number that is far from the numbers of the peers.
 
     :param place: of the machine among its peers.
     :param far: the distance from the median, as a multiple of the limit.
@@ -132,8 +131,8 @@ class Range:
 
     :param value: the most frequent number, or the median.
     :param count: how many peers have that number, or are near the median.
-    :param of: how many report the number.
-    :param odd: the numbers that are far from it, with their machines.
+    :param of: how many peers report a number.
+    :param odd: the numbers that are far from ``value``.
     """
 
     value: float
@@ -142,18 +141,18 @@ class Range:
     odd: tuple[Odd, ...]
 
 
-def numbers(
+def find_range(
     values: Sequence[float], least: int, measured: bool, extreme: bool = False
 ) -> Range | None:
     """Return the normal number of peers, and the machines far from it.
 
     Counts and capacities are compared with the number that nearly all peers
-    share; where there is none, and for what is measured, with the median.
+    have. Without such a number, and for measurements, the median is normal.
 
-    :param values: of the peers; NaN where one reports none.
-    :param least: peers that must report a number.
+    :param values: of the peers; NaN where a peer reports nothing.
+    :param least: how many peers must report a number.
     :param measured: whether the number is measured, so that all differ.
-    :param extreme: whether it is the least or the most of several.
+    :param extreme: whether it is the least or the most of several numbers.
     :returns: None where too few peers report a number, or their numbers vary
         too much.
     """
@@ -165,28 +164,29 @@ def numbers(
     if len(reported) < least:
         return None
     amounts = [value for _place, value in reported]
-    # Around a median of zero there is no noise in shares of it: such numbers
-    # are counts after all, as of errors in a burn-in.
-    if not measured or not statistics.median(amounts):
-        normal = shared(amounts, least)
+    # Noise is a share of the median: where that is zero, the numbers are
+    # counts after all, as of errors in a burn-in.
+    is_median_zero = statistics.median(amounts) == 0
+    if not measured or is_median_zero:
+        normal = find_norm(amounts, least)
         if normal is not None:
-            return _range_of_counts(reported, normal)
+            return _range_around_norm(reported, normal)
     if not measured:
         return _range_by_spread(reported, _CAPACITY_NOISE)
     if extreme:
-        return _range_by_spread(reported, _EXTREME)
-    return _range_by_spread(reported, _MEASURED)
+        return _range_by_spread(reported, _EXTREME_NOISE)
+    return _range_by_spread(reported, _MEASURING_NOISE)
 
 
-def _range_of_counts(
+def _range_around_norm(
     known: Sequence[tuple[int, float]], normal: Norm
 ) -> Range:
-    """Compare numbers that nearly all peers share.
+    """Compare numbers with a norm, and return the machines far from it.
 
     :param known: places of machines, and their numbers.
     """
     odd = tuple(
-        Odd(place, value, _FAR_COUNT)
+        Odd(place, value, _DISTANCE_OF_COUNT)
         for place, value in known
         if not _is_accepted(value, normal)
     )
@@ -202,7 +202,7 @@ def _is_accepted(value: float, normal: Norm) -> bool:
         return True
     nearest = _nearest(normal.accepted, value)
     is_count = nearest.is_integer() and value.is_integer()
-    if is_count and max(abs(nearest), abs(value)) < _EXACT:
+    if is_count and max(abs(nearest), abs(value)) < _LEAST_CAPACITY:
         return False
     return bool(abs(value - nearest) <= _CAPACITY_NOISE * abs(nearest))
 
@@ -210,57 +210,60 @@ def _is_accepted(value: float, normal: Norm) -> bool:
 def _range_by_spread(
     reported: Sequence[tuple[int, float]], noise: float
 ) -> Range | None:
-    """Return the median of numbers, and the numbers that are far from it.
+    """Return the median of numbers, and the machines too far from it.
 
-    How far is too far depends on their median absolute deviation.
+    For example, of 100, 101, 99, 100, 100 and 160 with a noise of 0.03, the
+    median is 100, and the machine with 160 is odd.
 
     :param reported: places of machines, and their numbers.
-    :param noise: a share of the median that is always expected.
+    :param noise: expected noise, as a share of the median.
     :returns: None where the numbers vary too much to be compared, or more
         than a quarter of the machines would be odd.
     """
     amounts = [value for _place, value in reported]
-    middle = statistics.median(amounts)
-    distances = [abs(value - middle) for value in amounts]
-    deviation = _DEVIATION * statistics.median(distances)
-    if not middle or deviation > _UNSTEADY * abs(middle):
+    median = statistics.median(amounts)
+    distances = [abs(value - median) for value in amounts]
+    deviation = _DEVIATIONS_PER_MEDIAN * statistics.median(distances)
+    if median == 0 or deviation > _MAX_SPREAD_SHARE * abs(median):
+        # The numbers vary too much.
         return None
-    # The deviation of few numbers may be small by chance: the fewer there are,
-    # the farther an odd one has to be.
-    far = _FAR * (1 + _SMALL_SAMPLE / len(amounts))
-    limit = max(_FAR * noise * abs(middle), far * deviation)
+    limit_of_noise = _MAX_DEVIATIONS * noise * abs(median)
+    for_few_peers = 1 + _SMALL_SAMPLE / len(amounts)
+    limit_of_spread = _MAX_DEVIATIONS * for_few_peers * deviation
+    limit = max(limit_of_noise, limit_of_spread)
     odd = []
     for place, value in reported:
-        distance = abs(value - middle)
+        distance = abs(value - median)
         if distance > limit:
             odd.append(Odd(place, value, distance / limit))
     if len(odd) > len(reported) * QUARTER:
-        # So many are another population, and not broken.
+        # So many machines are another population, and not broken.
         return None
     return Range(
-        value=middle,
+        value=median,
         count=len(reported) - len(odd),
         of=len(reported),
         odd=tuple(odd),
     )
 
 
-def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
-    """Return which capacities to replace by a nearly equal, more frequent one.
+def unify_capacities(
+    counts: Mapping[typing.Any, int],
+) -> dict[typing.Any, typing.Any]:
+    """Map capacities to a nearly equal capacity that more peers have.
 
-    Disks of one model differ by some sectors, and memory by what firmware
-    takes: without this, such peers would not share a value. Numbers below
-    10000 are counts: 23 processors are not 24.
+    For example, ``{960000: 9, 960100: 1}`` gives ``{960100: 960000}``. Disks
+    of one model differ by some sectors, and memory by what firmware takes.
+    Numbers below 10000 are counts: 23 processors are not 24.
 
     :param counts: how many peers have a value, by the value. Values other
-        than capacities may be among them, and are never replaced.
-    :returns: the capacity to take instead, by the one that it replaces; those
-        that stay as they are have no entry.
+        than capacities are never replaced.
+    :returns: the new capacity, by the capacity that it replaces.
     """
-    # The most frequent first, of equally frequent ones the least.
+    # Of equally frequent capacities the least comes first.
     capacities = sorted(value for value in counts if _is_capacity(value))
     capacities.sort(key=counts.__getitem__, reverse=True)
-    # The capacities that stay, in ascending order.
+    # In ascending order.
     kept: list[float] = []
     replacements = {}
     for capacity in capacities:
@@ -279,8 +282,8 @@ def unify(counts: Mapping[typing.Any, int]) -> dict[typing.Any, typing.Any]:
 
 
 def _is_capacity(value: typing.Any) -> bool:
-    """Return whether a value is a number that is no count."""
-    return type(value) in (int, float) and abs(value) >= _EXACT
+    """Return whether a value is a number that is too large for a count."""
+    return type(value) in (int, float) and abs(value) >= _LEAST_CAPACITY
 
 
 def _nearest(numbers: Iterable[typing.Any], value: float) -> typing.Any:

@@ -16,12 +16,11 @@ from ironic_inspection_rules.kit.machine.profile import rules
 
 
 class Reduced(typing.NamedTuple):
-    """The data of a machine that rules are made of.
+    """The small part of a machine's data that rules are learned from.
 
-    They are small, as all machines of a fleet are kept.
-
-    :param keys: values that peers have in common, by their paths.
-    :param text: what profiles compare, as JSON; equal machines have the same.
+    :param keys: values that peers have in common, by path.
+    :param text: the data that profiles compare, as JSON; equal machines have
+        equal texts.
     """
 
     keys: dict[str, typing.Any]
@@ -29,25 +28,25 @@ class Reduced(typing.NamedTuple):
 
 
 def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
-    """Return the small part of a machine's data that rules are made of.
+    """Reduce a machine's data to the small part that rules are learned from.
 
-    :param by: paths of the values that peers have in common; if empty those of
-        the vendor, the product and the board.
+    :param by: paths of the values that peers have in common; if empty vendor,
+        product and board.
     """
     small = component.reduced(facts)
     text = json.dumps([small.inventory, small.plugin_data], sort_keys=True)
-    return Reduced(sketch.values_of(facts, by), text)
+    return Reduced(sketch.peer_values(facts, by), text)
 
 
 class Norms:
-    """The normal machines of all groups of peers, of which rules are made.
+    """The normal machines of all groups of peers, to learn rules from.
 
-    :ivar machines: the names of those that are not odd. Callers read these
+    :ivar machines: the names of the normal machines. Callers read these
         machines again, and add all of them.
     """
 
     def __init__(self, result: peers.Result) -> None:
-        # A machine with any finding is not taken for normal.
+        # A machine with a finding is not normal.
         odd = {finding.machine for finding in result.findings}
         self._norms = [GroupNorm(group) for group in result.groups]
         # The norm of its group, by the name of a normal machine.
@@ -73,11 +72,11 @@ class Norms:
 
 
 class GroupNorm:
-    """The normal machines of a group of peers; of equal ones there is one.
+    """The normal machines of a group of peers; equal machines are kept once.
 
-    :ivar keys: by path, the values that peers have in common. There are
-        several where a machine does not report its board.
-    :ivar machines: their data that profiles compare, by the text of these.
+    :ivar keys: the values that peers have in common, by path. A path has
+        several values where a machine does not report its board.
+    :ivar machines: the data that profiles compare, by their text.
     """
 
     def __init__(self, group: peers.PeerGroup) -> None:
@@ -87,7 +86,7 @@ class GroupNorm:
         self._is_one_kind = len(group.kinds) == 1
 
     def add(self, reduced: Reduced) -> None:
-        """Add the data of a normal machine, if no equal one is there yet."""
+        """Add a normal machine, unless an equal machine is there already."""
         for path, value in reduced.keys.items():
             values = self.keys.setdefault(path, [])
             if value not in values:
@@ -104,11 +103,12 @@ class GroupNorm:
         """
         tolerated = component.Tolerance()
         if not self._is_one_kind:
-            # A profile of all kinds would also accept a broken machine that
-            # lies between two: so it takes only values that were observed.
+            # A broken machine may lie between two kinds: only values that
+            # were observed are accepted.
             tolerated = component.Tolerance(observed=set(component.COMPONENTS))
-        is_of_group = [
-            _among(path, values) for path, values in self.keys.items()
+        conditions_of_group = [
+            _group_condition(path, values)
+            for path, values in self.keys.items()
         ]
         of_machines = rules.write(
             list(self.machines.values()),
@@ -119,13 +119,15 @@ class GroupNorm:
         )
         of_group = []
         for rule in of_machines:
-            conditions = [*is_of_group, *rule['conditions']]
+            conditions = [*conditions_of_group, *rule['conditions']]
             of_group.append({**rule, 'conditions': conditions})
         return of_group
 
 
-def _among(path: str, values: Sequence[typing.Any]) -> dict[str, typing.Any]:
-    """Return the condition that a machine has one of the values of a group.
+def _group_condition(
+    path: str, values: Sequence[typing.Any]
+) -> dict[str, typing.Any]:
+    """Build the condition that a machine has one of the values of a group.
 
     :param path: of the value that the peers of the group have in common.
     """

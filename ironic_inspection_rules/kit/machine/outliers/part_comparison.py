@@ -20,7 +20,7 @@ With fewer the names of slots differ from machine to machine, and parts are
 not compared by them.
 """
 
-_FIRST = (
+_BY_IMPORTANCE = (
     'size',
     'size_mb',
     'Size',
@@ -40,9 +40,9 @@ _FIRST = (
     'Manufacturer',
     'vendor_id',
 )
-"""The attributes that say most about a part, in this order."""
+"""Attributes of parts, the most telling first."""
 
-_DESCRIBE = (
+_DESCRIBING = (
     'size',
     'size_mb',
     'Size',
@@ -56,9 +56,9 @@ _DESCRIBE = (
     'Part Number',
     'Version',
 )
-"""The attributes that name a part, in this order."""
+"""Attributes that describe a part for people, in this order."""
 
-_MOST_ATTRIBUTES = 3
+_MAX_ATTRIBUTES = 3
 
 Attributes = typing.Mapping[str, typing.Any]
 
@@ -82,12 +82,12 @@ def compare(
 ) -> DifferencesByPlace:
     """Return how the parts of machines differ from those of their peers.
 
-    :param lists: the parts that one source reports of every machine, None
+    :param lists: the parts that one source reports of every machine; None
         where it reports nothing. Equal lists are the same object.
-    :param least: machines that must report something; with fewer, nothing is
-        compared.
-    :returns: the differences of the machines that have any. Machines with the
-        same parts share one list of them.
+    :param least: how many machines must report parts; with fewer machines
+        nothing is compared.
+    :returns: the differences, by machine. Machines with the same parts share
+        one list of differences.
     """
     # By the id() of a list: the machines that have it, and the list itself.
     places: dict[int, list[int]] = {}
@@ -118,17 +118,16 @@ def _compare_lists(
 ) -> dict[int, list[peer_difference.PeerDifference]]:
     """Compare lists of parts, by slot where most machines fill the same slots.
 
-    Parts without a slot are compared by their number and their values. So are
-    all parts where machines fill different slots.
+    Other parts are compared by their number and their values.
 
     :param counted: the different lists, and how many machines have each.
     :param reporting: how many machines report parts.
-    :param least: how many machines have to report parts, or an attribute in a
-        slot, before anything is normal.
-    :returns: differences by ``id()`` of a list, empty for a normal one.
+    :param least: how many machines must report parts, or an attribute in a
+        slot, so that something is normal.
+    :returns: differences by ``id()`` of a list, empty for a normal list.
     """
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
-    slots = _normal_slots(counted, reporting)
+    slots = _find_normal_slots(counted, reporting)
     if not slots:
         by_number = _ByNumber(counted, reporting, least)
         for part_list, _machines in counted:
@@ -139,37 +138,38 @@ def _compare_lists(
         differences[id(part_list)] = by_slot.differences(part_list)
     without_slot = []
     for part_list, machines in counted:
-        without_slot.append(Counted(_without_slotted(part_list), machines))
+        without_slot.append(Counted(_leave_out_slotted(part_list), machines))
     if any(part_list.items for part_list, _machines in without_slot):
         by_number = _ByNumber(without_slot, reporting, least)
         for part_list, _machines in counted:
             differences[id(part_list)] += by_number.differences(
-                _without_slotted(part_list)
+                _leave_out_slotted(part_list)
             )
     return differences
 
 
-def _without_slotted(part_list: sketch.PartList) -> sketch.PartList:
+def _leave_out_slotted(part_list: sketch.PartList) -> sketch.PartList:
     """Leave out the parts with a slot."""
-    items = tuple(item for item in part_list.items if not item[0])
-    return part_list._replace(items=items)
+    items = []
+    for slot, attributes in part_list.items:
+        if not slot:
+            items.append((slot, attributes))
+    return part_list._replace(items=tuple(items))
 
 
 def _filled_slots(part_list: sketch.PartList) -> set[str]:
-    """Return the slots of the parts that have one."""
+    """Return the slots in which a list has parts."""
     return {slot for slot, _attributes in part_list.items if slot}
 
 
-def _normal_slots(
+def _find_normal_slots(
     counted: Iterable[Counted], reporting: int
 ) -> frozenset[str]:
-    """Return the slots that are filled in nearly all machines.
-
-    Where there are any, parts are compared slot by slot.
+    """Return the slots that nearly all machines have filled.
 
     :param reporting: how many machines report parts.
-    :returns: none where too many machines have filled others: the names of
-        their slots then say nothing.
+    :returns: no slots where too many machines have filled other slots: the
+        names of slots say nothing then.
     """
     count: collections.Counter[str] = collections.Counter()
     for part_list, machines in counted:
@@ -194,10 +194,10 @@ def _count_values(
 ) -> dict[tuple[str, str], ValueCounts]:
     """Count how many machines have a value, by slot and attribute.
 
-    ``{('DIMM_A1', 'size'): Counter({32: 9, 16: 1})}`` says that in this slot
-    nine machines have one of size 32, and one machine has another.
+    For example, ``{('DIMM_A1', 'size'): Counter({32: 9, 16: 1})}``: in this
+    slot nine machines have a DIMM of size 32, and one machine has another.
 
-    :param slots: those that are counted.
+    :param slots: the slots to count.
     """
     values: dict[tuple[str, str], ValueCounts] = {}
     for part_list, machines in counted:
@@ -236,23 +236,23 @@ class _BySlot:
         for part_list, machines in counted:
             for slot in _filled_slots(part_list):
                 self._filled[slot] += machines
-        # What is normal, by slot and attribute.
+        # Normal values, by slot and attribute.
         self._norms: dict[tuple[str, str], norm.Norm] = {}
-        # The part that peers have in a slot: its normal attributes.
+        # The normal attributes of a part, by its slot.
         self._normal_parts: dict[str, dict[str, typing.Any]] = {}
         for (slot, name), counts in _count_values(counted, slots).items():
-            normal = norm.shared_counts(counts, least)
+            normal = norm.find_norm_of_counts(counts, least)
             if normal is not None:
                 self._norms[slot, name] = normal
                 self._normal_parts.setdefault(slot, {})[name] = normal.value
         # Needs the norms of all attributes.
-        self._drop_norms_of_varying(counted)
+        self._drop_varying_norms(counted)
 
-    def _drop_norms_of_varying(self, counted: Sequence[Counted]) -> None:
+    def _drop_varying_norms(self, counted: Sequence[Counted]) -> None:
         """Remove the norms of attributes by which many machines would be odd.
 
-        One attribute may vary so in some slot that its norm says nothing: it
-        is then no norm in any slot.
+        The values of such an attribute vary too much to be compared, in any
+        slot.
         """
         odd: collections.Counter[str] = collections.Counter()
         for part_list, machines in counted:
@@ -286,7 +286,7 @@ class _BySlot:
     def differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
-        """Return how parts of a machine differ from those of its peers.
+        """Return how parts of a machine differ from the parts of its peers.
 
         Parts without a slot are left out.
         """
@@ -297,7 +297,7 @@ class _BySlot:
         empty_slots = sorted(self._slots - parts.keys())
         unusual_slots = sorted(parts.keys() - self._slots)
         # The slot of a part here, by the slot that it has in peers.
-        moves = self._moves(parts, empty_slots, unusual_slots)
+        moves = self._find_moves(parts, empty_slots, unusual_slots)
         missing = [slot for slot in empty_slots if slot not in moves]
         new = [slot for slot in unusual_slots if slot not in moves.values()]
         differences = []
@@ -305,9 +305,9 @@ class _BySlot:
             differences.append(self._missing_part(part_list, slot))
         for slot in new:
             differences.append(self._new_part(part_list, slot, parts[slot]))
-        # Where a part is gone or new, the others may have moved because of
-        # that: only the first is a finding.
-        if not missing and not new:
+        # A part that is gone or new may make others move: it is the finding.
+        are_all_there = not missing and not new
+        if are_all_there:
             for home, slot in moves.items():
                 differences.append(self._moved_part(part_list, home, slot))
         for slot, attributes in part_list.items:
@@ -318,18 +318,18 @@ class _BySlot:
                 )
         return differences
 
-    def _moves(
+    def _find_moves(
         self,
         parts: typing.Mapping[str, Attributes],
         missing: Iterable[str],
         new: Iterable[str],
     ) -> dict[str, str]:
-        """Return which parts are in another slot than usual.
+        """Find the parts that are in another slot than usual.
 
-        A part in a new slot is taken for that of the first missing slot whose
-        usual part is like it.
+        A part in a new slot comes from the first missing slot whose usual part
+        is like it.
 
-        :returns: by the slot that is missing, the new one where its part is.
+        :returns: the new slot of a part, by its usual slot.
         """
         moves: dict[str, str] = {}
         for slot in new:
@@ -340,14 +340,15 @@ class _BySlot:
         return moves
 
     def _is_like(self, part: Attributes, slot: str) -> bool:
-        """Check that a part is what peers have in a slot."""
-        return not self._odd_names(slot, tuple(part.items()))
+        """Return whether a part is like the usual part of a slot."""
+        odd_names = self._odd_names(slot, tuple(part.items()))
+        return not odd_names
 
     def _missing_part(
         self, part_list: sketch.PartList, slot: str
     ) -> peer_difference.PeerDifference:
         """Return the difference of an empty slot that peers have filled."""
-        usual = describe(part_list.kind, self._normal_parts.get(slot, {}))
+        usual = describe_part(part_list.kind, self._normal_parts.get(slot, {}))
         filled = self._filled[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
@@ -372,7 +373,7 @@ class _BySlot:
             what=finding.NEW,
             slot=slot,
             field=part_list.source,
-            has=describe(part_list.kind, part),
+            has=describe_part(part_list.kind, part),
             value='nothing there',
             count=without,
             fitting=without,
@@ -384,7 +385,7 @@ class _BySlot:
     ) -> peer_difference.PeerDifference:
         """Return the difference of a part in another slot than in peers.
 
-        :param home: the slot where peers have it.
+        :param home: the slot where peers have the part.
         """
         filled = self._filled[home]
         return peer_difference.PeerDifference(
@@ -410,9 +411,9 @@ class _BySlot:
 
         The peers are counted by the most telling of these attributes.
 
-        :param names: of the attributes, of which the first few are named.
+        :param names: of the attributes; only a few are reported.
         """
-        first_names = sorted(names, key=_importance)[:_MOST_ATTRIBUTES]
+        first_names = sorted(names, key=_importance_key)[:_MAX_ATTRIBUTES]
         normal = self._norms[slot, first_names[0]]
         has = {name: part[name] for name in first_names}
         usual = {name: self._norms[slot, name].value for name in first_names}
@@ -433,14 +434,14 @@ class _BySlot:
 class _ByNumber:
     """Compares parts without slots, by their number and their attributes.
 
-    Which part of a machine is which of a peer, is not known: of an attribute
-    the values of all parts together are compared, as a multiset. Four equal
-    disks of 960 GB are the multiset ``(960, 960, 960, 960)`` of sizes.
+    It is not known which part of a machine is which part of a peer. So the
+    values of all parts together are compared, as a multiset: four equal disks
+    of 960 GB are ``(960, 960, 960, 960)``.
 
     :param counted: all lists of parts, with the number of machines that have
         the same list.
     :param reporting: how many machines report parts.
-    :param least: how many machines have to report parts before anything is
+    :param least: how many machines must report parts, so that something is
         normal.
     """
 
@@ -448,27 +449,27 @@ class _ByNumber:
         self, counted: Sequence[Counted], reporting: int, least: int
     ) -> None:
         self._reporting = reporting
-        # How many machines have a number of parts.
+        # Machines are counted by their number of parts.
         numbers: collections.Counter[Hashable] = collections.Counter()
         for part_list, machines in counted:
             numbers[len(part_list.items)] += machines
-        self._number = norm.shared_counts(numbers, least)
+        self._number = norm.find_norm_of_counts(numbers, least)
         # The normal multisets, by attribute. An attribute that most machines
         # do not report is not compared.
         self._values = {}
         for name, counts in sorted(_count_multisets(counted).items()):
-            normal = norm.shared_counts(counts, least)
+            normal = norm.find_norm_of_counts(counts, least)
             if normal is not None and normal.value != ():
                 self._values[name] = normal
 
     def differences(
         self, part_list: sketch.PartList
     ) -> list[peer_difference.PeerDifference]:
-        """Return how parts of a machine differ from those of its peers.
+        """Return how parts of a machine differ from the parts of its peers.
 
-        At most two differences are returned: that the machine has fewer or
-        more parts, and that some part is of another kind than usual. Peers
-        that do not agree on the number of parts are not compared.
+        There are at most two differences: the machine has fewer or more parts,
+        and some part is of another kind than usual. Nothing is compared if the
+        numbers of parts of peers vary.
         """
         normal = self._number
         if normal is None:
@@ -478,16 +479,15 @@ class _ByNumber:
         differences = []
         if number not in normal.accepted:
             if not number:
-                # It has no parts at all, so that it lacks all usual values.
+                # A machine without parts lacks all usual values.
                 lost = {}
                 for name, shared in self._values.items():
                     lost[name] = list(shared.value)
             differences.append(
-                self._number_differs(part_list, normal, lost, added)
+                self._number_difference(part_list, normal, lost, added)
             )
-        # A machine with more parts has a value more of every attribute for
-        # each of these. Only where there are still more values some part is
-        # another one than usual.
+        # A surplus part brings one more value of every attribute. If there are
+        # still more unusual values, another part has changed.
         surplus = max(0, number - normal.value)
         changed = {}
         for name, values in added.items():
@@ -500,24 +500,24 @@ class _ByNumber:
     def _lost_and_added(
         self, part_list: sketch.PartList
     ) -> tuple[dict[str, list[typing.Any]], dict[str, list[typing.Any]]]:
-        """Return the usual values that parts lack, and unusual ones they have.
+        """Return the usual values that parts lack, and their unusual values.
 
-        :returns: both by the name of the attribute.
+        For example, ``({'size': [960]}, {'size': [480]})``.
         """
-        lost: dict[str, list[typing.Any]] = {}
-        added: dict[str, list[typing.Any]] = {}
-        for name, multiset in multisets(part_list).items():
-            shared = self._values.get(name)
-            if shared is None or multiset in shared.accepted:
+        lost_by_name: dict[str, list[typing.Any]] = {}
+        added_by_name: dict[str, list[typing.Any]] = {}
+        for name, multiset in multisets_by_attribute(part_list).items():
+            normal = self._values.get(name)
+            if normal is None or multiset in normal.accepted:
                 continue
-            lacks, has_more = difference(multiset, shared.accepted)
-            if lacks:
-                lost[name] = lacks
-            if has_more:
-                added[name] = has_more
-        return lost, added
+            lost, added = compare_multisets(multiset, normal.accepted)
+            if lost:
+                lost_by_name[name] = lost
+            if added:
+                added_by_name[name] = added
+        return lost_by_name, added_by_name
 
-    def _number_differs(
+    def _number_difference(
         self,
         part_list: sketch.PartList,
         normal: norm.Norm,
@@ -527,9 +527,10 @@ class _ByNumber:
         """Return the difference of a machine with fewer or more parts.
 
         :param normal: the numbers of parts that peers have.
-        :param lost: the usual values that its parts lack, by attribute; the
-            first of them describe a part that is missing.
-        :param added: the unusual ones that they have, for a part too many.
+        :param lost: the usual values that its parts lack, by attribute; they
+            describe a missing part.
+        :param added: the unusual values of its parts, by attribute; they
+            describe a surplus part.
         """
         number = len(part_list.items)
         is_fewer = number < normal.value
@@ -559,13 +560,13 @@ class _ByNumber:
     ) -> peer_difference.PeerDifference:
         """Return the difference of a machine with some part of another kind.
 
-        Which part that is, is not known: the first unusual value is named
-        beside the first usual one.
+        It is not known which part: the first unusual value is named beside the
+        first usual value.
 
         :param changed: unusual values that the machine has, by attribute.
-        :param lost: the usual values that it lacks.
+        :param lost: the usual values that it lacks, by attribute.
         """
-        names = sorted(changed, key=_importance)[:_MOST_ATTRIBUTES]
+        names = sorted(changed, key=_importance_key)[:_MAX_ATTRIBUTES]
         normal = self._values[names[0]]
         has = {name: changed[name][0] for name in names}
         usual = {name: lost[name][0] for name in names}
@@ -583,11 +584,12 @@ class _ByNumber:
         )
 
 
-def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
-    """Return the sorted values of attributes of all parts, by attribute.
+def multisets_by_attribute(
+    part_list: sketch.PartList,
+) -> dict[str, tuple[typing.Any, ...]]:
+    """Return the sorted values of all parts together, by attribute.
 
-    Parts without slots are listed in any order: only which values there are,
-    and how many of them, can be compared.
+    For example, ``{'size': (480, 960, 960)}`` of three disks.
     """
     multiset: dict[str, list[typing.Any]] = {}
     for _slot, attributes in part_list.items:
@@ -602,14 +604,14 @@ def multisets(part_list: sketch.PartList) -> dict[str, tuple[typing.Any, ...]]:
 def _count_multisets(counted: Sequence[Counted]) -> dict[str, ValueCounts]:
     """Count how many machines have a multiset of values, by attribute.
 
-    ``{'size': Counter({(960, 960): 9, (960,): 1})}`` says that nine machines
-    have two parts of size 960, and one machine has one. The empty multiset is
-    that of machines whose parts do not report the attribute.
+    For example, ``{'size': Counter({(960, 960): 9, (960,): 1})}``: nine
+    machines have two parts of size 960, and one machine has one. Parts that
+    do not report the attribute have the empty multiset.
     """
     multisets_of_lists = []
     names: set[str] = set()
     for part_list, machines in counted:
-        by_name = multisets(part_list)
+        by_name = multisets_by_attribute(part_list)
         multisets_of_lists.append((by_name, machines))
         names.update(by_name)
     counts: dict[str, ValueCounts]
@@ -620,81 +622,79 @@ def _count_multisets(counted: Sequence[Counted]) -> dict[str, ValueCounts]:
     return counts
 
 
-def difference(
+def compare_multisets(
     values: Sequence[typing.Any], accepted: Iterable[Sequence[typing.Any]]
 ) -> tuple[list[typing.Any], list[typing.Any]]:
     """Return how a multiset differs from the nearest normal one.
 
-    ``(960,)`` differs from ``(960, 960)`` by ``([960], [])``.
+    For example, ``(960,)`` differs from ``(960, 960)`` by ``([960], [])``.
 
     :param values: of the multiset.
     :param accepted: the normal multisets.
-    :returns: the values that it lacks, and those that it has in addition.
+    :returns: the values that it lacks, and the values that it adds.
     """
     own = collections.Counter(values)
-    lacks: list[typing.Any] = []
-    has_more = list(values)
-    least: float = math.inf
+    nearest_lost: list[typing.Any] = []
+    nearest_added = list(values)
+    least_distance: float = math.inf
     for normal in accepted:
         usual = collections.Counter(normal)
-        gone = sorted((usual - own).elements(), key=str)
-        extra = sorted((own - usual).elements(), key=str)
-        if len(gone) + len(extra) < least:
-            least = len(gone) + len(extra)
-            lacks, has_more = gone, extra
-    return lacks, has_more
+        lost = sorted((usual - own).elements(), key=str)
+        added = sorted((own - usual).elements(), key=str)
+        distance = len(lost) + len(added)
+        if distance < least_distance:
+            least_distance = distance
+            nearest_lost, nearest_added = lost, added
+    return nearest_lost, nearest_added
 
 
-def _importance(name: str) -> tuple[int, str]:
-    """Return what to sort attributes by: those that say most come first."""
-    place = len(_FIRST)
-    if name in _FIRST:
-        place = _FIRST.index(name)
+def _importance_key(name: str) -> tuple[int, str]:
+    """Return the key to sort attributes by, the most telling first."""
+    place = len(_BY_IMPORTANCE)
+    if name in _BY_IMPORTANCE:
+        place = _BY_IMPORTANCE.index(name)
     return place, name
 
 
-def describe(kind: str, part: Attributes) -> str:
-    """Return a part in words, by the attributes that tell people most.
+def describe_part(kind: str, part: Attributes) -> str:
+    """Return a part in words, e.g. ``32 GiB Samsung M393A4K40``.
 
-    A part without these is described by its PCI numbers, or else by its first
-    attributes.
+    A part without such attributes is described by its PCI numbers, or else by
+    its first attributes; a part without any attributes is "one", as in "DIMM
+    A1 is missing: 9 of 10 have one".
 
     :param kind: of the part, which decides how a size is written.
-    :returns: words such as ``32 GiB Samsung M393A4K40``; "one" of a part
-        without attributes, for a sentence such as "DIMM A1 is missing: 9 of
-        10 have one".
     """
     words = []
-    for name in _DESCRIBE:
+    for name in _DESCRIBING:
         if name in part:
-            words.append(_as_text(kind, name, part[name]))
+            words.append(_format_attribute(kind, name, part[name]))
     if not words and 'vendor_id' in part:
         words = [f'{part["vendor_id"]}:{part.get("product_id", "")}']
     if not words:
-        first = sorted(part.items())[:_MOST_ATTRIBUTES]
+        first = sorted(part.items())[:_MAX_ATTRIBUTES]
         words = [f'{name} {value}' for name, value in first]
     # Several attributes may say the same.
     return ' '.join(dict.fromkeys(words)) or 'one'
 
 
 def _in_brackets(kind: str, values: Attributes) -> str:
-    """Return a part in words and brackets, for behind a number of parts.
+    """Return a part in words and brackets, e.g. `` (960 GB)``.
 
-    :param values: lists of values, by attribute: the part has the first of
-        each.
-    :returns: an empty text without values.
+    :param values: lists of values, by attribute; the part has the first value
+        of every list. Without values the text is empty.
     """
     if not values:
         return ''
     part = {name: of_name[0] for name, of_name in values.items()}
-    return f' ({describe(kind, part)})'
+    return f' ({describe_part(kind, part)})'
 
 
 def describe_attributes(kind: str, attributes: Attributes) -> str:
-    """Return some attributes of a part with their names, for people."""
+    """Return attributes of a part as text, e.g. ``960 GB, vendor Acme``."""
     words = []
     for name, value in attributes.items():
-        text = _as_text(kind, name, value)
+        text = _format_attribute(kind, name, value)
         if name.lower() == 'size':
             words.append(text)
         else:
@@ -702,11 +702,11 @@ def describe_attributes(kind: str, attributes: Attributes) -> str:
     return ', '.join(words)
 
 
-def _as_text(kind: str, name: str, value: typing.Any) -> str:
+def _format_attribute(kind: str, name: str, value: typing.Any) -> str:
     """Return the value of an attribute, a size with its unit."""
     is_number = type(value) in (int, float)
     if is_number and name == 'size':
-        return finding.size(kind, value)
+        return finding.format_size(kind, value)
     if is_number and name == 'size_mb':
-        return finding.size(part_source.DIMM, value * 1024 * 1024)
+        return finding.format_size(part_source.DIMM, value * 1024 * 1024)
     return str(value).strip()

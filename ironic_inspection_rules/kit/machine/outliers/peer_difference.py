@@ -76,7 +76,7 @@ _COMPONENTS = (
         ),
     ),
 )
-"""The words by which a field belongs to a component, the surest first."""
+"""Words by which a field belongs to a component, the surest first."""
 
 _BIOS = (
     'inventory.system_vendor.firmware',
@@ -91,16 +91,16 @@ class PeerDifference:
 
     :ivar kind: of the finding, see :data:`.finding.KINDS`.
     :ivar what: ``missing``, ``new``, ``changed`` or ``moved``.
-    :ivar slot: of the part, None without one.
+    :ivar slot: of the part; None without a slot.
     :ivar field: the path of the field, or the source of the part.
-    :ivar has: what the machine has, None where something is missing.
+    :ivar has: what the machine has; None where something is missing.
     :ivar value: what most peers have, for people.
-    :ivar count: how many peers have it.
-    :ivar fitting: how many have anything that is normal.
-    :ivar of: how many report anything.
-    :ivar far: of a number, how far it is from normal ones.
-    :ivar adds: whether it has what no normal peer has, rather than less.
-    :ivar names: of a part that is another one, the attributes that differ.
+    :ivar count: how many peers have ``value``.
+    :ivar fitting: how many peers have a normal value.
+    :ivar of: how many peers report any value.
+    :ivar far: how far a number is from normal numbers; 1 for other values.
+    :ivar adds: whether the machine has something that its peers lack.
+    :ivar names: the attributes of a part that differ.
     """
 
     kind: str
@@ -118,11 +118,14 @@ class PeerDifference:
 
     @property
     def odd(self) -> float:
-        """How odd it is."""
-        return finding.oddness(self.kind, self.fitting, self.of, self.far)
+        """How odd the difference is; 0 would be normal."""
+        return finding.rate_oddness(self.kind, self.fitting, self.of, self.far)
 
     def as_finding(self, machine: str, group: str) -> finding.Outlier:
-        """Return it as it is reported."""
+        """Build the finding that is reported.
+
+        :param group: the name of the group of peers.
+        """
         of_peers = finding.PeerValue(self.value, self.count, self.of)
         return finding.Outlier(
             machine,
@@ -139,17 +142,20 @@ class PeerDifference:
 
 @functools.lru_cache(20000)
 def is_measured(path: str) -> bool:
-    """Check that a number was measured, so that it differs a little."""
-    return bool(field_name.words(path) & _MEASURED)
+    """Return whether a field is a measurement, such as a benchmark."""
+    return bool(field_name.split_words(path) & _MEASURED)
 
 
 @functools.lru_cache(20000)
 def part_kind(path: str) -> str | None:
     """Return the kind of parts that a field is about, None if no word tells.
 
-    ``raid.disks`` is about disks.
+    For example, ``raid.disks`` is about disks. Of several kinds the surest is
+    taken.
+
+    :returns: None if no word tells.
     """
-    words = field_name.words(path)
+    words = field_name.split_words(path)
     for kind, names in _COMPONENTS:
         if words & names:
             return kind
@@ -157,14 +163,14 @@ def part_kind(path: str) -> str | None:
 
 
 @functools.lru_cache(20000)
-def kind_of(path: str, is_number: bool = False) -> str:
+def finding_kind(path: str, is_number: bool = False) -> str:
     """Return the kind of a finding about a field, by words in its path.
 
     Users leave out findings by their kind.
 
-    :param is_number: whether numbers differ: only these are benchmarks.
+    :param is_number: whether numbers differ: only numbers are benchmarks.
     """
-    words = field_name.words(path)
+    words = field_name.split_words(path)
     if path.endswith('flags[]'):
         return finding.FLAG
     if field_name.is_bios_setting(path):
@@ -186,21 +192,22 @@ def kind_of(path: str, is_number: bool = False) -> str:
 
 
 @functools.lru_cache(20000)
-def cause(path: str, kind: str) -> tuple[str, str]:
+def cause_key(path: str, kind: str) -> tuple[str, str]:
     """Return the key of the cause for which a field differs.
 
     Differences of a machine with the same key are reported as one.
 
-    :param kind: of the finding about the field, see :func:`kind_of`.
-    :returns: a kind, and what the paths of such fields begin with or are
-        about; empty where the kind alone is the key.
+    :param kind: of the finding about the field, see :func:`finding_kind`.
+    :returns: a kind, and a component or the beginning of paths, e.g.
+        ``('benchmark', 'disk')`` or ``('field', 'inventory.boot')``; the
+        second text is empty where the kind alone is the key.
     """
     if kind == finding.BENCHMARK:
         return kind, part_kind(path) or ''
     if kind == part_source.FIRMWARE and path.startswith(_BIOS):
         return kind, 'bios'
     if kind in (finding.FIELD, finding.NUMBER) and '[]' in path:
-        # An item more is another number of items, and other values.
+        # One more item changes the number of items and their values.
         return finding.FIELD, path.partition('[]')[0]
     if kind in (finding.FIELD, finding.NUMBER, part_source.FIRMWARE):
         return kind, path.rpartition('.')[0]

@@ -16,10 +16,10 @@ from ironic_inspection_rules.rule_file import document
 
 
 class _Chunk(typing.NamedTuple):
-    """What was read from a chunk of files.
+    """The result of reading a chunk of files.
 
     :param sketches: of the machines, in the order of the files.
-    :param problems: for each file that cannot be read, why.
+    :param problems: why files cannot be read.
     """
 
     sketches: list[sketch.Sketch]
@@ -40,7 +40,8 @@ def compare(
         the vendor, the product and the board.
     :param least: the least number of machines that are peers.
     :param advance: called as files are read, for a progress bar.
-    :param complain: called with the reason why a file cannot be read.
+    :param complain: called with the reason why a file cannot be read; other
+        files are compared all the same.
     """
     machines = peers.Peers(least)
     prepare = functools.partial(_SketchReader, tuple(by))
@@ -54,9 +55,9 @@ def compare(
 def learn(
     result: peers.Result, by: Sequence[str], advance: file_work.Advance
 ) -> list[dict[str, typing.Any]]:
-    """Build rules that record where a machine of a group is odd.
+    """Learn rules that record where a machine of a group is odd.
 
-    What is normal is learnt from the files of the machines that are not odd.
+    The machines that are not odd are normal: their files are read once more.
 
     :param result: what :func:`compare` returned.
     :param by: paths of the values that peers have in common.
@@ -85,10 +86,10 @@ class _ReducedReader:
     def __call__(
         self, paths: Sequence[str]
     ) -> list[tuple[str, norm_rules.Reduced]]:
-        """Return the path of every file, and what rules are made of in it.
+        """Return the path of every file, and the reduced data of its machine.
 
-        :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read
-            any more; :func:`compare` has read all of them.
+        :raises: :class:`.exceptions.InvalidDocument` if a file, which
+            :func:`compare` has read, cannot be read any more.
         """
         reduced_machines = []
         for path in paths:
@@ -109,9 +110,9 @@ class _SketchReader:
         self._by = by
 
     def __call__(self, paths: Sequence[str]) -> _Chunk:
-        """Return the sketches of the machines, and why files have none."""
-        # What several machines have is one object: it is sent once to the
-        # process that compares.
+        """Return the sketches of machines, and why files cannot be read."""
+        # Equal values of several machines are one object, which is sent once
+        # to the process that compares.
         shared = sketch.Shared()
         chunk = _Chunk([], [])
         for path in paths:
@@ -121,5 +122,5 @@ class _SketchReader:
                 chunk.problems.append(str(exc))
                 continue
             whole = sketch.draw(path, facts, self._by)
-            chunk.sketches.append(shared.sketch(whole))
+            chunk.sketches.append(shared.share(whole))
         return chunk

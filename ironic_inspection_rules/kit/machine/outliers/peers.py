@@ -18,7 +18,7 @@ from ironic_inspection_rules.kit.machine.outliers import peer_difference
 from ironic_inspection_rules.kit.machine.outliers import sketch
 
 MIN_PEERS = 5
-"""Machines of one kind that are enough to compare them."""
+"""How many machines of one kind are enough to compare them."""
 
 Key = tuple[tuple[str, str], ...]
 
@@ -35,8 +35,8 @@ class PeerGroup:
 
     @property
     def label(self) -> str:
-        """What the machines are called."""
-        return label(self.key)
+        """The name of the group, e.g. ``Dell Inc. PowerEdge R640``."""
+        return group_label(self.key)
 
     @property
     def size(self) -> int:
@@ -54,9 +54,9 @@ class PeerGroup:
     def as_dict(
         self, findings: Iterable[finding.Outlier]
     ) -> dict[str, typing.Any]:
-        """Return plain JSON data.
+        """Return plain JSON data, with the numbers of its machines.
 
-        :param findings: those of all groups.
+        :param findings: of all groups.
         """
         odd = {
             odd_one.machine
@@ -83,7 +83,7 @@ class Skipped:
 
     @property
     def reason(self) -> str:
-        """Why they are not compared."""
+        """Why the machines are not compared."""
         count = len(self.machines)
         return (
             _P(
@@ -97,7 +97,7 @@ class Skipped:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
         return {
-            'group': label(self.key),
+            'group': group_label(self.key),
             'machines': list(self.machines),
             'reason': self.reason,
         }
@@ -122,11 +122,13 @@ class Result:
         odd = {odd_one.machine for odd_one in self.findings}
         return sum(group.size for group in self.groups) - len(odd)
 
-    def dated(self, since: Mapping[tuple[str | None, ...], str]) -> 'Result':
-        """Return a result whose findings say since when they are there.
+    def with_dates(
+        self, since: Mapping[tuple[str | None, ...], str]
+    ) -> 'Result':
+        """Return the result with the times since when findings are there.
 
-        :param since: times by the identity of a finding. A finding without
-            one is older than all inspections that are kept.
+        :param since: times by the identity of a finding. A finding without a
+            time is older than all kept inspections.
         """
         findings = []
         for odd_one in self.findings:
@@ -137,8 +139,8 @@ class Result:
             )
         return dataclasses.replace(self, findings=tuple(findings))
 
-    def without(self, ignored: Iterable[str]) -> 'Result':
-        """Return it without findings of some kinds."""
+    def without_kinds(self, ignored: Iterable[str]) -> 'Result':
+        """Return the result without the findings of some kinds."""
         ignored = set(ignored)
         findings = []
         for odd_one in self.findings:
@@ -160,15 +162,15 @@ class Result:
         }
 
 
-def label(key: Key) -> str:
-    """Return what machines with a key are called."""
+def group_label(key: Key) -> str:
+    """Return the name of the group of machines with a key."""
     return ' '.join(value for _path, value in key) or _('unknown model')
 
 
 class Peers:
     """All machines of a fleet as sketches, which share equal parts.
 
-    :param least: machines that are enough to compare them.
+    :param least: how many machines of a group are enough to compare them.
     """
 
     def __init__(self, least: int = MIN_PEERS) -> None:
@@ -177,42 +179,43 @@ class Peers:
         self._sketches: list[sketch.Sketch] = []
 
     def add(self, sketches: Iterable[sketch.Sketch]) -> None:
-        """Add some machines."""
-        self._sketches.extend(map(self._shared.sketch, sketches))
+        """Add machines, whose equal values are shared from now on."""
+        self._sketches.extend(map(self._shared.share, sketches))
 
     def find(self) -> Result:
         """Return how the machines differ from their peers."""
-        return self._compare(self._sketches, None)
+        return self._compare_groups(self._sketches, names=None)
 
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
-        """Return how some machines, as they were, differ from today's peers.
+        """Return how machines, as they were, differ from their peers of today.
 
-        :param others: earlier sketches by the name of the machine.
+        :param others: earlier sketches by the name of the machine, which
+            replace the added ones.
         :returns: only groups that have one of these machines.
         """
         sketches = []
         for machine in self._sketches:
             earlier = others.get(machine.name)
             if earlier is not None:
-                machine = self._shared.sketch(earlier)
+                machine = self._shared.share(earlier)
             sketches.append(machine)
-        return self._compare(sketches, others.keys())
+        return self._compare_groups(sketches, others.keys())
 
-    def _compare(
+    def _compare_groups(
         self, sketches: Iterable[sketch.Sketch], names: Container[str] | None
     ) -> Result:
         """Compare the machines of every group of one model and board.
 
-        Within a group only those of one kind of hardware are compared. Groups
-        of fewer machines than peers have to be are skipped.
+        Machines are compared with machines of the same kind. Groups that are
+        too small are skipped.
 
-        :param names: of machines; groups without any of them are left out.
+        :param names: of machines: groups without such a machine are left out.
             None for all groups.
         """
         groups = []
         skipped = []
         findings: list[finding.Outlier] = []
-        for key, members in sorted(_by_key(sketches).items()):
+        for key, members in sorted(_group_by_key(sketches).items()):
             member_names = sorted(machine.name for machine in members)
             is_wanted = names is None or any(
                 name in names for name in member_names
@@ -223,59 +226,62 @@ class Peers:
                 skipped.append(Skipped(key, tuple(member_names)))
                 continue
             # Neither names nor the order of files may change the result.
-            members.sort(key=_content)
+            members.sort(key=_sort_key)
             members = capacities.unify(members)
             group = PeerGroup(key, tuple(kind.divide(members, self._least)))
             groups.append(group)
             for machine_kind in group.kinds:
-                findings += _compare(
+                findings += _compare_kind(
                     machine_kind.sketches, self._least, group.label
                 )
         findings.sort(key=finding.Outlier.sort_key)
         return Result(tuple(findings), tuple(groups), tuple(skipped))
 
 
-def _content(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
+def _sort_key(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
     """Return a sort key of a machine: its numbers, and its name last."""
     return machine.numbers.tobytes(), machine.paths, machine.name
 
 
-def _by_key(
+def _group_by_key(
     sketches: Iterable[sketch.Sketch],
 ) -> dict[Key, list[sketch.Sketch]]:
     """Group machines by their model and board.
 
-    A machine that does not report its board comes to the largest group of
-    its model.
+    A machine that does not report its board joins the largest group of its
+    model.
     """
     groups: dict[Key, list[sketch.Sketch]] = {}
     for machine in sketches:
         groups.setdefault(machine.key, []).append(machine)
-    # The key of a model ends with the board, where machines report it.
-    keys_with_board: dict[Key, list[Key]] = {}
+    # The keys with a board, by the key of their model: that key without the
+    # board, which is the last of its values.
+    keys_by_model: dict[Key, list[Key]] = {}
     for key in groups:
         if key and key[-1][0] == sketch.BOARD:
-            keys_with_board.setdefault(key[:-1], []).append(key)
-    for key_of_model, keys in keys_with_board.items():
-        if key_of_model not in groups:
+            model = key[:-1]
+            keys_by_model.setdefault(model, []).append(key)
+    for model, keys in keys_by_model.items():
+        if model not in groups:
             continue
         _size, largest = max((len(groups[key]), key) for key in keys)
-        groups[largest].extend(groups.pop(key_of_model))
+        without_board = groups.pop(model)
+        groups[largest].extend(without_board)
     return groups
 
 
-def _compare(
+def _compare_kind(
     sketches: Sequence[sketch.Sketch], least: int, group: str
 ) -> list[finding.Outlier]:
     """Compare the parts and fields of machines of one kind.
 
-    :param least: how many machines must report something to be compared.
-    :param group: the name of their model, for the findings.
-    :returns: a finding for every cause that a machine differs for.
+    :param least: how many machines must report a field or parts.
+    :param group: the name of the group, for the findings.
+    :returns: a finding for every cause for which a machine differs.
     """
-    # By the index of the machine: differences by source of parts.
+    # By the index of the machine: a list of differences for every source.
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
-    for lists in kind.part_lists(sketches).values():
+    for lists in kind.part_lists_by_source(sketches).values():
         by_machine = part_comparison.compare(lists, least)
         for index, differences in by_machine.items():
             parts.setdefault(index, []).append(differences)

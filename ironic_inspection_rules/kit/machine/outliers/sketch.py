@@ -24,10 +24,11 @@ Attributes = tuple[tuple[str, typing.Any], ...]
 """Names and values."""
 
 Item = tuple[str, Attributes]
-"""A part: its slot, which may be empty, and what it is."""
+"""A part: its slot, which may be empty, and its attributes."""
 
 Section = tuple[str, Attributes]
-"""Fields of one place of the data that are texts: path and value of each."""
+"""The texts of one place of the data, such as ``inventory.system_vendor``:
+the path of the place, and the paths and values of its fields."""
 
 _AGENT_ONLY = ('boot', 'bmc_address', 'hostname')
 """Fields of an inventory that Ironic's agent reports, and Redfish does not."""
@@ -64,10 +65,8 @@ _NOT_COMPARED = frozenset(
 _PART_PATHS = _NOT_COMPARED | {
     source.path.partition('.*.')[0] for source in _LISTS
 }
-"""Paths below which no fields are compared.
-
-They have parts, which are compared as such, or are never compared.
-"""
+"""Paths below which no fields are compared: the parts there are compared in
+another way, or nothing there is compared."""
 
 _LOAD_UNITS = frozenset(
     (
@@ -108,16 +107,16 @@ _VERSIONS = frozenset(
 # A version, or a date with its time: both may look like something else.
 _BARE_VERSION = re.compile(r'[vV]?[0-9]+(?:\.[0-9]+)+|[0-9]{12,}')
 _PCI_ID = re.compile('[0-9a-fA-F]{4}')
-_DEEPEST = 20
-_LARGEST = 1e300
-_MOST_FIELDS = 20000
+_MAX_DEPTH = 20
+_MAX_NUMBER = 1e300
+_MAX_FIELDS = 20000
 
 
 class PartList(typing.NamedTuple):
     """All parts of one kind that one source reports.
 
-    :param source: who reported them, and the path of the list in the data.
-    :param items: the slot of each part, which may be empty, and what it is.
+    :param source: the reporter, and the path of the list in the data, e.g.
+        ``agent inventory.disks``.
     """
 
     kind: str
@@ -129,12 +128,12 @@ class Sketch(typing.NamedTuple):
     """The data of a machine that are compared with its peers.
 
     :param name: of the machine, in findings.
-    :param key: paths and values that its peers have in common with it, such as
-        the model.
+    :param key: paths and values that its peers have in common, such as the
+        model.
     :param parts: lists of parts, by kind and source.
     :param sections: the fields that are texts.
     :param paths: of the fields that are numbers, sorted.
-    :param numbers: their values, in the same order.
+    :param numbers: the values of these fields, in the same order.
     """
 
     name: str
@@ -146,68 +145,70 @@ class Sketch(typing.NamedTuple):
 
 
 class Shared:
-    """Replaces equal parts of sketches by one object.
+    """Replaces equal values of sketches by one object, which saves memory.
 
-    Only the numbers, which the median needs, are then there once for every
-    machine of a fleet; all else is a reference to what other machines have.
+    Of a fleet of equal machines only the numbers, which the median needs, are
+    kept for every machine.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, typing.Any] = {}
 
-    def sketch(self, new: Sketch) -> Sketch:
+    def share(self, new: Sketch) -> Sketch:
         """Return an equal sketch of shared objects."""
-        parts = tuple(map(self.part_list, new.parts))
-        sections = tuple(map(self._section, new.sections))
+        parts = tuple(map(self.share_part_list, new.parts))
+        sections = tuple(map(self._share_section, new.sections))
         return Sketch(
             name=new.name,
-            key=self._equal(new.key),
-            parts=self._equal(parts),
-            sections=self._equal(sections),
-            paths=self._equal(new.paths),
+            key=self._first_equal(new.key),
+            parts=self._first_equal(parts),
+            sections=self._first_equal(sections),
+            paths=self._first_equal(new.paths),
             numbers=new.numbers,
         )
 
-    def part_list(self, new: PartList) -> PartList:
+    def share_part_list(self, new: PartList) -> PartList:
         """Return the shared object of a list of parts."""
         shared = self._known.get(new)
         if shared is None:
-            # A new list may still be of parts that other lists have.
-            shared = new._replace(items=tuple(map(self._equal, new.items)))
+            # A new list may still have parts of other lists.
+            shared = new._replace(
+                items=tuple(map(self._first_equal, new.items))
+            )
             self._known[shared] = shared
         return typing.cast(PartList, shared)
 
-    def _section(self, new: Section) -> Section:
+    def _share_section(self, new: Section) -> Section:
         """Return the shared object of a section."""
         shared = self._known.get(new)
         if shared is None:
             path, fields = new
-            shared = (path, tuple(map(self._equal, fields)))
+            shared = (path, tuple(map(self._first_equal, fields)))
             self._known[shared] = shared
         return typing.cast(Section, shared)
 
-    def _equal(self, value: typing.Any) -> typing.Any:
-        """Return the first object that was equal to a value."""
+    def _first_equal(self, value: typing.Any) -> typing.Any:
+        """Return the first known object that is equal to a value."""
         return self._known.setdefault(value, value)
 
 
 def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
-    """Return the sketch of a machine.
+    """Draw the sketch of a machine: what is compared with its peers.
 
-    It shares nothing with other sketches yet, see :meth:`Shared.sketch`.
+    It shares nothing with other sketches yet, see :meth:`Shared.share`.
 
-    :param by: paths of the values that peers have in common; if empty those of
-        the vendor, the product and the board.
+    :param by: paths of the values that peers have in common; if empty vendor,
+        product and board.
     """
     data = _as_data(facts)
     values: dict[str, list[typing.Any]] = {}
     for root, value in data.items():
-        _gather(root, value, root, values, 0)
+        _collect(root, value, root, values, depth=0)
     fields = _Fields()
-    for path, gathered in values.items():
-        fields.add(path, gathered)
-    # In order, so that the paths of most machines are one object. An array
-    # takes a quarter of the memory of a list.
+    for path, values_of_path in values.items():
+        fields.add(path, values_of_path)
+    # Sorted, so that most machines share the tuple of paths. An array takes a
+    # quarter of the memory of a list.
     paths = []
     numbers = array.array('d')
     for path, number in sorted(fields.numbers):
@@ -215,8 +216,8 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
         numbers.append(number)
     return Sketch(
         name=name,
-        key=key_of(facts, by),
-        parts=tuple(_parts(data)),
+        key=peer_key(facts, by),
+        parts=tuple(_part_lists(data)),
         sections=fields.by_section(),
         paths=tuple(paths),
         numbers=numbers,
@@ -236,32 +237,35 @@ _MODEL = (
 )
 
 
-def key_of(
+def peer_key(
     facts: views.Facts, by: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return what makes machines peers: those with the same key are compared.
+    """Return the key of a machine: machines with the same key are peers.
 
-    :param by: paths of the values that peers have in common; if empty those
-        of the vendor, the product and the board.
-    :returns: paths and values; what is not reported is left out.
+    :param by: paths of the values that peers have in common; if empty vendor,
+        product and board.
+    :returns: paths and values; a value that is not reported is left out.
     """
     key = []
-    for path, value in values_of(facts, by).items():
+    for path, value in peer_values(facts, by).items():
         text = ' '.join(str(value).split())
-        if path == BOARD and not by and part_identity.written(text) is None:
-            # Firmware has a word where it does not know the board.
+        is_usual_board = path == BOARD and not by
+        if is_usual_board and part_identity.written(text) is None:
+            # Firmware has a placeholder where it does not know the board.
             continue
         if text:
             key.append((path, text))
     return tuple(key)
 
 
-def values_of(facts: views.Facts, by: Sequence[str]) -> dict[str, typing.Any]:
-    """Return the values that peers have in common, by their paths.
+def peer_values(
+    facts: views.Facts, by: Sequence[str]
+) -> dict[str, typing.Any]:
+    """Return the values that peers have in common, by path.
 
-    :param by: the paths; if empty those of the vendor, the product and the
-        board.
-    :returns: no mappings or lists; empty text where one is not reported.
+    :param by: the paths; if empty vendor, product and board.
+    :returns: empty text for a value that is not reported, or is a mapping or
+        a list.
     """
     data = _as_data(facts)
     values: dict[str, typing.Any] = {}
@@ -273,7 +277,7 @@ def values_of(facts: views.Facts, by: Sequence[str]) -> dict[str, typing.Any]:
     return values
 
 
-def _gather(
+def _collect(
     name: str,
     value: typing.Any,
     path: str,
@@ -282,29 +286,30 @@ def _gather(
 ) -> None:
     """Collect the values of fields by a path that is the same on all machines.
 
-    Fields that only one machine can have, readings that follow load, and
-    parts, which have their own comparison, are left out.
+    Left out are fields that only one machine can have, readings that follow
+    load, and parts, which have their own comparison.
 
     :param name: of the field; empty for an item of a list.
+    :param value: of the field; a mapping or a list has further fields.
     :param path: of the field, without names that only one machine has.
-    :param values: to which the values are added, by path.
+    :param values: receives the values, by path.
     """
     if type(value) not in _CONTAINERS:
         if value is not None and field_name.is_value_compared(path, name):
             values.setdefault(path, []).append(value)
         return
-    if path in _PART_PATHS or depth > _DEEPEST:
+    if path in _PART_PATHS or depth > _MAX_DEPTH:
         return
     if type(value) is list:
-        _gather_items(value, path, values, depth)
-    elif not _is_load(value):
-        _gather_members(value, path, values, depth)
+        _collect_items(value, path, values, depth)
+    elif not _is_load_reading(value):
+        _collect_members(value, path, values, depth)
 
 
-def _is_load(members: Mapping[str, typing.Any]) -> bool:
-    """Check that a mapping is the reading of a sensor that follows load.
+def _is_load_reading(members: Mapping[str, typing.Any]) -> bool:
+    """Return whether a mapping is a sensor's reading that follows load.
 
-    Such as a temperature: it says nothing about what the machine is made of.
+    For example, ``{'value': 41, 'unit': 'degrees C'}``.
     """
     if 'value' not in members:
         return False
@@ -312,7 +317,7 @@ def _is_load(members: Mapping[str, typing.Any]) -> bool:
     return isinstance(unit, str) and unit.lower() in _LOAD_UNITS
 
 
-def _gather_members(
+def _collect_members(
     members: Mapping[str, typing.Any],
     path: str,
     values: dict[str, list[typing.Any]],
@@ -320,23 +325,22 @@ def _gather_members(
 ) -> None:
     """Collect the values in a mapping, by the names that all machines have.
 
-    A mapping or a list in it is left out where its name says that it is about
-    one machine, such as its addresses. :func:`_gather` asks the same of the
-    names of plain values.
+    A mapping or a list of things that are a machine's own, such as its
+    addresses, is left out by its name.
     """
     for name, value in members.items():
         step = name
         if type(value) in _CONTAINERS:
-            step = field_name.common(name)
-            # What a kernel names "sda" or "eth0" is a part that all machines
-            # may have.
+            step = field_name.common_name(name)
+            # All machines may have a part that a kernel names "sda" or
+            # "eth0".
             is_kernel_name = step == field_name.MEMBER
             if not is_kernel_name and not field_name.is_compared(name):
                 continue
-        _gather(name, value, f'{path}.{step}', values, depth + 1)
+        _collect(name, value, f'{path}.{step}', values, depth + 1)
 
 
-def _gather_items(
+def _collect_items(
     items: Sequence[typing.Any],
     path: str,
     values: dict[str, list[typing.Any]],
@@ -344,24 +348,25 @@ def _gather_items(
 ) -> None:
     """Collect the values of all items of a list by one path, ``…[]``.
 
-    Where the items are mappings or lists, their number is collected too. A
-    list of mappings with a name and a value is read as one mapping, as
-    settings are often reported so.
+    Where the items are mappings or lists, their number is collected, too. A
+    list of settings, with name and value, is read as one mapping.
     """
     if items and all(map(_is_setting, items)):
         for item in items:
-            _gather_members({item['name']: item['value']}, path, values, depth)
+            _collect_members(
+                {item['name']: item['value']}, path, values, depth
+            )
         return
     path_of_items = f'{path}[]'
     if items and type(items[0]) in _CONTAINERS:
         values.setdefault(f'{path_of_items} number', []).append(len(items))
-    for item in items[:_MOST_FIELDS]:
+    for item in items[:_MAX_FIELDS]:
         # An item has no name. The name of the list has been checked already.
-        _gather('', item, path_of_items, values, depth + 1)
+        _collect('', item, path_of_items, values, depth + 1)
 
 
 def _is_setting(item: typing.Any) -> bool:
-    """Check that an item of a list has the form of a name with its value."""
+    """Return whether an item of a list is a setting, with name and value."""
     if type(item) is not dict or type(item.get('name')) is not str:
         return False
     value = item.get('value')
@@ -369,7 +374,7 @@ def _is_setting(item: typing.Any) -> bool:
 
 
 class _Fields:
-    """The fields of a machine: those that are numbers, and the others.
+    """The fields of a machine: numbers and texts.
 
     :ivar numbers: pairs of a path and a number.
     """
@@ -380,18 +385,16 @@ class _Fields:
         self._texts: dict[str, list[tuple[str, typing.Any]]] = {}
 
     def add(self, path: str, values: Sequence[typing.Any]) -> None:
-        """Add a field with its values, which are numbers, texts or both.
+        """Add the values of one path, which are numbers, texts or both.
 
-        Several numbers are added as the least, the median and the most.
         Versions count as texts; texts that say nothing are left out.
 
-        :param values: several where a machine has several fields of the path,
-            as in the items of a list.
+        :param values: several values if the path leads to items of a list.
         """
         is_version = not _may_be_number(path)
         texts = []
         amounts = []
-        for value in values[:_MOST_FIELDS]:
+        for value in values[:_MAX_FIELDS]:
             if not is_version and _is_number(value):
                 amounts.append(float(value))
                 continue
@@ -403,15 +406,16 @@ class _Fields:
         if texts:
             # Sorted: the order of items in a list differs between machines.
             content: typing.Any = tuple(sorted(texts, key=str))
-            if len(values) == 1 and not path.endswith('[]'):
+            is_in_list = path.endswith('[]')
+            if len(values) == 1 and not is_in_list:
                 content = texts[0]
-            section = self._texts.setdefault(_section(path), [])
+            section = self._texts.setdefault(_section_of(path), [])
             section.append((path, content))
 
     def _add_numbers(self, path: str, amounts: list[float]) -> None:
-        """Add a number; of several the least, the median and the most.
+        """Add one number, or the least, the median and the most of several.
 
-        Machines may have different numbers of them, such as one of a core.
+        Machines may have several numbers of one path, such as one per core.
         """
         if len(amounts) == 1:
             self.numbers.append((path, amounts[0]))
@@ -425,51 +429,47 @@ class _Fields:
         ]
 
     def by_section(self) -> tuple[Section, ...]:
-        """Return the fields that are no numbers by section, in order.
-
-        In order, so that equal sections of two machines are equal tuples.
-        """
+        """Return the texts by section, sorted by path."""
+        by_path = operator.itemgetter(0)
         sections = []
         for section, fields in sorted(self._texts.items()):
-            # By their paths, which differ: values of different types have no
-            # order.
-            fields.sort(key=operator.itemgetter(0))
+            # Not by their values: those of different types have no order.
+            fields.sort(key=by_path)
             sections.append((section, tuple(fields)))
         return tuple(sections)
 
 
 def _is_number(value: typing.Any) -> bool:
-    """Check that a value is a number, or a text that is one."""
+    """Return whether a value is a number, or a text such as ``'3.5'``."""
     kind = type(value)
     if kind is str:
         return _NUMBER.fullmatch(value) is not None
-    return kind in _NUMBERS and abs(value) < _LARGEST
+    return kind in _NUMBERS and abs(value) < _MAX_NUMBER
 
 
 def _as_text(value: typing.Any, is_version: bool) -> typing.Any:
-    """Return what to compare of a value that is no number.
+    """Return a value as text to compare; a boolean stays as it is.
 
-    :param is_version: whether the value is a version, which may be a number
-        and is compared as text.
-    :returns: a text or a boolean; None where there is nothing to compare.
+    :param is_version: whether the value is a version, which may be a number.
+    :returns: None where there is nothing to compare.
     """
     kind = type(value)
     if kind is str:
         return common_text(value, is_version)
     if kind is bool:
         return value
-    if is_version and kind in _NUMBERS and abs(value) < _LARGEST:
+    if is_version and kind in _NUMBERS and abs(value) < _MAX_NUMBER:
         return str(value)
     return None
 
 
 @functools.lru_cache(50000)
 def common_text(text: str, is_version: bool) -> str | None:
-    """Return a text that may be the same on several machines.
+    """Return a text without double spaces, if several machines may have it.
 
     :param is_version: whether the field is a version, or the ID of a model.
-    :returns: the text without double spaces; None where it can only be that
-        of one machine, such as an address, or says nothing.
+    :returns: None for a text that only one machine can have, such as an
+        address, or that says nothing.
     """
     # Firmware pads some fields with spaces, and not the same in each release.
     text = ' '.join(text.split())
@@ -481,42 +481,44 @@ def common_text(text: str, is_version: bool) -> str | None:
     if not text or not field_name.is_common_text(text):
         return None
     # Firmware writes a placeholder, such as "None", where it knows nothing.
-    # Texts of one or two characters are no such word.
-    if len(text) > 2 and part_identity.written(text) is None:
+    may_be_placeholder = len(text) > 2
+    if may_be_placeholder and part_identity.written(text) is None:
         return None
     return text
 
 
 @functools.lru_cache(20000)
-def _section(path: str) -> str:
-    """Return the first three steps of a path.
+def _section_of(path: str) -> str:
+    """Return the section of a path: its first three steps.
 
-    Machines of a model mostly have the same texts below them, so that one
-    object can stand for all.
+    Machines of a model mostly have the same texts in a section, so that they
+    share one object.
     """
     return '.'.join(path.split('.')[:3])
 
 
 @functools.lru_cache(20000)
 def _may_be_number(path: str) -> bool:
-    """Check that a field is no version, which may look like a number."""
-    return not field_name.words(path.rpartition('.')[2]) & _VERSIONS
+    """Return whether a field is no version: ``1.10`` is no number there."""
+    return not field_name.split_words(path.rpartition('.')[2]) & _VERSIONS
 
 
 @functools.lru_cache(5000)
 def _is_exact(name: str) -> bool:
-    """Check that an attribute is a version, or the ID of a model."""
-    return name.endswith('_id') or bool(field_name.words(name) & _VERSIONS)
+    """Return whether an attribute is a version, or the ID of a model."""
+    return name.endswith('_id') or bool(
+        field_name.split_words(name) & _VERSIONS
+    )
 
 
-def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
+def _part_lists(data: Mapping[str, typing.Any]) -> list[PartList]:
     """Return the parts of a machine, by kind and source.
 
-    A source of the agent and that of Redfish at the same path have different
-    names: they report the same part differently, so they are not compared.
+    Agent and Redfish report the same part differently. So their sources have
+    different names at the same path, and are not compared.
 
-    :returns: a list without parts where a source reports that there are none,
-        and no list for a kind that it does not report.
+    :returns: an empty list where a source reports that there are no parts; no
+        list for a kind that it does not report.
     """
     reporter = 'redfish'
     if any(name in data['inventory'] for name in _AGENT_ONLY):
@@ -524,8 +526,8 @@ def _parts(data: Mapping[str, typing.Any]) -> list[PartList]:
     lists = []
     for source in _LISTS:
         for kind, items in _items_by_kind(source, data).items():
-            items.sort(key=_order)
-            numbered = tuple(_numbered_in_slots(items))
+            items.sort(key=_sort_key)
+            numbered = tuple(_number_slots(items))
             source_name = f'{reporter} {source.path}'
             lists.append(PartList(kind, source_name, numbered))
     return lists
@@ -536,34 +538,38 @@ def _items_by_kind(
 ) -> dict[str, list[Item]]:
     """Return the parts that a source reports, by kind.
 
-    :returns: an empty list for a kind of which the source reports that there
-        are none; a kind that it does not report is not in it.
+    :returns: an empty list where the source reports that there are no parts
+        of the kind; no list for a kind that it does not report.
     """
     kinds: dict[str, list[Item]] = {}
     if source.is_reported(data):
         kinds[source.kind] = []
         if source.kind == part_source.PCI_DEVICE:
-            # Some of the devices are accelerators, which are another kind.
+            # Some PCI devices are accelerators, which are another kind.
             kinds[part_source.ACCELERATOR] = []
     for name, part in source.items(data):
         slot = source.slot_of(name, part) or ''
-        if slot == name and field_name.common(name) == field_name.MEMBER:
+        if slot == name and _is_kernel_name(name):
             # A name that a kernel gives is no slot.
             slot = ''
-        item = _SLOT_PREFIX.sub('', slot), _attributes(source, part)
+        item = _SLOT_PREFIX.sub('', slot), _compared_attributes(source, part)
         kinds.setdefault(source.kind_of(part), []).append(item)
     return kinds
 
 
-def _order(item: Item) -> tuple[str, str]:
+def _is_kernel_name(name: str) -> bool:
+    return field_name.common_name(name) == field_name.MEMBER
+
+
+def _sort_key(item: Item) -> tuple[str, str]:
     return item[0], str(item[1])
 
 
-def _numbered_in_slots(items: Sequence[Item]) -> list[Item]:
-    """Return parts with slots that differ: "A1", "A1 #2".
+def _number_slots(items: Sequence[Item]) -> list[Item]:
+    """Number the parts in slots of one name: "A1", "A1 #2".
 
-    Some firmware has one name for several slots, so the second part in a slot
-    and those after it get a number. Parts without a slot stay without one.
+    Some firmware has one name for several slots. Parts without a slot get no
+    number.
     """
     count: collections.Counter[str] = collections.Counter()
     numbered = []
@@ -575,13 +581,13 @@ def _numbered_in_slots(items: Sequence[Item]) -> list[Item]:
     return numbered
 
 
-def _attributes(
+def _compared_attributes(
     source: part_source.PartSource, part: Mapping[str, typing.Any]
 ) -> Attributes:
-    """Return the names and values of a part that are compared, sorted.
+    """Return the attributes of a part that are compared, sorted by name.
 
-    What says which part it is, or where, is left out, and so are texts that
-    only one machine can have.
+    IDs and slots of the part are left out, and texts that only one machine
+    can have.
     """
     attributes = []
     for name, value in part.items():
@@ -592,7 +598,7 @@ def _attributes(
             value = common_text(value, is_version=_is_exact(name))
             if value is None:
                 continue
-        elif not abs(value) < _LARGEST:
+        elif not abs(value) < _MAX_NUMBER:
             # Also NaN, for which every comparison is false.
             continue
         attributes.append((name, value))
@@ -605,7 +611,7 @@ _BY_PATH = {source.path: source for source in _LISTS}
 
 @functools.lru_cache(5000)
 def _is_attribute(path: str, name: str) -> bool:
-    """Check that a field of a part says what it is, not which or where."""
+    """Return whether a field of a part is neither its ID nor its slot."""
     source = _BY_PATH[path]
     if name in source.attributes:
         return True

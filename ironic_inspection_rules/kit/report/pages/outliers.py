@@ -334,7 +334,7 @@ def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
     lines = []
     for group in skipped:
         names = ', '.join(map(_short_name, group.machines))
-        lines.append((f'{peers.label(group.key)}: ', page.Words(names)))
+        lines.append((f'{peers.group_label(group.key)}: ', page.Words(names)))
     return page.Card(
         'few',
         'Not compared',

@@ -444,8 +444,8 @@ class SharedTestCase(base.TestCase):
         with_dimms(first, ['A1', 'A2'])
         with_dimms(second, ['A1', 'A3'])
         shared = sketch.Shared()
-        [one] = shared.sketch(self.draw(first)).parts
-        [other] = shared.sketch(self.draw(second)).parts
+        [one] = shared.share(self.draw(first)).parts
+        [other] = shared.share(self.draw(second)).parts
         self.assertEqual('A1', one.items[0][0])
         self.assertIs(one.items[0], other.items[0])
 
@@ -459,7 +459,7 @@ class SharedTestCase(base.TestCase):
         shared = sketch.Shared()
         flags = []
         for machine in (first, second):
-            for section in shared.sketch(self.draw(machine)).sections:
+            for section in shared.share(self.draw(machine)).sections:
                 flags += [
                     field
                     for field in section[1]
@@ -797,10 +797,12 @@ class FindingTestCase(base.TestCase):
             ['memory'],
             [
                 each.kind
-                for each in result.without(['processor', 'flag']).findings
+                for each in result.without_kinds(
+                    ['processor', 'flag']
+                ).findings
             ],
         )
-        self.assertEqual((), result.without(finding.KINDS).findings)
+        self.assertEqual((), result.without_kinds(finding.KINDS).findings)
 
     def test_every_kind_is_known(self):
         score = [
